@@ -1,0 +1,101 @@
+"""The contract of an adapter: a batch system's words, and pure functions between text and values.
+
+An adapter never runs anything and keeps nothing. The idealizer runs the argument lists that the
+`*_command` functions build, always under a time limit, and hands the answer to the `parse_*` function
+of the same name. A parser that cannot be sure raises:
+
+* `Unclear`: no one can tell from this whether the command was obeyed. The idealizer then looks.
+* `Refused`: the batch system's plain no; nothing was done and the same call will never succeed.
+* `BatchError` (transient): nothing was done or told; ask again later.
+
+An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from jim.errors import BatchError, Refused, Unclear
+from jim.model import Answer, Batch, Ids, Listing
+
+
+class Adapter:
+    """One batch system. Subclasses give words and parsers; a dialect overrides what differs."""
+
+    name: str
+    # The first words of each command; a site may replace any of them in [batch.commands].
+    commands: dict[str, tuple[str, ...]]
+    index_variable: str  # set by the batch system in a job: the array index
+    id_variable: str  # its batch id
+    restart_variable: str = ""  # how often it was restarted, where that is told
+    array_limit: int = 1000  # highest index the batch system takes
+    name_length: int = 60  # how much of a job name survives in a listing
+    shared_work: bool = True  # worker nodes see the work directory
+    # An ended job has no process left, so a claim need not grow stale before the next attempt.
+    end_is_death: bool = False
+    can_suspend: bool = False  # users may suspend what runs
+
+    # Text that tells the three kinds of failure apart, searched without regard to case.
+    transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later
+    permanent: tuple[str, ...] = ()  # nothing was done: the same call will never succeed
+    gone: tuple[str, ...] = ()  # the batch system does not know this job
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        """Build the command that hands over one submission, own restart switched off."""
+        raise NotImplementedError(f"{self.name} has no submit_command")
+
+    def parse_submit(self, answer: Answer) -> str:
+        """Read the batch id, or raise."""
+        raise NotImplementedError(f"{self.name} has no parse_submit")
+
+    def query_command(self) -> list[str]:
+        """Build the command that lists all jobs of this account."""
+        raise NotImplementedError(f"{self.name} has no query_command")
+
+    def parse_query(self, answer: Answer) -> Listing:
+        """Read a listing; a failed or unreadable one raises, and proves nothing."""
+        raise NotImplementedError(f"{self.name} has no parse_query")
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        """Build the command that tells how these ended jobs ended."""
+        raise NotImplementedError(f"{self.name} has no history_command")
+
+    def parse_history(self, answer: Answer) -> Listing:
+        """Read how jobs ended; a job that is not told about is not proven to have ended."""
+        raise NotImplementedError(f"{self.name} has no parse_history")
+
+    def find_command(self, mark: str) -> list[str]:
+        """Build the command that lists whatever carries this mark, in queue and history."""
+        raise NotImplementedError(f"{self.name} has no find_command")
+
+    def parse_find(self, answer: Answer) -> Listing:
+        """Read what carries the mark; by default a listing like any other."""
+        return self.parse_query(answer)
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        """Build the command that ends these jobs; index 0 means the whole of a batch id."""
+        raise NotImplementedError(f"{self.name} has no cancel_command")
+
+    def change_command(self, verb: str, ids: Ids) -> list[str] | None:
+        """Build the command for `hold`, `release`, `suspend` or `resume`; None where users may not."""
+        return None
+
+    def ping_command(self) -> list[str]:
+        """Build a cheap command that exits 0 only when the batch system answers."""
+        raise NotImplementedError(f"{self.name} has no ping_command")
+
+    def trouble(self, answer: Answer) -> BatchError:
+        """Sort a failed answer into one of the three kinds."""
+        if answer.code is not None and answer.code >= 0:
+            text = f"{answer.err}\n{answer.out}"
+            if self.says(self.permanent, text):
+                return Refused(answer.facts())
+            if self.says(self.transient, text):
+                return BatchError(answer.facts())
+        return Unclear(answer.facts())
+
+    @staticmethod
+    def says(patterns: Sequence[str], text: str) -> bool:
+        """Tell whether any of the patterns stands in the text."""
+        return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

@@ -1,0 +1,112 @@
+"""The contract of a handler: the small questions that a job type answers.
+
+The order of things is JIM's and stands in `run_grid_job.py`; a handler never repeats it:
+
+    check ─> work ─> split into pieces ─> prepare_work_area (once per grid job)
+          ─> command_and_arguments (once per attempt) ─> outputs ─> collect (once, beside the tar)
+
+A job type is a module of this folder (or any dotted name a site installs) with a class `HANDLER`.
+Most override `attributes`, `command_and_arguments`, and a number or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jim.model import Job, Piece, Resources
+
+Attributes = Mapping[str, Any]  # a checked request: every value has the declared type
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of a request: what it may be, and a line of help."""
+
+    kind: type | str  # int, float, str, "list" (of str), "lists" (of lists of str) or "table" (of str)
+    help: str
+    default: Any = None
+    required: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str = ""  # what a str must match as a whole
+
+
+# What every request may say.
+COMMON = {
+    "job_type": Attribute(str, "what to run: the name of a handler", required=True, pattern=r"[a-z][\w.]*"),
+    "key": Attribute(str, "the gatekeeper's own id of this request; the same key is the same grid job"),
+    "queue": Attribute(str, "the batch system's queue or partition", pattern=r"[A-Za-z0-9][\w.@:-]*"),
+    "wall_seconds": Attribute(int, "time limit of one local job", minimum=1, maximum=10**8),
+    "memory_mb": Attribute(int, "memory of one local job", minimum=1, maximum=10**8),
+    "environment": Attribute("table", "environment variables of the payload", default={}),
+    "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
+}
+
+# What a request for a number of events may say besides.
+BY_EVENTS = {
+    "events": Attribute(int, "events in all", required=True, minimum=1),
+    "events_per_job": Attribute(int, "events per local job, instead of JIM's own sizing", minimum=1),
+    "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What there is to do: a number of events to cut, or pieces already cut."""
+
+    events: int = 0
+    pieces: Sequence[Piece] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One completed local job's verified outputs, as `collect` sees them."""
+
+    n: int
+    directory: Path
+    files: tuple[str, ...]
+
+
+class Handler:
+    """A job type. Every question has an answer here that suits most types."""
+
+    attributes: Mapping[str, Attribute] = {}
+    cpu_seconds_per_event: float | None = None  # of this type, where the request does not say
+    events_per_job: int = 250  # rule of thumb, where no CPU time per event is known
+    phases: tuple[str, ...] = ()  # what the payload publishes, in order
+
+    def check(self, request: Attributes) -> None:
+        """Raise `BadRequest` for what the declarations cannot express."""
+
+    def work(self, request: Attributes) -> Work:
+        """Say what there is to do; by default the events the request asks for, else one piece."""
+        if "events" in self.attributes:
+            return Work(events=request["events"])
+        return Work(pieces=(Piece(),))
+
+    def prepare_work_area(self, request: Attributes, area: Path) -> None:
+        """Put into `area` what every local job needs; it is sent once per grid job."""
+
+    def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
+        """Say what one local job runs: the program and its arguments."""
+        raise NotImplementedError(f"{type(self).__module__} does not say what to run")
+
+    def resources(self, request: Attributes) -> Resources:
+        """Say what one local job needs of the batch system."""
+        return Resources(request.get("queue"), request.get("wall_seconds"), request.get("memory_mb"))
+
+    def environment(self, request: Attributes) -> Mapping[str, str]:
+        """Say which environment variables the payload gets."""
+        environment: Mapping[str, str] = request["environment"]
+        return environment
+
+    def outputs(self, request: Attributes) -> Iterable[str]:
+        """Say which files to bring back, beside stdout and stderr."""
+        return request.get("outputs") or ()
+
+    def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
+        """Make something of all outputs, in the directory of the tar; return a line to show."""
+        return ""

@@ -1,0 +1,59 @@
+"""The few errors of JIM. Each carries the facts that a reader needs to act."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class JimError(Exception):
+    """Anything JIM has to say that stops what was asked for."""
+
+    exit_code = 1
+
+
+class BadRequest(JimError):
+    """A request that can never be accepted as written."""
+
+    exit_code = 2
+
+
+class BadSite(JimError):
+    """A site file, or the place it describes, that JIM cannot work with."""
+
+    exit_code = 3
+
+
+class UnknownJob(JimError):
+    """An id that this state directory does not know."""
+
+    exit_code = 4
+
+
+class BatchError(JimError):
+    """A batch command that did not do what was asked; `transient` says whether it may later."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, *, transient: bool = True) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+class Unclear(BatchError):
+    """An answer that proves nothing: the command may or may not have been obeyed."""
+
+
+class Refused(BatchError):
+    """The batch system's plain no: nothing was done, and the same call will never succeed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, transient=False)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known word `word` may have meant, and list the known ones."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint} (known: {', '.join(names)})" if names else hint

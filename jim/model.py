@@ -1,0 +1,165 @@
+"""The words JIM is written in: frozen values and the rules between them. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class State(Enum):
+    """Where a local job is. Values are the words shown and stored."""
+
+    WAITING = "waiting"  # not sent yet
+    SUBMITTING = "submitting"  # the batch command's outcome is not known yet
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    COMPLETING = "completing"  # exit record seen, outputs not yet verified
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+    HELD = "held"
+    SUSPENDED = "suspended"
+    NEW = "new"  # given up before it was ever sent
+    UNKNOWN = "unknown"  # only an adapter says this: a word it does not know; never stored
+
+    @property
+    def final(self) -> bool:
+        """No evidence changes it any more."""
+        return self in _FINAL
+
+
+_FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW})
+
+
+class Step(Enum):
+    """What JIM does next with a grid job."""
+
+    ACCEPTED = "accepted"
+    RESOLVED = "resolved"
+    SPLIT = "split"
+    ACTIVE = "active"
+    COLLECTING = "collecting"
+    FINISHED = "finished"
+
+
+class Witness(Enum):
+    """Who says so, strongest first."""
+
+    EXIT_RECORD = "exit record"
+    CLAIM = "claim"
+    ACCOUNTING = "accounting"
+    QUEUE = "queue"
+    FENCE = "fence"  # the keeper holds the claim: that attempt never starts
+    SUBMISSION = "submission"  # the batch system's answer to the submission
+    USER = "user"
+    KEEPER = "keeper"
+
+
+_AS_SUBMITTED = frozenset({State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD})
+_AS_RUNNING = frozenset({State.RUNNING, State.COMPLETING, State.SUSPENDED})
+
+
+def roll_up(counts: Mapping[State, int]) -> State:
+    """Derive a grid job's status from how many local jobs are in each state.
+
+    Any not yet running → submitted; any running → running; any failed → failed; any completed →
+    completed; else killed. `new` (given up before submission) does not count; nothing else → new.
+    """
+    present = {state for state, count in counts.items() if count}
+    if present & _AS_SUBMITTED:
+        return State.SUBMITTED
+    if present & _AS_RUNNING:
+        return State.RUNNING
+    for state in (State.FAILED, State.COMPLETED, State.KILLED):
+        if state in present:
+            return state
+    return State.NEW
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one local job asks of the batch system; None leaves it to the site."""
+
+    queue: str | None = None
+    wall_seconds: int | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One part of the work: a range of events, or a list of arguments, or both."""
+
+    first_event: int | None = None
+    events: int | None = None
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One attempt at a local job, as a handler sees it when it builds the command."""
+
+    grid_job: int
+    key: str
+    n: int
+    attempt: int
+    recovery: tuple[str, ...] = ()  # arguments the previous attempt left for this one
+
+    @property
+    def seed(self) -> int:
+        """A random seed of this attempt's own, between 1 and 899,999,999."""
+        text = f"{self.key}\0{self.n}\0{self.attempt}".encode()
+        return int.from_bytes(hashlib.sha256(text).digest()[:8]) % 899_999_999 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One submission, as an adapter sees it when it builds the command."""
+
+    mark: str
+    script: str  # absolute path of what the batch system runs
+    directory: str  # absolute path of the submission directory
+    size: int  # more than 1: an array with indices 1 … size
+    resources: Resources = field(default_factory=Resources)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command gave back. `code` is None when it never returned, negative for a signal."""
+
+    command: tuple[str, ...]
+    code: int | None
+    out: str
+    err: str
+    seconds: float
+
+    def facts(self) -> str:
+        """Tell which command it was, how it ended and its last words."""
+        end = "did not return" if self.code is None else f"exit {self.code}"
+        if self.code is not None and self.code < 0:
+            end = f"signal {-self.code}"
+        words = (self.err.strip() or self.out.strip()).splitlines()[-3:]
+        said = f": {' / '.join(words)}" if words else ", no output"
+        return f"{' '.join(self.command[:6])} ({end} after {self.seconds:.1f} s){said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a listing or an accounting record says of one batch job.
+
+    `state` FAILED with `code` None means "ended, why is not told"; an ended job is reported COMPLETED
+    or FAILED by its exit code, which JIM treats as a hint until the exit record is there.
+    """
+
+    state: State
+    mark: str
+    code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    word: str = ""  # the batch system's own word for the state
+
+
+# What a listing is: (batch id, index) → observation. The index of a job that is no array is 1.
+Listing = Mapping[tuple[str, int], Observation]
+Ids = Sequence[tuple[str, int]]
