@@ -1,0 +1,28 @@
+"""Two clocks: one that people read, and one that no one can set."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+class Clock:
+    """The time. Due times and ages use `boot`, which neither jumps nor stops; people read `utc`."""
+
+    def boot(self) -> float:
+        """Tell the seconds since this machine was started, sleep included."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def boot_id(self) -> str:
+        """Name this run of the machine; due times of another run mean nothing."""
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+    def utc(self) -> str:
+        """Tell the time as RFC 3339, in UTC."""
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def age_seconds(then: str, now: str) -> float:
+    """Tell how much later `now` is than `then`; a clock that was set back makes it 0, never negative."""
+    return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())

@@ -1,0 +1,60 @@
+"""Files that survive a crash, and reading files that others may have made to harm us."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from jim.errors import JimError
+
+
+def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write, fsync, rename: the file has its old content or all of the new, whatever happens."""
+    replace(path, content, mode, durable=True)
+    sync_directory(path.parent)
+
+
+def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = False) -> None:
+    """Let readers see the old content or the new; after a power cut either may be there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            if durable:
+                os.fsync(descriptor)
+        temporary.rename(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_regular(path: Path) -> int:
+    """Open a file for reading, only if it is a regular file and no link; never blocks."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise JimError(f"{path} is no regular file")
+    return descriptor
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise JimError(f"{path} is larger than {limit} bytes")
+    return content

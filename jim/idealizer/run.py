@@ -1,0 +1,96 @@
+"""The one room that starts processes: argument lists, a limit on every wait, nothing inherited by chance."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from jim.model import Answer
+
+# A command carries its submission's mark in its environment, so that it is found again after our own
+# death without a moment in which it lives unrecorded.
+MARK_VARIABLE = "JIM_COMMAND_OF"
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "PYTHONPATH")
+LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
+
+
+def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give a started process only what it needs, messages in English."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    return kept | {"LC_ALL": "C"} | dict(extra or {})
+
+
+def run(command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
+    """Run a command to its end or its limit, and return what it gave back; never raises for the command's sake."""
+    began = time.monotonic()
+    environment = scrubbed_environment({MARK_VARIABLE: mark} if mark else None)
+    # Files instead of pipes: a grandchild that keeps the output open cannot hold us.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return Answer(tuple(command), 127, "", f"cannot start: {error}", time.monotonic() - began)
+        code = _wait(process, limit)
+        return Answer(tuple(command), code, _text(out), _text(err), time.monotonic() - began)
+
+
+def spawn(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: str = "/", pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a process that lives on by itself: own session, no open descriptors, nothing on its streams."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+
+
+def end_marked(mark: str) -> list[int]:
+    """End every process that was started for this mark and still lives; return their pids."""
+    wanted = f"{MARK_VARIABLE}={mark}".encode()
+    ended = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):  # gone meanwhile, or not ours to read
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+                ended.append(int(entry.name))
+    return ended
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
+            process.wait(5)
+        return None
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read(LONGEST_OUTPUT).decode(errors="replace")

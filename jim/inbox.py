@@ -1,0 +1,106 @@
+"""The inbox: where doors leave requests and wishes, durably, and the keeper takes them.
+
+A request is one file per key, made by `link`, so that the same key always gives the same id. The
+keeper takes it by committing it to the store and then renaming it from `inbox/` to `keys/`; a door
+that linked its own file meanwhile sees the name in `keys/` and gives that id.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jim.errors import JimError, UnknownJob
+from jim.files import read_regular, replace, replace_durably, sync_directory
+
+LONGEST = 4 * 1024 * 1024
+FIRST_ANSWER = b"GRAM_SCRIPT_JOB_STATE:32\n\n"
+
+
+def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
+    """Make a request durable and return its grid job's id; the same key returns the same id."""
+    name = f"request-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+    for place in ("keys", "inbox"):
+        known = _read_id(state / place / name)
+        if known:
+            return known
+    number = _draw_id(state)
+    replace(state / "answers" / str(number), FIRST_ANSWER)
+    temporary = state / "inbox" / f".{name}.{number}"
+    replace_durably(temporary, json.dumps({"id": number, **request}).encode())
+    try:
+        os.link(temporary, state / "inbox" / name)
+    except FileExistsError:
+        (state / "answers" / str(number)).unlink(missing_ok=True)
+    sync_directory(state / "inbox")
+    temporary.unlink()
+    # Taken between our look and our link? Then the keeper will drop ours: it knows the key.
+    final = _read_id(state / "keys" / name) or _read_id(state / "inbox" / name) or _read_id(state / "keys" / name)
+    if not final:
+        raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
+    return final
+
+
+def wish(state: Path, verb: str, target: str, **more: Any) -> None:
+    """Make a wish durable: a verb for a grid job `G` or a local job `G.n`."""
+    number = target_of(target)[0]
+    if not (state / "answers" / str(number)).exists():
+        raise UnknownJob(f"there is no grid job {number} in {state}")
+    name = f"wish-{os.urandom(12).hex()}"
+    replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+
+
+def target_of(text: str) -> tuple[int, int | None]:
+    """Read `G` or `G.n`."""
+    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?", text)
+    if not found:
+        raise UnknownJob(f"{text!r} is no id: a grid job is a number such as 12, a local job 12.3")
+    return int(found[1]), int(found[2]) if found[2] else None
+
+
+def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """List what was left, oldest first."""
+    names = [each for each in os.scandir(state / "inbox") if not each.name.startswith(".")]
+    for each in sorted(names, key=lambda entry: entry.stat().st_mtime_ns):
+        path = Path(each.path)
+        try:
+            content = json.loads(read_regular(path, LONGEST))
+        except (OSError, ValueError, JimError):
+            path.rename(path.with_name(f".unreadable-{path.name}"))
+            continue
+        yield path, content
+
+
+def taken(path: Path) -> None:
+    """Put away what is in the store now: a request's name stays, for its key."""
+    if path.name.startswith("request-"):
+        path.rename(path.parent.parent / "keys" / path.name)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _read_id(path: Path) -> int:
+    try:
+        return int(json.loads(read_regular(path, LONGEST))["id"])
+    except FileNotFoundError:
+        return 0
+
+
+def _draw_id(state: Path) -> int:
+    """Draw the next number. Never one that was given before, also when the counter was lost."""
+    with (state / "next-id.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            number = int((state / "next-id").read_text())
+        except (FileNotFoundError, ValueError):
+            number = 1 + max(
+                (int(each.name) for each in (state / "answers").iterdir() if each.name.isdigit()), default=0
+            )
+        replace_durably(state / "next-id", f"{number + 1}\n".encode())
+    return number

@@ -1,0 +1,163 @@
+"""What a door hands over, read and checked: a file in one of the known languages becomes plain attributes."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from jim.errors import BadRequest, JimError, nearest
+from jim.files import read_regular
+from jim.handlers.base import COMMON, Attribute, Handler
+
+LONGEST = 1024 * 1024  # a request describes work; it does not carry it
+LANGUAGES = {".toml": "toml", ".json": "json"}
+VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
+# Would change how our own programs or the dynamic linker behave, not the payload's.
+FORBIDDEN_VARIABLES = re.compile(r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL")
+KIND_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    "list": "a list of texts",
+    "lists": "a list of lists of texts",
+    "table": "a table of texts",
+}
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Read a request file; its ending names the language, without one its first character does."""
+    try:
+        content = read_regular(file, LONGEST)
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise BadRequest(f"{file}: not a text file (byte {error.start} is no UTF-8)") from error
+    except (OSError, ValueError, JimError) as error:
+        raise BadRequest(f"cannot read the request: {error}") from error
+    language = LANGUAGES.get(file.suffix) or ("json" if text.lstrip().startswith("{") else "toml")
+    try:
+        attributes: dict[str, Any] = importlib.import_module(f"jim.request.{language}").parse(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
+    if not attributes:
+        raise BadRequest(f"{file}: the request is empty; it needs at least job_type")
+    return attributes
+
+
+def handler_of(job_type: object, own: str = "") -> Handler:
+    """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
+    known = sorted(each.stem for each in Path(__file__).parents[1].joinpath("handlers").glob("[a-z]*.py"))
+    known.remove("base")
+    if not isinstance(job_type, str) or not re.fullmatch(r"[a-z]\w{0,63}(\.\w{1,64}){0,8}", job_type, re.ASCII):
+        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{nearest('', known)}")
+    # A request must not choose what Python imports: only files that JIM or the site put there.
+    there = job_type in known or (
+        "." in job_type and own and Path(own, *job_type.split(".")).with_suffix(".py").is_file()
+    )
+    if not there:
+        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, known)}")
+    if "." in job_type and own not in sys.path:
+        sys.path.append(own)
+    name = job_type if "." in job_type else f"jim.handlers.{job_type}"
+    try:
+        handler: Handler = importlib.import_module(name).HANDLER()
+    except (ImportError, AttributeError) as error:
+        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, known)}") from error
+    return handler
+
+
+def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
+    """Check every attribute against its declaration, and fill in the defaults."""
+    if "job_type" not in attributes:
+        raise BadRequest('job_type: missing; say what to run, such as job_type = "executable"')
+    handler = handler_of(attributes["job_type"], own)
+    declared = COMMON | dict(handler.attributes)
+    for name in attributes:
+        if name not in declared:
+            raise BadRequest(f"{_shown(name)}: unknown attribute{nearest(str(name), declared)}")
+    checked = {name: _value(name, attributes.get(name), one) for name, one in declared.items()}
+    handler.check(checked)
+    return handler, checked
+
+
+def _value(name: str, value: Any, declared: Attribute) -> Any:
+    if value is None:
+        if declared.required:
+            raise BadRequest(f"{name}: missing ({declared.help})")
+        return declared.default
+    if not _is_kind(value, declared.kind):
+        raise BadRequest(f"{name}: expected {KIND_NAMES[declared.kind]}, found {_shown(value)} ({declared.help})")
+    _check_text(name, value)
+    if isinstance(value, int | float):
+        _check_range(name, value, declared)
+    if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
+        raise BadRequest(f"{name}: {_shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
+    if name == "environment":
+        _check_environment(value)
+    if name == "outputs":
+        _check_outputs(value)
+    return value
+
+
+def _is_kind(value: Any, kind: type | str) -> bool:
+    if kind == "list":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == "lists":
+        return isinstance(value, list) and all(_is_kind(each, "list") for each in value)
+    if kind == "table":
+        return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    if isinstance(value, bool):
+        return False
+    if kind is float:
+        return isinstance(value, int | float)
+    return isinstance(value, kind)  # type: ignore[arg-type]
+
+
+def _check_text(name: str, value: Any) -> None:
+    """Refuse what no batch system, shell or file can carry safely in one line."""
+    if isinstance(value, list):
+        for each in value:
+            _check_text(name, each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            _check_text(f"{name}.{key}", each)
+    elif isinstance(value, str):
+        odd = re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
+        if odd:
+            raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely")
+        if len(value.encode()) > 32_768:
+            raise BadRequest(f"{name}: a text of {len(value):,} characters is too long (at most 32,768 bytes)")
+
+
+def _check_range(name: str, value: float, declared: Attribute) -> None:
+    low, high = declared.minimum, declared.maximum
+    if (
+        (low is not None and not value >= low)
+        or (high is not None and not value <= high)
+        or value in (float("inf"), float("-inf"))
+    ):
+        bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else "finite"]
+        expected = " and ".join(filter(None, bounds))
+        raise BadRequest(f"{name}: expected {expected}, found {_shown(value)} ({declared.help})")
+
+
+def _check_environment(value: dict[str, str]) -> None:
+    for name in value:
+        if not VARIABLE_NAME.fullmatch(name):
+            raise BadRequest(f"environment: {_shown(name)} is no name of a variable")
+        if FORBIDDEN_VARIABLES.fullmatch(name):
+            raise BadRequest(f"environment: {name} may not be set by a request; let the payload set it for itself")
+
+
+def _check_outputs(value: list[str]) -> None:
+    for each in value:
+        if not each or each.startswith(("/", "-")) or ".." in each.split("/"):
+            raise BadRequest(f"outputs: {_shown(each)} must be a name or pattern inside the payload's directory")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

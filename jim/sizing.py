@@ -1,0 +1,92 @@
+"""How many events a local job gets: events in all, CPU per event, the site's limits, else the rule of thumb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jim.errors import BadRequest
+from jim.handlers.base import Handler
+from jim.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How a grid job is cut, and why so."""
+
+    pieces: int
+    events: int  # in all; 0: the work is no number of events
+    events_per_job: int
+    cpu_seconds: float | None  # one local job, where CPU per event is known
+    why: str
+
+
+def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
+    """Size the local jobs of a request, or refuse it with the arithmetic."""
+    work = handler.work(request)
+    if not work.events:
+        return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)
+    per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event
+    whose = "the request's" if request.get("cpu_seconds_per_event") else "the job type's"
+    events, why = _events_per_job(handler, request, site, per_event, whose)
+    events = min(events, work.events)
+    cpu = per_event * events if per_event else None
+    return _within(Size(-(-work.events // events), work.events, events, cpu, why), site)
+
+
+def _events_per_job(
+    handler: Handler, request: Mapping[str, Any], site: Site, per_event: float | None, whose: str
+) -> tuple[int, str]:
+    limits = site.sizing
+    most = limits.most_cpu_seconds or None
+    asked = request.get("events_per_job")
+    if asked:
+        if most and per_event and asked * per_event > most:
+            raise BadRequest(
+                f"events_per_job: {asked:,} events × {per_event:g} s per event ({whose}) = {asked * per_event:,.0f} s, "
+                f"more than the {most:,} s of CPU this site allows a local job; at most {int(most // per_event):,} events fit"
+            )
+        return asked, "events_per_job of the request"
+    target = limits.recommended_cpu_seconds or most
+    if per_event and target:
+        bound = min(target, most or target)
+        if most and per_event > most:
+            raise BadRequest(
+                f"events: one event takes {per_event:g} s of CPU ({whose}), "
+                f"more than the {most:,} s this site allows a local job"
+            )
+        word = "recommends" if limits.recommended_cpu_seconds else "allows"
+        return max(1, int(bound // per_event)), (
+            f"{bound:,} s of CPU per local job, as the site {word}, ÷ {per_event:g} s per event ({whose})"
+        )
+    return handler.events_per_job, f"the job type's rule of thumb, {handler.events_per_job:,} events per local job"
+
+
+def _within(size: Size, site: Site) -> Size:
+    most = site.limits.local_jobs
+    if size.pieces > most:
+        parts = f"{size.events:,} events ÷ {size.events_per_job:,} per local job = " if size.events else ""
+        raise BadRequest(f"{parts}{size.pieces:,} local jobs, more than the {most:,} this site allows one grid job")
+    if size.pieces < 1:
+        raise BadRequest("the request holds no work: no local job would come of it")
+    return size
+
+
+def check_limits(request: Mapping[str, Any], site: Site, size: Size) -> None:
+    """Refuse what the site file says can never run, with the arithmetic."""
+    wall, memory = request.get("wall_seconds"), request.get("memory_mb")
+    if wall and wall > site.batch.most_wall_seconds:
+        raise BadRequest(
+            f"wall_seconds: {wall:,} s, more than the {site.batch.most_wall_seconds:,} s this site allows a local job"
+        )
+    if memory and memory > site.batch.most_memory_mb:
+        raise BadRequest(
+            f"memory_mb: {memory:,} MB, more than the {site.batch.most_memory_mb:,} MB this site allows a local job"
+        )
+    limit = wall or site.batch.wall_seconds
+    if size.cpu_seconds and size.cpu_seconds > limit:
+        raise BadRequest(
+            f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, "
+            f"more than its time limit of {limit:,} s; give a larger wall_seconds or a smaller events_per_job"
+        )
