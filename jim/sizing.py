@@ -45,7 +45,7 @@ def _events_per_job(
         if most and per_event and asked * per_event > most:
             raise BadRequest(
                 f"events_per_job: {asked:,} events × {per_event:g} s per event ({whose}) = {asked * per_event:,.0f} s, "
-                f"more than the {most:,} s of CPU this site allows a local job; at most {int(most // per_event):,} events fit"
+                f"more than the {most:,} s of CPU this site allows a local job; at most {int(most // per_event):,} fit"
             )
         return asked, "events_per_job of the request"
     target = limits.recommended_cpu_seconds or most

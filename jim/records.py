@@ -1,0 +1,125 @@
+"""What wrappers write, read with suspicion: claims and exit records, `word value` lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jim.errors import JimError
+
+LONGEST_RECORD = 16 * 1024 * 1024
+SUCCESS, RECOVERABLE, FATAL = "success", "recoverable", "fatal"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who may run an attempt. A keeper's claim is a fence: that attempt never starts."""
+
+    nonce: str
+    host: str
+    batch: str
+    fence: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One file of the manifest."""
+
+    size: int
+    sha256: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRecord:
+    """How a payload ended, as its wrapper saw it."""
+
+    mark: str
+    index: int
+    n: int
+    attempt: int
+    nonce: str
+    host: str
+    batch: str
+    started: str
+    ended: str
+    cpu: float
+    code: int | None
+    signal: int | None
+    reason: str  # why the wrapper ended it, or empty
+    recovery: str  # the recovery file's first line, or empty
+    files: tuple[Output, ...]
+    refused: tuple[str, ...]  # outputs that were not taken or not there, with the reason first
+
+    @property
+    def advice(self) -> str:
+        """The first word of the recovery file, if it is one of ours."""
+        word = self.recovery.split(" ", 1)[0]
+        return word if word in (SUCCESS, RECOVERABLE, FATAL) else ""
+
+
+def read_claim(text: str) -> Claim:
+    """Read a claim; one cut short has no nonce and is refused."""
+    facts = dict(line.partition(" ")[::2] for line in text.splitlines())
+    if not facts.get("nonce"):
+        raise JimError("a claim without a nonce")
+    return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts)
+
+
+def read_exit_record(text: str) -> ExitRecord:
+    """Read an exit record; one that is not whole is refused."""
+    lines = text.split("\n")
+    if lines[0] != "jim-exit 1" or lines[-1] or lines[-2:-1] != ["end"]:
+        raise JimError("an exit record that is not whole")
+    facts: dict[str, str] = {}
+    files, refused = [], []
+    for line in lines[1:-2]:
+        word, _, value = line.partition(" ")
+        if word == "file":
+            files.append(_output(value))
+        elif word in ("refused", "missing"):
+            refused.append(value if word == "refused" else f"missing {value}")
+        else:
+            facts[word] = value
+    try:
+        return ExitRecord(
+            mark=facts["mark"],
+            index=int(facts["index"]),
+            n=int(facts["n"]),
+            attempt=int(facts["attempt"]),
+            nonce=facts["nonce"],
+            host=facts["host"],
+            batch=facts["batch"].strip("-"),
+            started=_time(facts["started"]),
+            ended=_time(facts["ended"]),
+            cpu=float(facts["cpu"]),
+            code=_number(facts["code"]),
+            signal=_number(facts["signal"]),
+            reason=_words(facts["reason"]),
+            recovery=_words(facts["recovery"]),
+            files=tuple(files),
+            refused=tuple(refused),
+        )
+    except (KeyError, ValueError) as error:
+        raise JimError(f"an exit record with a wrong or missing line: {error}") from error
+
+
+def _output(value: str) -> Output:
+    found = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64}) (.+)", value)
+    if not found or found[3].startswith("/") or ".." in found[3].split("/"):
+        raise JimError(f"an exit record with a wrong file line: {value[:200]!r}")
+    return Output(int(found[1]), found[2], found[3])
+
+
+def _number(value: str) -> int | None:
+    return None if value == "-" else int(value)
+
+
+def _words(value: str) -> str:
+    return "" if value == "-" else "".join(c for c in value if c.isprintable())[:1000]
+
+
+def _time(value: str) -> str:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value):
+        raise ValueError(f"{value[:40]!r} is no time")
+    return value

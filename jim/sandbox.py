@@ -1,0 +1,185 @@
+"""What a local job finds on the worker node: the package, the submission directory, and its claims."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from jim.errors import JimError
+from jim.files import read_regular, replace_durably, sync_directory
+from jim.handlers.base import Attributes, Handler
+from jim.model import Job
+from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
+
+SENT = "sent"  # there once the batch command may have been run
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one index of a submission runs."""
+
+    job: Job
+    command: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What one attempt has left in its submission directory."""
+
+    claim: Claim | None
+    touched: float  # when its holder touched the claim last, by the file server's clock
+    exit_record: ExitRecord | None
+
+
+def shell_directory() -> Path:
+    """Find the doors and the wrapper: beside the package in a checkout, in libexec when installed."""
+    beside = Path(__file__).resolve().parents[1] / "shell"
+    return beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/shell"
+
+
+def grid_directory(work: Path, grid: int) -> Path:
+    """Name the directory of a grid job."""
+    return work / str(grid)
+
+
+def submission_directory(work: Path, grid: int, k: int) -> Path:
+    """Name the directory of a submission."""
+    return work / str(grid) / f"s{k}"
+
+
+def prepare_grid_job(work: Path, grid: int, handler: Handler, request: Attributes) -> None:
+    """Make a grid job's directory: the wrapper as it is today, and the input package, once."""
+    place = grid_directory(work, grid)
+    place.mkdir(mode=0o700, exist_ok=True)
+    for name in ("local-job", "jim-publish"):
+        replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
+    with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
+        handler.prepare_work_area(request, Path(area))
+        package = _package(Path(area))
+    if package:
+        replace_durably(place / "package.tar", package)
+    sync_directory(work)
+
+
+def _package(area: Path) -> bytes:
+    """Pack an area; the same files give the same bytes."""
+    files = sorted(path for path in area.rglob("*") if path.is_file())
+    if not files:
+        return b""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path in files:
+            member = tarfile.TarInfo(str(path.relative_to(area)))
+            content = path.read_bytes()
+            member.size, member.mode = len(content), 0o700 if os.access(path, os.X_OK) else 0o600
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def prepare_submission(
+    directory: Path, common: Mapping[str, str], settings: Sequence[tuple[str, str]], lines: Sequence[Line]
+) -> Path:
+    """Make a submission directory durable and return the script that the batch system is to run.
+
+    `common` names the batch system's variables: index, id, restart. Done again, it changes nothing.
+    """
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
+    script = directory / "job.sh"
+    replace_durably(directory / "jobs", text.encode())
+    replace_durably(script, _script(directory, common).encode(), 0o700)
+    sync_directory(directory.parent)
+    return script
+
+
+def _job_lines(numbered: tuple[int, Line]) -> str:
+    index, line = numbered
+    job = line.job
+    facts = [("n", job.n), ("attempt", job.attempt), ("seed", job.seed), *(("arg", word) for word in line.command)]
+    return "".join(f"{index} {word} {value}\n" for word, value in facts)
+
+
+def _script(directory: Path, variables: Mapping[str, str]) -> str:
+    wrapper, place = shlex.quote(str(directory.parent / "local-job")), shlex.quote(str(directory))
+    restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
+    return (
+        "#!/bin/sh\n"
+        f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
+        f'exec {wrapper} {place} "${{{variables["index"]}:-1}}"\n'
+    )
+
+
+def mark_sent(directory: Path) -> None:
+    """Record that the batch command may run from now on."""
+    replace_durably(directory / SENT, b"")
+
+
+def was_sent(directory: Path) -> bool:
+    """Tell whether the batch command may have been run."""
+    return (directory / SENT).exists()
+
+
+def trace(directory: Path, index: int) -> Trace:
+    """Read what an attempt left; what is half there is not there."""
+    claim = _claim(directory, index)
+    touched, record = 0.0, None
+    with suppress(OSError):
+        touched = (directory / f"claim.{index}").stat().st_mtime
+    with suppress(OSError, JimError):
+        record = read_exit_record(read_regular(directory / f"exit.{index}", LONGEST_RECORD).decode(errors="replace"))
+    return Trace(claim, touched, record)
+
+
+def _claim(directory: Path, index: int) -> Claim | None:
+    try:
+        return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
+    except FileNotFoundError:
+        return None
+
+
+def fence(directory: Path, index: int) -> Claim:
+    """Take an attempt's claim, so that it can never start; return whoever holds it now.
+
+    Whatever `link` says, only reading the claim tells who won: over NFS its answer can be lost.
+    """
+    nonce = os.urandom(16).hex()
+    own = directory / f"c.{nonce}"
+    replace_durably(own, f"nonce {nonce}\nhost -\npid {os.getpid()}\nfence\n".encode())
+    with suppress(FileExistsError):
+        os.link(own, directory / f"claim.{index}")
+    sync_directory(directory)
+    holder = _claim(directory, index)
+    if holder is None:
+        raise JimError(f"{directory}/claim.{index} could neither be taken nor read")
+    return holder
+
+
+def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
+    """Give every claim that was taken in a submission directory."""
+    if not directory.is_dir():
+        return
+    for each in os.scandir(directory):
+        if each.name.startswith("claim."):
+            index = int(each.name.removeprefix("claim."))
+            claim = _claim(directory, index)
+            if claim:
+                yield index, claim
+
+
+def remove_grid_directory(work: Path, grid: int) -> None:
+    """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing."""
+    place = grid_directory(work, grid)
+    doomed = work / f".removed-{grid}"
+    with suppress(FileNotFoundError):
+        place.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)

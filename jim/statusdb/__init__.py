@@ -1,0 +1,1 @@
+"""The status DB: the store of every grid job, and its face in XML."""

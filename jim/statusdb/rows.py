@@ -1,0 +1,163 @@
+"""What the store gives back: frozen rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jim.model import Piece, State, Step, Witness
+
+
+@dataclass(frozen=True, slots=True)
+class GridJob:
+    """One request, and where JIM is with it."""
+
+    id: int
+    key: str
+    job_type: str
+    owner: str
+    step: Step
+    request: Mapping[str, Any]
+    size: int
+    events_per_job: int
+    why: str
+    wish: str
+    outcome: str
+    reason: str
+    result: Mapping[str, Any]
+    started: bool
+    submissions: int
+    tries: int
+    due: float
+    created: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJob:
+    """One piece given to the batch system, and its latest attempt."""
+
+    grid: int
+    n: int
+    state: State
+    piece: Piece
+    attempt: int
+    submission: int | None
+    spent: int
+    recovery: tuple[str, ...]
+    wish: str
+    witness: str
+    reason: str
+    due: float
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One batch command."""
+
+    grid: int
+    k: int
+    mark: str
+    size: int
+    state: str
+    batch_id: str
+    tries: int
+    reason: str
+    due: float
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a local job."""
+
+    grid: int
+    k: int
+    idx: int
+    n: int
+    attempt: int
+    host: str
+    started: str
+    record: str
+    verdict: str
+    reason: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One attempt without a verdict, as evidence is compared with it."""
+
+    grid: int
+    k: int
+    idx: int
+    n: int
+    attempt: int
+    state: State
+    started: bool
+    mark: str
+    batch_id: str
+    confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A local job moves on, if it still is where the evidence found it."""
+
+    grid: int
+    n: int
+    attempt: int
+    was: State
+    now: State
+    witness: Witness
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """One line of the journal."""
+
+    seq: int
+    at: str
+    grid: int
+    n: int | None
+    attempt: int | None
+    was: str
+    now: str
+    witness: str
+    reason: str
+
+
+def grid_job(row: tuple[Any, ...]) -> GridJob:
+    """Read a row of grid_job."""
+    fields = list(row)
+    fields[4], fields[5] = Step(fields[4]), json.loads(fields[5])
+    fields[12], fields[13] = json.loads(fields[12]), bool(fields[13])
+    return GridJob(*fields)
+
+
+def local_job(row: tuple[Any, ...]) -> LocalJob:
+    """Read a row of local_job."""
+    grid, n, state, piece, attempt, submission, spent, recovery, *rest = row
+    left = tuple(json.loads(recovery)) if recovery else ()
+    return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest)
+
+
+def piece_text(piece: Piece) -> str:
+    """Write a piece as it is stored: first event, events, then the arguments."""
+    if not piece.arguments:
+        return f"[{_number(piece.first_event)},{_number(piece.events)}]"
+    return json.dumps([piece.first_event, piece.events, *piece.arguments])
+
+
+def piece_of(text: str) -> Piece:
+    """Read a piece as it is stored."""
+    first, events, *arguments = json.loads(text)
+    return Piece(first, events, tuple(arguments))
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)

@@ -1,0 +1,116 @@
+-- One writer (the keeper's loop), any number of readers. Times that people read are UTC text; `due` is
+-- seconds since boot, set to 0 for all when the machine was started again.
+
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE grid_job (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    job_type TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    step TEXT NOT NULL,
+    request TEXT NOT NULL,              -- the checked attributes, JSON
+    size INTEGER NOT NULL DEFAULT 0,    -- number of local jobs
+    events_per_job INTEGER NOT NULL DEFAULT 0,
+    why TEXT NOT NULL DEFAULT '',       -- how that size came about
+    wish TEXT NOT NULL DEFAULT '',      -- cancel, suspend, resume
+    outcome TEXT NOT NULL DEFAULT '',   -- at step finished: completed, failed, killed
+    reason TEXT NOT NULL DEFAULT '',
+    result TEXT NOT NULL DEFAULT '{}',  -- where the tar is, JSON
+    started INTEGER NOT NULL DEFAULT 0, -- has any local job ever started?
+    submissions INTEGER NOT NULL DEFAULT 0,
+    tries INTEGER NOT NULL DEFAULT 0,   -- failed tries of the present step
+    due REAL NOT NULL DEFAULT 0,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL
+);
+CREATE INDEX grid_job_by_step ON grid_job (step);
+
+CREATE TABLE local_job (
+    grid INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    piece TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0, -- the latest
+    submission INTEGER,                 -- that carries the latest attempt
+    spent INTEGER NOT NULL DEFAULT 0,   -- attempts that count against the limit
+    recovery TEXT NOT NULL DEFAULT '',  -- arguments the last attempt left for the next
+    wish TEXT NOT NULL DEFAULT '',
+    witness TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL DEFAULT '',
+    due REAL NOT NULL DEFAULT 0,
+    updated TEXT NOT NULL,
+    PRIMARY KEY (grid, n)
+) WITHOUT ROWID;
+CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
+CREATE INDEX local_job_completing ON local_job (grid, n) WHERE state = 'completing';
+
+CREATE TABLE tally (
+    grid INTEGER NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (grid, state)
+) WITHOUT ROWID;
+
+CREATE TABLE submission (
+    grid INTEGER NOT NULL,
+    k INTEGER NOT NULL,
+    mark TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    state TEXT NOT NULL,                -- intended, unknown, recorded, confirmed, void, ended
+    batch_id TEXT NOT NULL DEFAULT '',
+    tries INTEGER NOT NULL DEFAULT 0,
+    reason TEXT NOT NULL DEFAULT '',
+    due REAL NOT NULL DEFAULT 0,
+    updated TEXT NOT NULL,
+    PRIMARY KEY (grid, k)
+) WITHOUT ROWID;
+CREATE INDEX submission_open ON submission (state) WHERE state IN ('intended', 'unknown', 'recorded', 'confirmed');
+
+CREATE TABLE attempt (
+    grid INTEGER NOT NULL,
+    k INTEGER NOT NULL,
+    idx INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    host TEXT NOT NULL DEFAULT '',
+    started TEXT NOT NULL DEFAULT '',   -- when its claim was seen; empty: never
+    record TEXT NOT NULL DEFAULT '',    -- the exit record
+    verdict TEXT NOT NULL DEFAULT '',   -- empty: live
+    reason TEXT NOT NULL DEFAULT '',
+    updated TEXT NOT NULL,
+    PRIMARY KEY (grid, k, idx)
+) WITHOUT ROWID;
+CREATE INDEX attempt_of ON attempt (grid, n, attempt);
+
+CREATE TABLE detail (
+    grid INTEGER NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, updated TEXT NOT NULL,
+    PRIMARY KEY (grid, n, name)
+) WITHOUT ROWID;
+
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    grid INTEGER NOT NULL,
+    n INTEGER,                          -- null: about the grid job
+    attempt INTEGER,
+    was TEXT NOT NULL DEFAULT '',
+    now TEXT NOT NULL DEFAULT '',
+    witness TEXT NOT NULL,
+    reason TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX journal_of ON journal (grid, n);
+
+-- The journal and the tally follow every change of state by themselves, so that none can be missed.
+CREATE TRIGGER local_job_moved AFTER UPDATE OF state ON local_job WHEN OLD.state <> NEW.state BEGIN
+    INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason)
+        VALUES (NEW.updated, NEW.grid, NEW.n, NEW.attempt, OLD.state, NEW.state, NEW.witness, NEW.reason);
+    UPDATE tally SET count = count - 1 WHERE grid = NEW.grid AND state = OLD.state;
+    INSERT INTO tally VALUES (NEW.grid, NEW.state, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+
+CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
+    INSERT INTO journal (at, grid, was, now, witness, reason)
+        VALUES (NEW.updated, NEW.id, OLD.step, NEW.step, 'keeper', NEW.reason);
+END;
+
+CREATE TRIGGER journal_is_kept BEFORE UPDATE ON journal BEGIN
+    SELECT raise(ABORT, 'the journal is only added to');
+END;

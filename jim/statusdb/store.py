@@ -1,0 +1,339 @@
+"""The store: SQLite, written by the keeper's loop alone, read by anyone of the account.
+
+Every method is one statement or one transaction; a transaction that was not committed never happened.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from jim.clock import Clock
+from jim.errors import JimError, UnknownJob
+from jim.model import Piece, State, Step, Witness
+from jim.statusdb import rows
+from jim.statusdb.rows import Attempt, Change, GridJob, Journal, Live, LocalJob, Submission
+
+VERSION = 1
+IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
+
+
+class Store:
+    """The status DB of one state directory."""
+
+    def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
+        if not write and not file.exists():
+            raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
+        mode = "rwc" if write else "ro"
+        self.file, self.clock = file, clock
+        self.db = sqlite3.connect(f"file:{_quoted(file)}?mode={mode}", uri=True, isolation_level=None, timeout=10)
+        self.db.execute("PRAGMA cache_size = -32000")
+        if write:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
+        if version == 0:
+            schema = Path(__file__).with_name("schema.sql").read_text()
+            self.db.executescript(f"BEGIN; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    def reader(self) -> Store:
+        """Open the same file for another thread, to read."""
+        return Store(self.file, self.clock)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing."""
+        if self.db.in_transaction:  # a part of a larger one
+            yield
+            return
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("COMMIT")
+        finally:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+
+    # Facts about the directory itself
+
+    def fact(self, name: str) -> str:
+        """Read a fact about this state directory; empty when never set."""
+        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Record a fact about this state directory."""
+        self.db.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", (name, value)
+        )
+
+    def new_boot(self, boot_id: str) -> None:
+        """Make everything due when the machine was started anew: its seconds count from another zero."""
+        if self.fact("boot") == boot_id:
+            return
+        with self.transaction():
+            for table in ("grid_job", "local_job", "submission"):
+                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0")
+            self.set_fact("boot", boot_id)
+
+    # Grid jobs
+
+    def add_grid_job(self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any]) -> bool:
+        """Take a grid job in; a key or number that is known already changes nothing."""
+        with self.transaction():
+            cursor = self.db.execute(
+                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, request, created, updated) "
+                "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
+                (number, key, request["job_type"], owner, json.dumps(request), created, self.clock.utc()),
+            )
+            if cursor.rowcount:
+                self.note(number, "accepted", Witness.USER)
+        return bool(cursor.rowcount)
+
+    def grid_job(self, number: int) -> GridJob:
+        """Give one grid job."""
+        row = self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
+        return rows.grid_job(row)
+
+    def grid_jobs(self, *steps: Step) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all."""
+        wanted = [step.value for step in steps or Step]
+        marks = ",".join("?" * len(wanted))
+        found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
+        return [rows.grid_job(row) for row in found]
+
+    def unfinished(self) -> bool:
+        """Tell whether there is anything left to do."""
+        return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
+
+    def set_grid_job(self, number: int, **columns: Any) -> None:
+        """Change columns of a grid job; a new step starts with no failed tries."""
+        if "step" in columns:
+            columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
+        if "result" in columns:
+            columns["result"] = json.dumps(columns["result"])
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(
+            f"UPDATE grid_job SET {names}, updated = ? WHERE id = ?", (*columns.values(), self.clock.utc(), number)
+        )
+
+    def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
+        """Add a line to the journal that is no change of state."""
+        self.db.execute(
+            "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
+            (self.clock.utc(), grid, n, what, witness.value, reason),
+        )
+
+    def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
+        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        which, values = ("grid = ? AND n = ?", (grid, n)) if n is not None else ("grid = ?", (grid,))
+        found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
+        return [Journal(*row) for row in reversed(found.fetchall())]
+
+    def counts(self, grid: int) -> dict[State, int]:
+        """Count a grid job's local jobs by state, without looking at them."""
+        found = self.db.execute("SELECT state, count FROM tally WHERE grid = ? AND count > 0", (grid,))
+        return {State(state): count for state, count in found}
+
+    def in_batch(self) -> dict[int, int]:
+        """Count, for each grid job, the local jobs that the batch system has or may have."""
+        marks = ",".join("?" * len(IN_BATCH))
+        found = self.db.execute(f"SELECT grid, sum(count) FROM tally WHERE state IN ({marks}) GROUP BY grid", IN_BATCH)
+        return dict(found.fetchall())
+
+    # Splitting
+
+    def empty(self, grid: int) -> None:
+        """Forget the local jobs of a split that did not end."""
+        with self.transaction():
+            self.db.execute("DELETE FROM local_job WHERE grid = ?", (grid,))
+
+    def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
+        """Store a run of pieces as waiting local jobs; they count only once `end_split` has been called."""
+        now = self.clock.utc()
+        with self.transaction():
+            self.db.executemany(
+                "INSERT INTO local_job (grid, n, state, piece, updated) VALUES (?, ?, 'waiting', ?, ?)",
+                ((grid, n, rows.piece_text(piece), now) for n, piece in enumerate(pieces, first)),
+            )
+
+    def end_split(self, grid: int, size: int) -> None:
+        """Make the local jobs count."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO tally VALUES (?, 'waiting', ?)", (grid, size))
+            self.set_grid_job(grid, step=Step.SPLIT, size=size)
+
+    # Local jobs
+
+    def local_job(self, grid: int, n: int) -> LocalJob:
+        """Give one local job."""
+        row = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
+        if row is None:
+            raise UnknownJob(f"there is no local job {grid}.{n}")
+        return rows.local_job(row)
+
+    def local_jobs(
+        self, grid: int, states: Sequence[State] = (), *, limit: int = -1, due: float | None = None
+    ) -> list[LocalJob]:
+        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
+        sql, values = "SELECT * FROM local_job WHERE grid = ?", [grid]
+        if len(states) == 1:  # a literal lets the partial indices serve
+            sql += f" AND state = '{states[0].value}'"
+        elif states:
+            sql += f" AND state IN ({','.join(repr(state.value) for state in states)})"
+        parameters: list[Any] = [*values]
+        if due is not None:
+            sql += " AND due <= ?"
+            parameters.append(due)
+        found = self.db.execute(f"{sql} ORDER BY n LIMIT ?", (*parameters, limit))
+        return [rows.local_job(row) for row in found]
+
+    def change(self, changes: Iterable[Change]) -> None:
+        """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
+        now = self.clock.utc()
+        with self.transaction():
+            self.db.executemany(
+                "UPDATE local_job SET state = ?, witness = ?, reason = ?, updated = ? "
+                "WHERE grid = ? AND n = ? AND attempt = ? AND state = ?",
+                (
+                    (c.now._value_, c.witness._value_, c.reason, now, c.grid, c.n, c.attempt, c.was._value_)
+                    for c in changes
+                ),
+            )
+
+    def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
+        """Change columns of a local job."""
+        if "recovery" in columns:
+            columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
+        for name in ("state", "witness"):
+            if name in columns:
+                columns[name] = columns[name].value
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(
+            f"UPDATE local_job SET {names}, updated = ? WHERE grid = ? AND n = ?",
+            (*columns.values(), self.clock.utc(), grid, n),
+        )
+
+    # Submissions and attempts
+
+    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob]) -> None:
+        """Record, before anything is done, that these local jobs go out together as submission k."""
+        now = self.clock.utc()
+        with self.transaction():
+            self.db.execute(
+                "INSERT INTO submission (grid, k, mark, size, state, updated) VALUES (?, ?, ?, ?, 'intended', ?)",
+                (grid, k, mark, len(jobs), now),
+            )
+            self.db.executemany(
+                "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
+                ((grid, k, idx, job.n, job.attempt + 1, now) for idx, job in enumerate(jobs, 1)),
+            )
+            self.db.executemany(
+                "UPDATE local_job SET state = 'submitting', attempt = attempt + 1, submission = ?, witness = 'keeper', "
+                "reason = '', updated = ? WHERE grid = ? AND n = ?",
+                ((k, now, grid, job.n) for job in jobs),
+            )
+            self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
+
+    def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:
+        """Give the submissions in these states."""
+        sql = f"SELECT * FROM submission WHERE state IN ({','.join(repr(state) for state in states)})"
+        found = self.db.execute(sql) if grid is None else self.db.execute(f"{sql} AND grid = ?", (grid,))
+        return [Submission(*row) for row in found]
+
+    def submission(self, grid: int, k: int) -> Submission | None:
+        """Give one submission."""
+        row = self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)).fetchone()
+        return Submission(*row) if row else None
+
+    def set_submission(self, grid: int, k: int, **columns: Any) -> None:
+        """Change columns of a submission."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(
+            f"UPDATE submission SET {names}, updated = ? WHERE grid = ? AND k = ?",
+            (*columns.values(), self.clock.utc(), grid, k),
+        )
+
+    def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
+        """Give one attempt by its place in a submission."""
+        row = self.db.execute("SELECT * FROM attempt WHERE grid = ? AND k = ? AND idx = ?", (grid, k, idx)).fetchone()
+        return Attempt(*row) if row else None
+
+    def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
+        """Give the attempts of a grid job, of one local job, or of one submission."""
+        sql, values = "SELECT * FROM attempt WHERE grid = ?", [grid]
+        for name, value in (("n", n), ("k", k)):
+            if value is not None:
+                sql += f" AND {name} = ?"
+                values.append(value)
+        return [Attempt(*row) for row in self.db.execute(f"{sql} ORDER BY n, attempt", values)]
+
+    def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
+        """Change columns of an attempt."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(
+            f"UPDATE attempt SET {names}, updated = ? WHERE grid = ? AND k = ? AND idx = ?",
+            (*columns.values(), self.clock.utc(), grid, k, idx),
+        )
+
+    def live(self) -> Iterator[Live]:
+        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+        found = self.db.execute(
+            "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, "
+            "s.state = 'confirmed' FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+            "JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
+            "WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
+        )
+        states = {state.value: state for state in State}
+        for grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed in found:
+            yield Live(grid, k, idx, n, attempt, states[state], bool(started), mark, batch_id, bool(confirmed))
+
+    def end_submissions(self) -> None:
+        """Close the submissions of which no attempt is live."""
+        self.db.execute(
+            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND NOT EXISTS "
+            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
+        )
+
+    # What payloads publish
+
+    def publish(self, grid: int, n: int, name: str, content: str) -> None:
+        """Keep what a payload published, replacing what it said before under this name."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)", (grid, n, name, content, self.clock.utc())
+        )
+
+    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
+        """Give what was published: local job, name, content, when."""
+        sql, values = "SELECT n, name, content, updated FROM detail WHERE grid = ?", [grid]
+        if n is not None:
+            sql, values = f"{sql} AND n = ?", [grid, n]
+        return list(self.db.execute(sql, values))
+
+    def forget(self, grid: int) -> None:
+        """Remove all rows of a grid job whose time is over."""
+        with self.transaction():
+            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal"):
+                self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (grid,))
+            self.db.execute("DELETE FROM grid_job WHERE id = ?", (grid,))
+
+
+def _quoted(file: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(file))
