@@ -11,11 +11,13 @@ import fcntl
 import hashlib
 import json
 import os
+import pwd
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.files import read_regular, replace, replace_durably, sync_directory
 
@@ -32,8 +34,9 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
             return known
     number = _draw_id(state)
     replace(state / "answers" / str(number), FIRST_ANSWER)
+    content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
     temporary = state / "inbox" / f".{name}.{number}"
-    replace_durably(temporary, json.dumps({"id": number, **request}).encode())
+    replace_durably(temporary, json.dumps(content).encode())
     try:
         os.link(temporary, state / "inbox" / name)
     except FileExistsError:
@@ -54,6 +57,14 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
         raise UnknownJob(f"there is no grid job {number} in {state}")
     name = f"wish-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+
+
+def account() -> str:
+    """Name the account that we run as, by its uid: `HOME` and `USER` may be anyone's."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def target_of(text: str) -> tuple[int, int | None]:

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,21 +147,26 @@ def _claim(directory: Path, index: int) -> Claim | None:
         return None
 
 
-def fence(directory: Path, index: int) -> Claim:
-    """Take an attempt's claim, so that it can never start; return whoever holds it now.
+def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
+    """Take the claims of these attempts, so that they can never start; return who holds each now.
 
     Whatever `link` says, only reading the claim tells who won: over NFS its answer can be lost.
     """
     nonce = os.urandom(16).hex()
     own = directory / f"c.{nonce}"
     replace_durably(own, f"nonce {nonce}\nhost -\npid {os.getpid()}\nfence\n".encode())
-    with suppress(FileExistsError):
-        os.link(own, directory / f"claim.{index}")
+    wanted = list(indices)
+    for index in wanted:
+        with suppress(FileExistsError):
+            os.link(own, directory / f"claim.{index}")
     sync_directory(directory)
-    holder = _claim(directory, index)
-    if holder is None:
-        raise JimError(f"{directory}/claim.{index} could neither be taken nor read")
-    return holder
+    holders = {}
+    for index in wanted:
+        holder = _claim(directory, index)
+        if holder is None:
+            raise JimError(f"{directory}/claim.{index} could neither be taken nor read")
+        holders[index] = holder
+    return holders
 
 
 def claims(directory: Path) -> Iterator[tuple[int, Claim]]:

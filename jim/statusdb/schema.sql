@@ -43,6 +43,7 @@ CREATE TABLE local_job (
     PRIMARY KEY (grid, n)
 ) WITHOUT ROWID;
 CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
+CREATE INDEX local_job_wished ON local_job (grid, n) WHERE wish <> '';
 CREATE INDEX local_job_completing ON local_job (grid, n) WHERE state = 'completing';
 
 CREATE TABLE tally (
@@ -62,7 +63,7 @@ CREATE TABLE submission (
     updated TEXT NOT NULL,
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
-CREATE INDEX submission_open ON submission (state) WHERE state IN ('intended', 'unknown', 'recorded', 'confirmed');
+CREATE INDEX submission_by_state ON submission (state);
 
 CREATE TABLE attempt (
     grid INTEGER NOT NULL,

@@ -67,6 +67,10 @@ class Store:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
 
+    def changes(self) -> int:
+        """Count what this store has changed since it was opened."""
+        return self.db.total_changes
+
     # Facts about the directory itself
 
     def fact(self, name: str) -> str:
@@ -202,6 +206,15 @@ class Store:
             parameters.append(due)
         found = self.db.execute(f"{sql} ORDER BY n LIMIT ?", (*parameters, limit))
         return [rows.local_job(row) for row in found]
+
+    def wished(self, grid: int) -> frozenset[int]:
+        """Give the local jobs that someone wished to end and that have not ended."""
+        found = self.db.execute(
+            "SELECT n FROM local_job WHERE grid = ? AND wish <> '' AND state NOT IN "
+            "('completed', 'failed', 'killed', 'new')",
+            (grid,),
+        )
+        return frozenset(n for (n,) in found)
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on; one that is no longer where the evidence found it stays as it is."""

@@ -1,0 +1,61 @@
+"""What is kept has an age limit, which the site sets."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import time
+from contextlib import suppress
+from functools import partial
+
+from jim.clock import age_seconds
+from jim.house import House
+from jim.model import Step
+from jim.sandbox import remove_grid_directory
+
+log = logging.getLogger(__name__)
+LOOKED_EVERY = 3600.0
+DAY = 86_400.0
+
+
+def age(house: House) -> None:
+    """Remove what finished longer ago than the site keeps it; hourly."""
+    if house.clock.boot() < house.next_aging:
+        return
+    house.next_aging = house.clock.boot() + LOOKED_EVERY
+    limit = house.site.keep.finished_days * DAY
+    now = house.clock.utc()
+    for job in house.store.grid_jobs(Step.FINISHED):
+        if age_seconds(job.updated, now) > limit and not house.workers.busy(("age", job.id)):
+            house.workers.start(
+                ("age", job.id),
+                partial(remove_grid_directory, house.site.work, job.id),
+                partial(_forget, house, job.id, job.key),
+                partial(_not_removed, job.id),
+            )
+    _sweep_leftovers(house, limit)
+
+
+def _forget(house: House, grid: int, key: str, _: None) -> None:
+    """Remove the rows last: a kill before that leaves a grid job without files, which is removed again."""
+    name = f"request-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+    for path in (house.site.state / "keys" / name, house.site.state / "answers" / str(grid)):
+        path.unlink(missing_ok=True)
+    house.store.forget(grid)
+    log.info("%d: removed, its time was over", grid)
+
+
+def _not_removed(grid: int, error: BaseException) -> None:
+    log.warning("%d: cannot be removed: %s", grid, error)
+
+
+def _sweep_leftovers(house: House, limit: float) -> None:
+    """Remove what wrappers or doors left unfinished, and rejected files, when old."""
+    for place in ("spool", "rejected"):
+        for path in (house.site.work / place).iterdir():
+            if place == "spool" and not path.name.startswith("."):
+                continue
+            with suppress(OSError):
+                if time.time() - path.lstat().st_mtime > max(limit, DAY):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -1,0 +1,128 @@
+"""What a door answers, written before it is asked: one file per grid job, replaced when it changes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from jim.clock import age_seconds
+from jim.errors import BadRequest, UnknownJob
+from jim.files import replace
+from jim.house import House
+from jim.model import State, Step, roll_up
+from jim.statusdb.rows import GridJob
+from jim.statusdb.store import Store
+
+log = logging.getLogger(__name__)
+
+# GRAM's numbers: states of a job, and errors.
+PENDING, ACTIVE, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 8, 16, 32
+NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, JOB_NOT_FOUND = 3, 8, 17, 31, 48, 156
+
+
+def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
+    """Write the lines that a poll prints."""
+    if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
+        number = USER_CANCELLED if job.outcome == State.KILLED.value else EXECUTION_FAILED
+        return failure(job.reason or job.outcome, number)
+    return f"GRAM_SCRIPT_JOB_STATE:{_gram_state(job, counts)}\n\n".encode()
+
+
+def failure(message: str, number: int) -> bytes:
+    """Write the lines of a failure: its reason before its number, on one line."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
+    return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
+
+
+def number_of(verb: str, error: BaseException) -> int:
+    """Choose GRAM's number for a door's failure."""
+    if isinstance(error, UnknownJob):
+        return JOB_NOT_FOUND
+    if isinstance(error, BadRequest):
+        return BAD_REQUEST
+    return CANCEL_FAILED if verb == "cancel" else NO_RESOURCES
+
+
+def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
+    if job.step is Step.FINISHED:
+        return DONE
+    if status(job, counts) == "suspended":
+        return SUSPENDED
+    if job.started:
+        return ACTIVE
+    return PENDING if job.step in (Step.ACTIVE, Step.COLLECTING) else UNSUBMITTED
+
+
+def status(job: GridJob, counts: Mapping[State, int]) -> str:
+    """Say in one word how a grid job is, for people."""
+    if job.step is Step.FINISHED:
+        return job.outcome
+    moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
+    if job.wish == "suspend" and not moving:
+        return State.SUSPENDED.value
+    if not any(counts.values()):
+        return State.NEW.value
+    return roll_up(counts).value
+
+
+def record(store: Store, job: GridJob, seen: str = "") -> dict[str, Any]:
+    """Give the record that every machine-readable output shows of a grid job."""
+    counts = store.counts(job.id)
+    now = store.clock.utc()
+    looked = job.updated if job.step is Step.FINISHED else max(seen, job.updated)
+    return {
+        "id": job.id,
+        "key": job.key,
+        "type": job.job_type,
+        "owner": job.owner,
+        "step": job.step.value,
+        "status": status(job, counts),
+        "counts": {state.value: count for state, count in sorted(counts.items(), key=lambda each: each[0].value)},
+        "reason": job.reason,
+        "witness": "keeper",
+        "seen": looked,
+        "age_s": round(0.0 if job.step is Step.FINISHED else age_seconds(looked, now), 1),
+        "created": job.created,
+        "updated": job.updated,
+    }
+
+
+def write(house: House) -> None:
+    """Write the answers that changed; after a start all are looked at once."""
+    changes = house.store.changes()
+    if changes == house.answered_changes:
+        return
+    jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
+    ended = house.answered.keys() - {job.id for job in jobs}
+    for job in jobs + [house.store.grid_job(number) for number in ended]:
+        _write(house, job)
+    house.answered_changes = changes
+    _publish(house, jobs)
+
+
+def _write(house: House, job: GridJob) -> None:
+    answer = door_answer(job, house.store.counts(job.id))
+    if house.answered.get(job.id) != answer:
+        replace(house.site.state / "answers" / str(job.id), answer)
+        house.answered[job.id] = answer
+    if job.step is Step.FINISHED:
+        del house.answered[job.id]
+
+
+def _publish(house: House, jobs: list[GridJob]) -> None:
+    """Let the group read how this account's grid jobs are."""
+    open_jobs = [record(house.store, job, house.health.seen) for job in jobs if job.step is not Step.FINISHED]
+    summary = {
+        "site": house.site.site.name,
+        "at": house.clock.utc(),
+        "trouble": house.health.trouble,
+        "jobs": open_jobs,
+    }
+    with suppress(OSError):  # a page that cannot be shown must not hold up a job
+        replace(house.site.summary, json.dumps(summary).encode(), 0o640)
+
+
+_OPEN = tuple(step for step in Step if step is not Step.FINISHED)

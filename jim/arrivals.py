@@ -1,0 +1,240 @@
+"""Taking in what doors and wrappers left: requests and wishes from the inbox, starts and ends from the spool."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jim import inbox, verdict, verdicts
+from jim.errors import JimError, UnknownJob
+from jim.files import read_regular
+from jim.house import House, Key
+from jim.model import State, Step, Witness
+from jim.records import LONGEST_RECORD, read_claim, read_exit_record
+from jim.statusdb.rows import Change
+
+log = logging.getLogger(__name__)
+LONGEST_PUBLICATION = 65_536
+MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
+AT_ONCE = 1000
+SPOOL_NAME = re.compile(
+    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
+)
+
+
+# The inbox
+
+
+def take_inbox(house: House) -> None:
+    """Take requests and wishes into the store, one transaction each, and put their files away."""
+    for path, content in inbox.arrived(house.site.state):
+        try:
+            if path.name.startswith("request-"):
+                _take_request(house, content)
+            else:
+                _take_wish(house, content)
+        except (UnknownJob, KeyError, TypeError) as error:
+            log.warning("%s cannot be taken: %s", path.name, error)
+        inbox.taken(path)
+
+
+def _take_request(house: House, content: dict[str, Any]) -> None:
+    new = house.store.add_grid_job(
+        content["id"], content["key"], content["owner"], content["created"], content["request"]
+    )
+    log.info("%d: %s", content["id"], "accepted" if new else "known already")
+
+
+def _take_wish(house: House, content: dict[str, Any]) -> None:
+    grid, n = inbox.target_of(content["target"])
+    verb, by = content["verb"], content.get("by", "")
+    job = house.store.grid_job(grid)
+    with house.store.transaction():
+        house.store.note(grid, f"{verb} wished", Witness.USER, by, n)
+        if verb == "retry":
+            _retry(house, job.step, grid, n)
+        elif job.step is Step.FINISHED:
+            house.store.note(grid, f"{verb} came too late", Witness.KEEPER, f"finished as {job.outcome}", n)
+        elif n is not None:
+            house.store.set_local_job(grid, n, wish=verb)
+        elif job.wish != "cancel":  # nothing undoes a cancel
+            house.store.set_grid_job(grid, wish=verb)
+    house.paced.pop(("wish", grid), None)
+
+
+def _retry(house: House, step: Step, grid: int, n: int | None) -> None:
+    """Give failed and killed local jobs a new set of attempts; a finished grid job opens again."""
+    if step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
+        house.store.note(grid, "retry came too early or too late", Witness.KEEPER, f"at step {step.value}", n)
+        return
+    chosen = (
+        [house.store.local_job(grid, n)]
+        if n is not None
+        else house.store.local_jobs(grid, (State.FAILED, State.KILLED, State.NEW))
+    )
+    chosen = [job for job in chosen if job.state in (State.FAILED, State.KILLED, State.NEW)]
+    for job in chosen:
+        house.store.set_local_job(
+            grid, job.n, state=State.WAITING, witness=Witness.USER, reason="retry", spent=0, due=0.0, wish=""
+        )
+    house.store.note(grid, "retry", Witness.KEEPER, f"{len(chosen)} local jobs wait for another attempt", n)
+    if chosen:
+        house.store.set_grid_job(grid, step=Step.ACTIVE, wish="", outcome="", reason="")
+
+
+# The spool
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One file of the spool."""
+
+    path: Path
+    mark: str
+    key: Key
+    kind: str
+    name: str
+
+
+def take_spool(house: House) -> None:
+    """Take in what wrappers and payloads wrote: all in one transaction, then remove the files."""
+    arrivals = list(_arrivals(house))
+    if not arrivals:
+        return
+    with house.store.transaction():
+        wrong = [arrival for arrival in arrivals if not _take(house, arrival)]
+    for arrival in arrivals:
+        if arrival not in wrong:
+            arrival.path.unlink(missing_ok=True)
+    for arrival in wrong:
+        _reject(house, arrival.path)
+    if len(arrivals) == AT_ONCE:
+        house.workers.later("spool", lambda: take_spool(house))
+
+
+def _arrivals(house: House) -> Iterator[Arrival]:
+    """List what is finished, starts before ends."""
+    found = []
+    with os.scandir(house.site.work / "spool") as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            name = SPOOL_NAME.fullmatch(entry.name)
+            if not name or name[2] != house.instance or not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+                _reject(house, Path(entry.path))
+                continue
+            key = (int(name[3]), int(name[4]), int(name[5]))
+            found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or ""))
+            if len(found) == AT_ONCE:
+                break
+    return iter(sorted(found, key=lambda each: each.kind, reverse=True))
+
+
+def _reject(house: House, path: Path) -> None:
+    """Put an unhealthy file where people can look at it, and nothing else will."""
+    log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, house.site.work / "rejected")
+    path.rename(house.site.work / "rejected" / f"{os.urandom(4).hex()}-{path.name[:150]}")
+
+
+def _take(house: House, arrival: Arrival) -> bool:
+    take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
+    try:
+        take(house, arrival)
+    except (JimError, OSError, ValueError) as error:
+        log.warning("spool: %s: %s", arrival.path.name, error)
+        return False
+    return True
+
+
+def _start(house: House, arrival: Arrival) -> None:
+    """Take in that a claim was won: that attempt runs, whatever the queue says."""
+    claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
+    begun(house, arrival.key, claim.host, claim.batch)
+
+
+def begun(house: House, key: Key, host: str, batch_id: str) -> None:
+    """Record that an attempt has started."""
+    store = house.store
+    attempt = store.attempt(*key)
+    if attempt is None:
+        raise JimError("it belongs to no submission of ours")
+    if attempt.verdict or attempt.started:
+        return
+    store.set_attempt(*key, started=house.clock.utc(), host=host)
+    confirm(house, key, batch_id)
+    pending = (State.SUBMITTING, State.SUBMITTED, State.HELD)
+    store.change(Change(attempt.grid, attempt.n, attempt.attempt, was, State.RUNNING, Witness.CLAIM) for was in pending)
+    if not store.grid_job(attempt.grid).started:
+        store.set_grid_job(attempt.grid, started=1)
+
+
+def confirm(house: House, key: Key, batch_id: str) -> None:
+    """One task seen means that the whole submission was accepted."""
+    grid, k, _ = key
+    submission = house.store.submission(grid, k)
+    if submission is None or submission.state in ("confirmed", "ended"):
+        return
+    known = submission.batch_id or batch_id
+    house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="")
+    accepted(house, grid, k, Witness.CLAIM)
+
+
+def accepted(house: House, grid: int, k: int, witness: Witness) -> None:
+    """Move what a submission carries from submitting to submitted."""
+    house.store.change(
+        Change(grid, attempt.n, attempt.attempt, State.SUBMITTING, State.SUBMITTED, witness)
+        for attempt in house.store.attempts(grid, k=k)
+        if not attempt.verdict
+    )
+    if house.store.grid_job(grid).step is Step.SPLIT:
+        house.store.set_grid_job(grid, step=Step.ACTIVE)
+
+
+def _exit(house: House, arrival: Arrival) -> None:
+    ended(house, arrival.key, read_regular(arrival.path, LONGEST_RECORD).decode(errors="replace"))
+
+
+def ended(house: House, key: Key, text: str) -> None:
+    """Judge an attempt by its exit record; one that comes after the verdict is only noted."""
+    store = house.store
+    record = read_exit_record(text)
+    attempt = store.attempt(*key)
+    if attempt is None or (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
+        raise JimError("its exit record belongs to no attempt of ours")
+    if attempt.verdict:
+        store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
+        return
+    begun(house, key, record.host, record.batch)
+    store.set_attempt(*key, record=text)
+    wish = verdicts.cancelled(house, attempt.grid, attempt.n)
+    verdicts.record(house, key, verdict.of_exit_record(record, cancelled=wish))
+
+
+def _refused(house: House, arrival: Arrival) -> None:
+    """Note that a second wrapper of one attempt was kept from running; it changes nothing."""
+    grid, k, index = arrival.key
+    attempt = house.store.attempt(grid, k, index)
+    if attempt is None:
+        raise JimError("it belongs to no submission of ours")
+    host = read_claim(read_regular(arrival.path, 4096).decode(errors="replace")).host
+    reason = f"attempt {attempt.attempt} was started again on {host} and refused"
+    house.store.note(grid, "refused", Witness.CLAIM, reason, attempt.n)
+
+
+def _publication(house: House, arrival: Arrival) -> None:
+    from jim.statusdb.xml import fragment
+
+    attempt = house.store.attempt(*arrival.key)
+    if attempt is None:
+        raise JimError("it belongs to no submission of ours")
+    text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
+    content = fragment(text)
+    known = {name for _, name, _, _ in house.store.details(attempt.grid, attempt.n)}
+    if arrival.name in known or len(known) < MOST_PUBLICATIONS:
+        house.store.publish(attempt.grid, attempt.n, arrival.name, content)

@@ -1,0 +1,94 @@
+"""From an accepted request to stored local jobs."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from functools import partial
+
+from jim.errors import JimError
+from jim.house import House
+from jim.idealizer.retry import AGAIN, delay
+from jim.model import Piece, State, Step
+from jim.request import handler_of
+from jim.sandbox import prepare_grid_job
+from jim.sizing import Size, size
+from jim.splitting import split as pieces_of
+from jim.statusdb.rows import GridJob
+
+log = logging.getLogger(__name__)
+STORED_AT_ONCE = 10_000
+
+
+def resolve(house: House) -> None:
+    """Size accepted grid jobs and make their directories."""
+    for job in house.store.grid_jobs(Step.ACCEPTED):
+        name = ("split", job.id)
+        if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
+            continue
+        house.workers.start(
+            name, partial(_resolve, house, job), partial(_resolved, house, job), partial(_failed, house, job)
+        )
+
+
+def _resolve(house: House, job: GridJob) -> Size:
+    handler = handler_of(job.job_type, house.site.site.handlers)
+    found = size(handler, job.request, house.site)
+    prepare_grid_job(house.site.work, job.id, handler, job.request)
+    return found
+
+
+def _resolved(house: House, job: GridJob, found: Size) -> None:
+    house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=found.events_per_job, why=found.why)
+
+
+def split(house: House) -> None:
+    """Cut resolved grid jobs into local jobs; what a dead keeper left half split is split again."""
+    for job in house.store.grid_jobs(Step.RESOLVED):
+        name = ("split", job.id)
+        if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
+            continue
+        house.store.empty(job.id)
+        _split_on(house, job, _Pieces(house, job))
+
+
+class _Pieces:
+    """A handler's pieces as a stream, taken in chunks by workers."""
+
+    def __init__(self, house: House, job: GridJob) -> None:
+        handler = handler_of(job.job_type, house.site.site.handlers)
+        self._stream = pieces_of(handler.work(job.request), job.events_per_job)
+        self.stored = 0
+
+    def chunk(self) -> list[Piece]:
+        """Give the next pieces; none when there are no more."""
+        return list(itertools.islice(self._stream, STORED_AT_ONCE))
+
+
+def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
+    name = ("split", job.id)
+    house.workers.start(name, pieces.chunk, partial(_store, house, job, pieces), partial(_failed, house, job))
+
+
+def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
+    if not chunk:
+        house.store.end_split(job.id, pieces.stored)
+        log.info("%d: split into %d local jobs", job.id, pieces.stored)
+        return
+    house.store.add_pieces(job.id, pieces.stored, chunk)
+    pieces.stored += len(chunk)
+    _split_on(house, job, pieces)
+
+
+def _failed(house: House, job: GridJob, error: BaseException) -> None:
+    """Try again what a full disk prevented; fail the grid job for what never gets better, with nothing half split."""
+    tries = job.tries + 1
+    if isinstance(error, OSError):
+        due = house.clock.boot() + delay(AGAIN, tries)
+        house.store.set_grid_job(job.id, tries=tries, due=due, reason=str(error))
+        return
+    reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+    log.error("%d: cannot be split: %s", job.id, reason)
+    with house.store.transaction():
+        house.store.empty(job.id)
+        house.store.set_grid_job(job.id, outcome=State.FAILED.value, reason=f"cannot be split: {reason}")

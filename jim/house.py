@@ -1,0 +1,113 @@
+"""What the keeper's moves work with, and the workers that do what may take long."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from jim.clock import Clock
+from jim.site import Site
+
+if TYPE_CHECKING:
+    from jim.adapters.base import Adapter
+    from jim.idealizer.evidence import Doubt
+    from jim.idealizer.health import Health
+    from jim.statusdb.store import Store
+
+T = TypeVar("T")
+Key = tuple[int, int, int]  # an attempt: grid job, submission, index
+
+
+class Workers:
+    """Threads for commands, splits and tars. Their results come back to the loop, which alone writes the store."""
+
+    def __init__(self, threads: int = 4) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
+        self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
+        self._busy: set[Hashable] = set()
+
+    def busy(self, name: Hashable) -> bool:
+        """Tell whether work of this name is under way."""
+        return name in self._busy
+
+    def idle(self) -> bool:
+        """Tell whether nothing is under way."""
+        return not self._busy
+
+    def start(
+        self,
+        name: Hashable,
+        task: Callable[[], T],
+        then: Callable[[T], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Do `task` beside the loop; the loop gets its result by `then`, or what it raised by `failed`."""
+
+        def ended(future: Future[T]) -> None:
+            error = future.exception()
+            self._results.put((name, lambda: failed(error) if error else then(future.result())))
+
+        self._busy.add(name)
+        self._pool.submit(task).add_done_callback(ended)
+
+    def later(self, name: Hashable, task: Callable[[], None]) -> None:
+        """Let the loop do `task` itself, after whatever else is waiting: for work cut into short parts."""
+        self._busy.add(name)
+        self._results.put((name, task))
+
+    def deliver(self, timeout: float) -> bool:
+        """Wait so long for a result, and hand it to the loop; tell whether there was one."""
+        try:
+            name, give = self._results.get(timeout=timeout) if timeout > 0 else self._results.get_nowait()
+        except queue.Empty:
+            return False
+        self._busy.discard(name)  # first: what is given may start the next of this name
+        give()
+        return True
+
+    def stop(self) -> None:
+        """Let go of the threads; what is under way is found again by the next keeper."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class House:
+    """One state directory, opened by its keeper."""
+
+    site: Site
+    store: Store
+    adapter: Adapter
+    clock: Clock
+    workers: Workers
+    health: Health
+    instance: str
+    # Kept in memory only: they set the pace, and losing them makes the keeper more careful, not less.
+    doubts: dict[Key, Doubt] = field(default_factory=dict)
+    unverified: dict[Key, float] = field(default_factory=dict)
+    paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
+    answered: dict[int, bytes] = field(default_factory=dict)
+    answered_changes: int = -1
+    next_query: float = 0.0
+    next_settling: float = 0.0
+    next_aging: float = 0.0
+
+    def pace(self, name: Hashable) -> bool:
+        """Tell whether the next try of `name` is due, and count it as made."""
+        from jim.idealizer.retry import AGAIN, delay
+
+        due, tries = self.paced.get(name, (0.0, 0))
+        if self.clock.boot() < due:
+            return False
+        self.paced[name] = (self.clock.boot() + delay(AGAIN, tries + 1), tries + 1)
+        return True
+
+    def pace_settling(self) -> bool:
+        """Tell whether doubts may be looked into again: twice a second at most."""
+        now = self.clock.boot()
+        if now < self.next_settling:
+            return False
+        self.next_settling = now + 0.5
+        return True

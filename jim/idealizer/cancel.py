@@ -1,0 +1,114 @@
+"""Fulfilling wishes: cancel, suspend, resume. Said again until the evidence shows that it was obeyed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from jim.errors import BatchError, JimError
+from jim.house import House
+from jim.idealizer.run import run
+from jim.model import State, Step, Witness
+from jim.sandbox import fence, submission_directory
+from jim.statusdb.rows import Live
+
+log = logging.getLogger(__name__)
+IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
+
+
+def fulfil(house: House) -> None:
+    """Do what was wished for each grid job, and each local job."""
+    live = None
+    for job in house.store.grid_jobs(Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE):
+        single = house.store.wished(job.id)
+        if not job.wish and not single:
+            continue
+        live = list(house.store.live()) if live is None else live
+        mine = [each for each in live if each.grid == job.id]
+        if job.wish == "cancel":
+            _end_waiting(house, job.id, None)
+            _cancel(house, job.id, mine)
+        elif job.wish:
+            _change(house, job.id, job.wish, mine)
+        if single and job.wish != "cancel":
+            for n in single:
+                _end_waiting(house, job.id, n)
+            _cancel(house, job.id, [each for each in mine if each.n in single])
+
+
+def _end_waiting(house: House, grid: int, n: int | None) -> None:
+    """End what was never sent: it is enough not to send it."""
+    with house.store.transaction():
+        waiting = house.store.local_jobs(grid, (State.WAITING,)) if n is None else [house.store.local_job(grid, n)]
+        for job in waiting:
+            if job.state is State.WAITING:
+                house.store.set_local_job(
+                    grid, job.n, state=State.KILLED, witness=Witness.USER, reason="cancelled before it was sent"
+                )
+
+
+def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
+    name = ("wish", grid)
+    if live and not house.workers.busy(name) and house.pace(name):
+        house.workers.start(name, partial(_end, house, live), partial(_said, grid), partial(_not_said, house, grid))
+
+
+def _end(house: House, live: Sequence[Live]) -> str:
+    """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
+    by_submission: dict[int, list[int]] = {}
+    for each in live:
+        by_submission.setdefault(each.k, []).append(each.idx)
+    for k, indices in by_submission.items():
+        fence(submission_directory(house.site.work, live[0].grid, k), indices)
+    for chunk in (live[at : at + IDS_AT_ONCE] for at in range(0, len(live), IDS_AT_ONCE)):
+        answer = run(
+            house.adapter.cancel_command([(each.batch_id, each.idx) for each in chunk if each.batch_id]),
+            limit=house.site.batch.command_seconds,
+        )
+        if answer.code != 0 and not house.adapter.says(house.adapter.gone, answer.err):
+            raise house.adapter.trouble(answer)
+    return f"cancel of {len(live)} local jobs"
+
+
+def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
+    """Hold or release what is pending; suspend or resume what runs, where users may."""
+    pending, running = (
+        ((State.SUBMITTED,), (State.RUNNING,)) if wish == "suspend" else ((State.HELD,), (State.SUSPENDED,))
+    )
+    verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
+    targets = {
+        verb: [(each.batch_id, each.idx) for each in live if each.state in states]
+        for verb, states in zip(verbs, (pending, running), strict=True)
+    }
+    if not house.adapter.can_suspend:
+        del targets[verbs[1]]
+    if not any(targets.values()):
+        if wish == "resume":
+            house.store.set_grid_job(grid, wish="")
+        return
+    name = ("wish", grid)
+    if not house.workers.busy(name) and house.pace(name):
+        house.workers.start(name, partial(_tell, house, targets), partial(_said, grid), partial(_not_said, house, grid))
+
+
+def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
+    for verb, ids in targets.items():
+        for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
+            command = house.adapter.change_command(verb, chunk)
+            if command is None:
+                continue
+            answer = run(command, limit=house.site.batch.command_seconds)
+            if answer.code != 0 and not house.adapter.says(house.adapter.gone, answer.err):
+                raise house.adapter.trouble(answer)
+    return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
+
+
+def _said(grid: int, what: str) -> None:
+    log.info("%d: %s told to the batch system; believed when seen", grid, what)
+
+
+def _not_said(house: House, grid: int, error: BaseException) -> None:
+    if not isinstance(error, BatchError | JimError | OSError):
+        raise error
+    log.warning("%d: the batch system could not be told: %s", grid, error)

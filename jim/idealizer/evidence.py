@@ -1,0 +1,256 @@
+"""Asking the batch system about all jobs at once, and settling the doubts that its answers leave.
+
+A listing can say that a job is pending, runs, or is no longer there. None of these is an end: an end
+needs the exit record, or the certainty that there will never be one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from jim import arrivals, verdict, verdicts
+from jim.errors import BatchError, JimError
+from jim.files import read_regular
+from jim.house import House, Key
+from jim.idealizer.run import run
+from jim.model import Listing, Observation, State, Witness
+from jim.records import LONGEST_RECORD
+from jim.sandbox import fence, submission_directory, trace
+from jim.statusdb.rows import Change, Live
+
+log = logging.getLogger(__name__)
+MISSED_TWICE = 2
+SETTLED_AT_ONCE = 500
+CHANGED_AT_ONCE = 5000
+TOUCHES_MISSED = 3  # after so many a claim's holder is taken for dead, if its batch job has ended, too
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An attempt that good listings no longer show."""
+
+    live: Live
+    since: float  # when it was missed first, in seconds since boot
+    missed: int = 1
+    touched: float = 0.0  # its claim's last touch, by the file server's clock
+    touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
+    ended: Observation | None = None  # what accounting said
+
+
+@dataclass
+class Compared:
+    """What a listing means for what is stored."""
+
+    changes: list[Change] = field(default_factory=list)
+    confirmed: set[tuple[int, int]] = field(default_factory=set)
+    missing: dict[Key, Live] = field(default_factory=dict)
+    unknown_words: set[str] = field(default_factory=set)
+    proves_absence: bool = False
+
+
+# What a listing may change; a claim knows better than a listing whether something runs.
+_QUEUE_MAY = {
+    State.SUBMITTING: (State.SUBMITTED, State.HELD, State.RUNNING, State.SUSPENDED),
+    State.SUBMITTED: (State.HELD, State.RUNNING, State.SUSPENDED),
+    State.HELD: (State.SUBMITTED, State.RUNNING, State.SUSPENDED),
+    State.RUNNING: (State.SUSPENDED,),
+    State.SUSPENDED: (State.RUNNING,),
+}
+_QUEUE_MAY_UNCLAIMED = {**_QUEUE_MAY, State.RUNNING: (State.SUBMITTED, State.HELD, State.SUSPENDED)}
+
+
+def query(house: House) -> None:
+    """Ask once per interval about all jobs, if there are any."""
+    now = house.clock.boot()
+    if now < house.next_query or house.health.open or house.workers.busy("query"):
+        return
+    if not house.store.submissions("recorded", "confirmed"):
+        return
+    house.next_query = now + house.site.batch.query_seconds
+    house.workers.start("query", partial(_ask, house), partial(_asked, house), partial(_could_not_ask, house))
+
+
+def _ask(house: House) -> Compared:
+    """Read what is live, list the queue, compare. Runs in a worker, with its own reader of the store."""
+    store = house.store.reader()
+    try:
+        live = list(store.live())  # before the listing: what is sent meanwhile must not look absent
+    finally:
+        store.close()
+    answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
+    if answer.code != 0:
+        raise house.adapter.trouble(answer)
+    compared = compare(house.adapter.parse_query(answer), live, house.adapter.name_length)
+    if compared.missing and not compared.proves_absence:
+        ping = run(house.adapter.ping_command(), limit=house.site.batch.command_seconds)
+        compared.proves_absence = ping.code == 0
+    return compared
+
+
+def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> Compared:
+    """Hold a listing against what is stored."""
+    result = Compared()
+    for each in live:
+        seen = listing.get((each.batch_id, each.idx))
+        if seen is None or seen.mark[:name_length] != each.mark[:name_length]:  # an id can be reused
+            result.missing[each.grid, each.k, each.idx] = each
+            continue
+        if not each.confirmed:
+            result.confirmed.add((each.grid, each.k))
+        if seen.state.final:
+            result.missing[each.grid, each.k, each.idx] = each
+            continue
+        result.proves_absence = True
+        if seen.state is State.UNKNOWN:
+            result.unknown_words.add(seen.word)
+        elif seen.state is not each.state and seen.state in (_QUEUE_MAY if each.started else _QUEUE_MAY_UNCLAIMED).get(
+            each.state, ()
+        ):
+            result.changes.append(
+                Change(each.grid, each.n, each.attempt, each.state, seen.state, Witness.QUEUE, seen.reason)
+            )
+    return result
+
+
+def _asked(house: House, compared: Compared) -> None:
+    house.health.good()
+    house.store.set_fact("seen", house.health.seen)
+    for word in compared.unknown_words:
+        log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
+    with house.store.transaction():
+        for grid, k in compared.confirmed:
+            house.store.set_submission(grid, k, state="confirmed")
+            arrivals.accepted(house, grid, k, Witness.QUEUE)
+    changes = iter(compared.changes)
+    while chunk := list(itertools.islice(changes, CHANGED_AT_ONCE)):
+        house.workers.later("changes", partial(house.store.change, chunk))
+    if compared.proves_absence:
+        _doubt(house, compared)
+
+
+def _doubt(house: House, compared: Compared) -> None:
+    now = house.clock.boot()
+    for key in [key for key in house.doubts if key not in compared.missing]:
+        del house.doubts[key]
+    for key, live in compared.missing.items():
+        old = house.doubts.get(key)
+        house.doubts[key] = replace(old, live=live, missed=old.missed + 1) if old else Doubt(live, now)
+
+
+def _could_not_ask(house: House, error: BaseException) -> None:
+    """Nothing is proven: the answer ages, that is all."""
+    if not isinstance(error, BatchError | OSError):
+        raise error
+    house.health.failed(error)
+    house.next_query = max(house.next_query, house.health.retry_at)
+
+
+def settle(house: House) -> None:
+    """Settle attempts that two good listings did not show."""
+    house.store.end_submissions()
+    if house.workers.busy("settle"):
+        return
+    doubts = [doubt for doubt in house.doubts.values() if doubt.missed >= MISSED_TWICE]
+    for doubt in [doubt for doubt in doubts if not doubt.live.confirmed]:
+        _unconfirmed(house, doubt)
+        doubts.remove(doubt)
+    if doubts and house.pace_settling():
+        chosen = doubts[:SETTLED_AT_ONCE]
+        house.workers.start(
+            "settle", partial(_settle, house, chosen), partial(_settled, house), partial(_could_not_ask, house)
+        )
+
+
+def _unconfirmed(house: House, doubt: Doubt) -> None:
+    """Look for the mark of an id that was told but is never listed: a crash may have lost it."""
+    grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
+    submission = house.store.submission(grid, k)
+    if submission and submission.state == "recorded":
+        reason = f"batch job {submission.batch_id} was promised but is not listed"
+        house.store.set_submission(grid, k, state="unknown", reason=reason, tries=0, due=0.0)
+    house.doubts.pop((grid, k, idx), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a close look at a doubtful attempt brought."""
+
+    doubt: Doubt
+    record: str = ""  # its exit record, which had not reached the spool
+    lost: bool = False  # it never started and never will
+    dead: bool = False  # it started, and nothing of it lives
+
+
+def _settle(house: House, doubts: Sequence[Doubt]) -> list[Settled]:
+    """Ask accounting, then look into the submission directories. Runs in a worker."""
+    ended = _history(house, doubts)
+    return [_look(house, replace(doubt, ended=ended.get((doubt.live.batch_id, doubt.live.idx)))) for doubt in doubts]
+
+
+def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
+    marks = {doubt.live.batch_id: doubt.live.mark for doubt in doubts if doubt.live.batch_id}
+    found: dict[tuple[str, int], Observation] = {}
+    ids = sorted(marks)
+    for chunk in (ids[at : at + 200] for at in range(0, len(ids), 200)):
+        answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
+        if answer.code != 0:
+            raise house.adapter.trouble(answer)
+        width = house.adapter.name_length
+        for key, seen in house.adapter.parse_history(answer).items():
+            if seen.mark[:width] == marks.get(key[0], "")[:width]:
+                found[key] = seen
+    return found
+
+
+def _look(house: House, doubt: Doubt) -> Settled:
+    live, now = doubt.live, house.clock.boot()
+    directory = submission_directory(house.site.work, live.grid, live.k)
+    left = trace(directory, live.idx)
+    record = left.exit_record
+    if record and (record.mark, record.index, record.attempt) == (live.mark, live.idx, live.attempt):
+        text = read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
+        return Settled(doubt, record=text)
+    if left.touched != doubt.touched:
+        doubt = replace(doubt, touched=left.touched, touched_at=now)
+    if now - doubt.since < house.site.batch.visible_seconds:
+        return Settled(doubt)
+    claim = left.claim or fence(directory, [live.idx])[live.idx]
+    if claim.fence:
+        return Settled(doubt, lost=True)
+    return Settled(doubt, dead=_is_dead(house, doubt, now))
+
+
+def _is_dead(house: House, doubt: Doubt, now: float) -> bool:
+    """Tell whether nothing of a started attempt can live: never on the queue's word alone."""
+    if house.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
+        return True
+    return now - doubt.touched_at > TOUCHES_MISSED * house.site.batch.touch_seconds
+
+
+def _settled(house: House, results: list[Settled]) -> None:
+    with house.store.transaction():
+        for settled in results:
+            live = settled.doubt.live
+            key = (live.grid, live.k, live.idx)
+            if key not in house.doubts:  # it was seen meanwhile, or has its verdict
+                continue
+            house.doubts[key] = settled.doubt
+            wish = verdicts.cancelled(house, live.grid, live.n)
+            if settled.record:
+                _take_record(house, key, settled.record)
+            elif settled.lost:
+                verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
+            elif settled.dead:
+                verdicts.record(house, key, verdict.of_vanished(settled.doubt.ended, cancelled=wish))
+
+
+def _take_record(house: House, key: Key, text: str) -> None:
+    try:
+        arrivals.ended(house, key, text)
+    except JimError as error:
+        log.warning("%d: exit record of submission %d, index %d: %s", *key, error)
+    house.doubts.pop(key, None)

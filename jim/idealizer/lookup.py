@@ -1,0 +1,103 @@
+"""Looking for what became of a submission whose answer was lost: adopt it, or make sure that it never runs."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+from jim import arrivals, verdict, verdicts
+from jim.errors import BatchError
+from jim.house import House
+from jim.idealizer.retry import AGAIN, delay
+from jim.idealizer.run import end_marked, run
+from jim.idealizer.submit import give_up
+from jim.model import Witness
+from jim.sandbox import claims, fence, submission_directory
+from jim.statusdb.rows import Submission
+
+log = logging.getLogger(__name__)
+GOOD_EMPTY_ANSWERS = 2  # only set the pace; the fence is what makes a retry safe
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look brought: accepted under this batch id, fenced here, or nothing yet."""
+
+    accepted: bool = False
+    batch_id: str = ""
+    fenced: frozenset[int] = frozenset()
+
+
+def look_up(house: House) -> None:
+    """Look for every submission whose outcome is not known."""
+    for submission in house.store.submissions("unknown", "refused"):
+        if house.clock.boot() >= submission.due and not house.workers.busy(submission.mark):
+            house.workers.start(
+                submission.mark,
+                partial(_look, house, submission),
+                partial(_looked, house, submission),
+                partial(_could_not_look, house, submission),
+            )
+
+
+def _look(house: House, submission: Submission) -> Found:
+    """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
+    end_marked(submission.mark)  # a batch client can sleep, and submit hours later
+    directory = submission_directory(house.site.work, submission.grid, submission.k)
+    started = [claim.batch for _, claim in claims(directory) if not claim.fence]
+    if started:
+        return Found(accepted=True, batch_id=max(started))
+    if submission.state == "unknown":
+        batch_id = _ask(house, submission.mark)
+        if batch_id:
+            return Found(accepted=True, batch_id=batch_id)
+        if submission.tries + 1 < GOOD_EMPTY_ANSWERS:
+            return Found()
+    holders = fence(directory, range(1, submission.size + 1))
+    fenced = frozenset(index for index, claim in holders.items() if claim.fence)
+    others = [claim.batch for claim in holders.values() if not claim.fence]
+    return Found(bool(others), max(others, default=""), fenced)
+
+
+def _ask(house: House, mark: str) -> str:
+    answer = run(house.adapter.find_command(mark), limit=house.site.batch.command_seconds)
+    if answer.code != 0:
+        raise house.adapter.trouble(answer)
+    width = house.adapter.name_length
+    return next(
+        (id_ for (id_, _), seen in house.adapter.parse_find(answer).items() if seen.mark[:width] == mark[:width]), ""
+    )
+
+
+def _looked(house: House, submission: Submission, found: Found) -> None:
+    grid, k = submission.grid, submission.k
+    if submission.state == "unknown":
+        house.health.good()
+    if found.accepted:
+        with house.store.transaction():
+            batch_id = found.batch_id or submission.batch_id
+            house.store.set_submission(grid, k, state="confirmed", batch_id=batch_id, reason="")
+            arrivals.accepted(house, grid, k, Witness.QUEUE)
+            for index in found.fenced:
+                attempt = house.store.attempt(grid, k, index)
+                if attempt:
+                    lost = verdict.of_lost(None, cancelled=verdicts.cancelled(house, grid, attempt.n))
+                    verdicts.record(house, (grid, k, index), lost)
+        log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, found.batch_id)
+    elif found.fenced:
+        judge = verdict.of_refused if submission.state == "refused" else verdict.of_never_sent
+        give_up(house, submission, partial(judge, submission.reason))
+        log.info("%d: submission %d was not accepted, and never will run", grid, k)
+    else:
+        due = house.clock.boot() + house.site.batch.query_seconds
+        house.store.set_submission(grid, k, tries=submission.tries + 1, due=due)
+
+
+def _could_not_look(house: House, submission: Submission, error: BaseException) -> None:
+    """Nothing is proven by not being able to ask; ask again later."""
+    if not isinstance(error, BatchError | OSError):
+        raise error
+    house.health.failed(error)
+    due = house.clock.boot() + max(house.site.batch.query_seconds, delay(AGAIN, house.health.failures))
+    house.store.set_submission(submission.grid, submission.k, due=due)

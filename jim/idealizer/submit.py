@@ -1,0 +1,164 @@
+"""Handing local jobs to the batch system: intent first, then the command, then its answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from jim import arrivals, verdict, verdicts
+from jim.errors import BatchError, JimError, Refused, Unclear
+from jim.handlers.base import Handler
+from jim.house import House
+from jim.idealizer.retry import AGAIN, delay
+from jim.idealizer.run import run
+from jim.model import Batch, Job, Resources, State, Step, Witness
+from jim.request import handler_of
+from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_sent
+from jim.statusdb.rows import GridJob, LocalJob, Submission
+
+log = logging.getLogger(__name__)
+
+
+def send(house: House) -> None:
+    """Bundle waiting local jobs into submissions, and run the batch commands of those intended."""
+    if not house.health.open:
+        _bundle(house)
+    for submission in house.store.submissions("intended"):
+        if not house.workers.busy(submission.mark):
+            _send(house, submission)
+
+
+def _bundle(house: House) -> None:
+    """Record the intent to send as many waiting local jobs as the throttle lets through."""
+    limits = house.site.limits
+    queued = house.store.in_batch()
+    room = limits.queued - sum(queued.values())
+    chunk = min(limits.per_submission, house.adapter.array_limit)
+    for job in house.store.grid_jobs(Step.SPLIT, Step.ACTIVE):
+        mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
+        if job.wish or mine <= 0 or house.store.submissions("intended", grid=job.id):
+            continue
+        waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
+        if waiting:
+            k = job.submissions + 1
+            house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting)
+            room -= len(waiting)
+
+
+def _send(house: House, submission: Submission) -> None:
+    job = house.store.grid_job(submission.grid)
+    directory = submission_directory(house.site.work, job.id, submission.k)
+    if was_sent(directory):  # we died between the command and its answer
+        doubt(house, submission, "JIM was ended before the batch system's answer was recorded")
+    elif job.wish == "cancel":
+        give_up(house, submission, partial(verdict.of_never_sent, "cancelled"))
+    elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
+        jobs = _jobs(house, submission)
+        house.workers.start(
+            submission.mark,
+            partial(_hand_over, house, job, submission, jobs),
+            partial(_recorded, house, submission),
+            partial(_not_recorded, house, submission),
+        )
+
+
+def _jobs(house: House, submission: Submission) -> list[LocalJob]:
+    """Give the local jobs of a submission, by index."""
+    attempts = sorted(house.store.attempts(submission.grid, k=submission.k), key=lambda attempt: attempt.idx)
+    return [house.store.local_job(attempt.grid, attempt.n) for attempt in attempts]
+
+
+def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[LocalJob]) -> str:
+    """Prepare the submission directory, run the batch command, and return the batch id. Runs in a worker."""
+    site, adapter = house.site, house.adapter
+    handler = handler_of(job.job_type, site.site.handlers)
+    directory = submission_directory(site.work, job.id, submission.k)
+    variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
+    lines = [Line(*_line(handler, job, each)) for each in jobs]
+    script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), _resources(house, handler, job))
+    mark_sent(directory)
+    answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=submission.mark)
+    try:
+        if answer.code != 0:
+            raise adapter.trouble(answer)
+        return adapter.parse_submit(answer)
+    except BatchError as error:
+        if not isinstance(error, Unclear | Refused):
+            (directory / SENT).unlink()  # plainly nothing was done: it may be sent again under the same mark
+        raise
+
+
+def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str]]:
+    attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
+    command = handler.command_and_arguments(job.request, attempt, local.piece)
+    words = [*command, *local.recovery]
+    if any("\n" in word or "\0" in word for word in words):
+        raise JimError(f"job type {job.job_type}: an argument of {job.id}.{local.n} holds a newline")
+    return attempt, words
+
+
+def _settings(house: House, handler: Handler, job: GridJob, submission: Submission) -> list[tuple[str, str]]:
+    site = house.site
+    return [
+        ("mark", submission.mark),
+        ("spool", "../../spool"),
+        ("touch", str(site.batch.touch_seconds)),
+        ("limit", str(site.limits.output_bytes)),
+        *(("out", pattern) for pattern in handler.outputs(job.request)),
+        *(("env", f"{name}={value}") for name, value in handler.environment(job.request).items()),
+    ]
+
+
+def _resources(house: House, handler: Handler, job: GridJob) -> Resources:
+    asked, batch = handler.resources(job.request), house.site.batch
+    return replace(
+        asked, queue=asked.queue or batch.queue or None, wall_seconds=asked.wall_seconds or batch.wall_seconds
+    )
+
+
+def _recorded(house: House, submission: Submission, batch_id: str) -> None:
+    house.health.good()
+    with house.store.transaction():
+        house.store.set_submission(
+            submission.grid, submission.k, state="recorded", batch_id=batch_id, reason="", tries=0
+        )
+        arrivals.accepted(house, submission.grid, submission.k, Witness.SUBMISSION)
+    log.info("%d: submission %d of %d is batch job %s", submission.grid, submission.k, submission.size, batch_id)
+
+
+def _not_recorded(house: House, submission: Submission, error: BaseException) -> None:
+    """Sort out what a failed submission means: a plain no, nothing done, nothing known, or trouble of our own."""
+    if isinstance(error, Refused):
+        house.store.set_submission(submission.grid, submission.k, state="refused", reason=str(error), due=0.0)
+    elif isinstance(error, Unclear):
+        house.health.failed(error)
+        doubt(house, submission, str(error))
+    elif isinstance(error, BatchError | OSError):
+        house.health.failed(error)
+        tries = submission.tries + 1
+        due = house.clock.boot() + delay(AGAIN, tries)
+        house.store.set_submission(submission.grid, submission.k, tries=tries, due=due, reason=str(error))
+    else:  # the job type cannot say what to run: that never gets better by itself
+        give_up(house, submission, partial(_never_sent, f"{type(error).__name__}: {error}"))
+    log.warning("%d: submission %d: %s", submission.grid, submission.k, error)
+
+
+def _never_sent(reason: str, *, cancelled: bool) -> verdict.Verdict:
+    return verdict.Verdict(State.KILLED if cancelled else State.NEW, f"never sent: {reason}", Witness.KEEPER)
+
+
+def doubt(house: House, submission: Submission, reason: str) -> None:
+    """Leave a submission to be looked for: the batch system may or may not have it."""
+    house.store.set_submission(submission.grid, submission.k, state="unknown", reason=reason, tries=0, due=0.0)
+
+
+def give_up(house: House, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
+    """Close a submission that the batch system certainly will not run."""
+    with house.store.transaction():
+        house.store.set_submission(submission.grid, submission.k, state="void")
+        for attempt in house.store.attempts(submission.grid, k=submission.k):
+            wish = verdicts.cancelled(house, attempt.grid, attempt.n)
+            verdicts.record(house, (attempt.grid, attempt.k, attempt.idx), judge(cancelled=wish))

@@ -1,0 +1,119 @@
+"""The keeper: one background process of a state directory. Its lock, its pace, its heartbeat.
+
+It is handed the function that makes one round of moves, and knows none of them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from jim.clock import Clock
+from jim.errors import JimError
+from jim.files import replace
+
+log = logging.getLogger(__name__)
+ROUND_SECONDS = 0.2  # how soon a door's request is seen
+BEAT_SECONDS = 2.0
+FRESH_SECONDS = 20  # what jim-poll takes for a living keeper
+
+
+class Work(Protocol):
+    """What the keeper is given to do."""
+
+    def round(self) -> None:
+        """Make every move once."""
+
+    def deliver(self, timeout: float) -> bool:
+        """Wait so long for something that workers have done, and take it in."""
+
+    def idle(self) -> bool:
+        """Tell whether there is nothing left to do."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class Lock:
+    """The lock that makes a keeper the only one; it goes with the process, whatever ends it."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = os.open(state / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def take(self) -> bool:
+        """Take the lock if it is free."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)  # for people
+        return True
+
+    def release(self) -> None:
+        """Let another keeper take over."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[], Work]) -> bool:
+    """Be the keeper of a state directory until there is nothing to do; tell whether the lock was free."""
+    lock = Lock(state)
+    while lock.take():
+        work = open_work()
+        try:
+            _rounds(state, clock, idle_seconds, work)
+        finally:
+            work.close()
+        _write_heartbeat(state, f"{clock.boot_id()} idle\n")
+        lock.release()
+        # A door that found the lock taken a moment ago counts on us: look once more.
+        if not any(not name.startswith(".") for name in os.listdir(state / "inbox")):  # noqa: PTH208 - names suffice
+            return True
+    return False
+
+
+def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work) -> None:
+    beat, busy_at, failures = 0.0, clock.boot(), 0
+    while True:
+        now = clock.boot()
+        try:
+            work.round()
+            if now >= beat:
+                _write_heartbeat(state, f"{clock.boot_id()} {int(now)}\n")
+                beat = now + BEAT_SECONDS
+            idle = work.idle()
+            failures = 0
+        except (OSError, sqlite3.Error, JimError) as error:
+            # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
+            failures += 1
+            log.error("a round failed (%d in a row), will go on: %s: %s", failures, type(error).__name__, error)
+            time.sleep(min(10.0, 0.2 * 2**failures))
+            idle = False
+        if not idle:
+            busy_at = now
+        elif now - busy_at > idle_seconds:
+            return
+        _deliver(work)
+
+
+def _deliver(work: Work) -> None:
+    """Wait for the next round, or less if a worker has something; take in all there is."""
+    until = time.monotonic() + ROUND_SECONDS
+    try:
+        more = work.deliver(ROUND_SECONDS)
+        while more and time.monotonic() < until:
+            more = work.deliver(0)
+    except (OSError, sqlite3.Error, JimError) as error:
+        log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)
+
+
+def _write_heartbeat(state: Path, text: str) -> None:
+    with suppress(OSError):  # without it polls try to wake a keeper, and find the lock taken
+        replace(state / "heartbeat", text.encode())

@@ -1,0 +1,74 @@
+"""Opening a state directory for its keeper: site, store, adapter, log."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import logging.handlers
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from jim import files
+from jim import site as site_file
+from jim.adapters.base import Adapter
+from jim.clock import Clock
+from jim.errors import BadSite, nearest
+from jim.house import House, Workers
+from jim.idealizer.health import Health
+from jim.site import Site, make_state
+from jim.statusdb.store import Store
+
+LOG_BYTES, LOG_FILES = 10_000_000, 5
+
+
+def site_of(state: Path) -> Site:
+    """Read the settings for a state directory that is named by its path."""
+    return replace(site_file.load(), state=state.absolute())
+
+
+def open_house(site: Site) -> House:
+    """Open a state directory as its keeper."""
+    make_state(site)
+    clock = Clock()
+    store = Store(site.state / "status.db", clock, write=True)
+    store.new_boot(clock.boot_id())
+    return House(site, store, adapter_of(site), clock, Workers(), Health(clock), instance_of(site.state))
+
+
+def instance_of(state: Path) -> str:
+    """Give the state directory's own name, a part of every mark: two directories never share a mark."""
+    file = state / "instance"
+    if not file.exists():
+        files.replace_durably(file, f"{os.urandom(4).hex()}\n".encode())
+    return file.read_text().strip()
+
+
+def adapter_of(site: Site) -> Adapter:
+    """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name."""
+    system = site.batch.system
+    known = [each.stem for each in (Path(__file__).parent / "adapters").glob("[a-z]*.py") if each.stem != "base"]
+    if "." not in system and system not in known:
+        raise BadSite(f"[batch] system: unknown batch system {system!r}{nearest(system, known)}")
+    try:
+        module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
+        adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
+    except (ImportError, AttributeError) as error:
+        raise BadSite(f"[batch] system: cannot load adapter {system!r}: {error}") from error
+    return adapter
+
+
+def start_log(site: Site, *, foreground: bool) -> None:
+    """Log into the state directory, and to stderr when someone watches."""
+    handlers: list[logging.Handler] = [
+        logging.handlers.RotatingFileHandler(
+            site.state / "keeper.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
+        )
+    ]
+    if foreground:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    form = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
+    # Nobody sees the stderr of a keeper: its last words belong into the log.
+    sys.excepthook = lambda kind, error, trace: logging.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -1,0 +1,156 @@
+"""The life of a grid job, on one page.
+
+A door hands over a request (`submit`) or a wish (`cancel`): it is checked, made durable, and answered
+at once. The keeper then makes the moves below, round after round, until every grid job is finished.
+Each move reads the store, does one thing, and records it; after a kill at any place, the next round
+takes it up again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jim import inbox, request, sizing
+from jim import site as site_file
+from jim.errors import JimError
+
+if TYPE_CHECKING:
+    from jim.house import House
+
+
+# What the keeper does, in this order, five times a second.
+MOVES = (
+    ("arrivals", "take_inbox"),  # requests and wishes of the doors
+    ("arrivals", "take_spool"),  # starts, ends and publications of the wrappers
+    ("dividing", "resolve"),  # accepted ─> resolved: its size, its directory
+    ("dividing", "split"),  # resolved ─> split: its local jobs
+    ("idealizer.cancel", "fulfil"),  # cancel, suspend, resume
+    ("idealizer.submit", "send"),  # waiting ─> submitting ─> submitted
+    ("idealizer.lookup", "look_up"),  # submissions whose answer was lost
+    ("idealizer.evidence", "query"),  # one question for all jobs
+    ("idealizer.evidence", "settle"),  # what good listings no longer show
+    ("outputs", "verify"),  # completing ─> completed
+    ("outputs", "collect"),  # active ─> collecting ─> finished
+    ("aging", "age"),  # what is finished has an age limit
+    ("answers", "write"),  # what polls print
+)
+
+
+# The verbs of the doors
+
+
+def submit(file: Path, *, key: str = "") -> int:
+    """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
+    site = site_file.load()
+    attributes = request.read(file)
+    handler, checked = request.check(attributes, site.site.handlers)
+    sizing.check_limits(checked, site, sizing.size(handler, checked, site))
+    site_file.make_state(site)
+    key = key or checked["key"] or f"by-hand-{os.urandom(12).hex()}"
+    number = inbox.deposit(site.state, key, checked | {"key": key})
+    wake(site.state)
+    return number
+
+
+def cancel(target: str) -> None:
+    """Wish that a grid job, or one local job of it, ends."""
+    wish("cancel", target)
+
+
+def wish(verb: str, target: str) -> None:
+    """Leave a wish for the keeper."""
+    site = site_file.load()
+    inbox.wish(site.state, verb, target, by=inbox.account())
+    wake(site.state)
+
+
+def wake(state: Path) -> None:
+    """See to it that a keeper runs."""
+    from jim.waking import wake
+
+    wake(state)
+
+
+# The keeper's rounds
+
+
+class Rounds:
+    """The keeper's work on one state directory."""
+
+    def __init__(self, house: House, moves: tuple[tuple[str, str], ...] = MOVES) -> None:
+        from importlib import import_module
+
+        self.house = house
+        self._moves: list[Callable[[House], None]] = [
+            getattr(import_module(f"jim.{room}"), name) for room, name in moves
+        ]
+
+    def round(self) -> None:
+        """Make every move once."""
+        for move in self._moves:
+            move(self.house)
+
+    def deliver(self, timeout: float) -> bool:
+        """Take in what a worker has done."""
+        return self.house.workers.deliver(timeout)
+
+    def idle(self) -> bool:
+        """Tell whether nothing is left to do."""
+        return self.house.workers.idle() and not self.house.store.unfinished()
+
+    def close(self) -> None:
+        """Let go of threads and files."""
+        self.house.workers.stop()
+        self.house.store.close()
+
+
+# The one place where errors become exit codes and protocol lines
+
+
+def door(arguments: list[str]) -> int:
+    """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
+    from jim import answers
+
+    verb, target = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    try:
+        lines = _door_lines(verb, target)
+    except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
+        number, code = answers.number_of(verb, error), getattr(error, "exit_code", 1)
+        message = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+        sys.stdout.buffer.write(answers.failure(message, number))
+        sys.stderr.write(f"jim-{verb}: {message}\n")
+        return code
+    sys.stdout.write(lines)
+    return 0
+
+
+def _door_lines(verb: str, target: str) -> str:
+    if verb == "submit":
+        return f"GRAM_SCRIPT_JOB_ID:{submit(Path(target).absolute())}\nGRAM_SCRIPT_JOB_STATE:32\n\n"
+    if verb == "cancel":
+        cancel(target)
+        return "GRAM_SCRIPT_JOB_STATE:4\n\n"
+    raise JimError(f"unknown verb {verb!r}: a door knows submit and cancel")
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run a door, or the keeper that doors start."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["keeper"]:
+        from jim.waking import run_keeper
+
+        return run_keeper(Path(words[1]))
+    if words[:1] == ["wake"]:
+        return wake(Path(words[1]))
+    return door(words)
+
+
+if __name__ == "__main__":
+    # Under its own name, so that there is one of each class.
+    from jim.run_grid_job import main as _main
+
+    sys.exit(_main())

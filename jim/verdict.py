@@ -1,0 +1,96 @@
+"""What an attempt's evidence means: pure functions from what is known to what becomes of the local job."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from jim.model import Observation, State, Witness
+from jim.records import FATAL, RECOVERABLE, SUCCESS, ExitRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an attempt ended. `again` asks for another attempt, which the site's limit may refuse."""
+
+    state: State  # completing: its outputs are to be verified first
+    reason: str
+    witness: Witness
+    again: bool = False
+    spent: bool = True  # counts against the limit of attempts
+    recovery: tuple[str, ...] = ()
+
+
+# An exit record whose outputs were found to be what it says.
+VERIFIED = Verdict(State.COMPLETED, "", Witness.EXIT_RECORD)
+
+
+def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
+    """Judge an attempt by its exit record. The payload's recovery file has the first word."""
+    end = f"signal {record.signal}" if record.signal is not None else f"exit {record.code}"
+    witness = Witness.EXIT_RECORD
+    if record.advice == SUCCESS or (record.code == 0 and not record.advice):
+        if record.refused:
+            return Verdict(State.FAILED, f"output not taken: {'; '.join(record.refused[:3])}", witness)
+        return Verdict(State.COMPLETING, "", witness)
+    if cancelled:
+        return Verdict(State.KILLED, f"cancelled ({end})", witness)
+    if record.advice == FATAL:
+        return Verdict(State.FAILED, f"{end}, and its recovery file says fatal", witness)
+    if record.advice == RECOVERABLE:
+        arguments = _arguments(record.recovery)
+        return Verdict(State.FAILED, f"{end}, recoverable", witness, again=True, recovery=arguments)
+    if record.reason:
+        return Verdict(State.FAILED, f"{record.reason} ({end})", witness, again=True)
+    return Verdict(State.FAILED, end, witness)
+
+
+def of_bad_outputs(problem: str) -> Verdict:
+    """Judge an attempt whose outputs are not what its exit record says."""
+    return Verdict(State.FAILED, f"outputs do not match the exit record: {problem}", Witness.EXIT_RECORD, again=True)
+
+
+def of_lost(ended: Observation | None, *, cancelled: bool) -> Verdict:
+    """Judge an attempt that was accepted, is fenced, and never started."""
+    reason = _told(ended) or "left the queue without starting"
+    if cancelled:
+        return Verdict(State.KILLED, "cancelled before it started", Witness.FENCE)
+    return Verdict(State.FAILED, f"lost: {reason}", Witness.FENCE, again=True)
+
+
+def of_never_sent(reason: str, *, cancelled: bool) -> Verdict:
+    """Judge an attempt whose submission never took place."""
+    if cancelled:
+        return Verdict(State.KILLED, "cancelled before it was sent", Witness.FENCE)
+    return Verdict(State.FAILED, f"not accepted: {reason}", Witness.FENCE, again=True, spent=False)
+
+
+def of_refused(reason: str, *, cancelled: bool) -> Verdict:
+    """Judge an attempt whose submission the batch system plainly refused."""
+    if cancelled:
+        return Verdict(State.KILLED, "cancelled before it was sent", Witness.FENCE)
+    return Verdict(State.FAILED, f"refused by the batch system: {reason}", Witness.SUBMISSION)
+
+
+def of_vanished(ended: Observation | None, *, cancelled: bool) -> Verdict:
+    """Judge an attempt that started, is dead, and left no exit record."""
+    told = _told(ended)
+    witness = Witness.ACCOUNTING if told else Witness.CLAIM
+    if cancelled:
+        return Verdict(State.KILLED, f"cancelled ({told or 'no exit record'})", witness)
+    return Verdict(State.FAILED, told or "vanished: it started, ended, and left no exit record", witness, again=True)
+
+
+def _told(ended: Observation | None) -> str:
+    """Put into words what accounting says, if it says anything."""
+    if ended is None or not ended.state.final:
+        return ""
+    end = f"signal {ended.signal}" if ended.signal else f"exit {ended.code}" if ended.code is not None else ""
+    return ", ".join(filter(None, (ended.reason, end))) or ended.word
+
+
+def _arguments(line: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(line)[1:])
+    except ValueError:  # an open quote: take the words as they stand
+        return tuple(line.split()[1:])
