@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
 import time
@@ -11,6 +10,7 @@ from functools import partial
 
 from jim.clock import age_seconds
 from jim.house import House
+from jim.inbox import request_name
 from jim.model import Step
 from jim.sandbox import remove_grid_directory
 
@@ -39,8 +39,7 @@ def age(house: House) -> None:
 
 def _forget(house: House, grid: int, key: str, _: None) -> None:
     """Remove the rows last: a kill before that leaves a grid job without files, which is removed again."""
-    name = f"request-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
-    for path in (house.site.state / "keys" / name, house.site.state / "answers" / str(grid)):
+    for path in (house.site.state / "keys" / request_name(key), house.site.state / "answers" / str(grid)):
         path.unlink(missing_ok=True)
     house.store.forget(grid)
     log.info("%d: removed, its time was over", grid)

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from jim.clock import age_seconds
-from jim.errors import BadRequest, UnknownJob
 from jim.files import replace
+from jim.gram import ACTIVE, DONE, EXECUTION_FAILED, PENDING, SUSPENDED, UNSUBMITTED, USER_CANCELLED, failure, state
 from jim.house import House
 from jim.model import State, Step, roll_up
 from jim.statusdb.rows import GridJob
@@ -18,32 +18,13 @@ from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 
-# GRAM's numbers: states of a job, and errors.
-PENDING, ACTIVE, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 8, 16, 32
-NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, JOB_NOT_FOUND = 3, 8, 17, 31, 48, 156
-
 
 def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
     """Write the lines that a poll prints."""
     if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
         number = USER_CANCELLED if job.outcome == State.KILLED.value else EXECUTION_FAILED
         return failure(job.reason or job.outcome, number)
-    return f"GRAM_SCRIPT_JOB_STATE:{_gram_state(job, counts)}\n\n".encode()
-
-
-def failure(message: str, number: int) -> bytes:
-    """Write the lines of a failure: its reason before its number, on one line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
-    return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
-
-
-def number_of(verb: str, error: BaseException) -> int:
-    """Choose GRAM's number for a door's failure."""
-    if isinstance(error, UnknownJob):
-        return JOB_NOT_FOUND
-    if isinstance(error, BadRequest):
-        return BAD_REQUEST
-    return CANCEL_FAILED if verb == "cancel" else NO_RESOURCES
+    return state(_gram_state(job, counts))
 
 
 def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:

@@ -8,7 +8,6 @@ that linked its own file meanwhile sees the name in `keys/` and gives that id.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import pwd
@@ -17,23 +16,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jim import gram
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.files import read_regular, replace, replace_durably, sync_directory
 
 LONGEST = 4 * 1024 * 1024
-FIRST_ANSWER = b"GRAM_SCRIPT_JOB_STATE:32\n\n"
 
 
 def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
     """Make a request durable and return its grid job's id; the same key returns the same id."""
-    name = f"request-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+    name = request_name(key)
     for place in ("keys", "inbox"):
         known = _read_id(state / place / name)
         if known:
             return known
     number = _draw_id(state)
-    replace(state / "answers" / str(number), FIRST_ANSWER)
+    replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
     temporary = state / "inbox" / f".{name}.{number}"
     replace_durably(temporary, json.dumps(content).encode())
@@ -48,6 +47,16 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
     if not final:
         raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
     return final
+
+
+def request_name(key: str) -> str:
+    """Name the file of a request key; whatever the key holds, the name holds no surprise."""
+    plain = key.encode()
+    if len(plain) <= 100:
+        return f"request-{plain.hex()}"
+    import hashlib
+
+    return f"request-{hashlib.sha256(plain).hexdigest()}-long"
 
 
 def wish(state: Path, verb: str, target: str, **more: Any) -> None:

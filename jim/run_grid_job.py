@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jim import inbox, request, sizing
+from jim import gram, inbox, request, sizing
 from jim import site as site_file
 from jim.errors import JimError
 
@@ -113,27 +113,25 @@ class Rounds:
 
 def door(arguments: list[str]) -> int:
     """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
-    from jim import answers
-
     verb, target = arguments[0], arguments[1] if len(arguments) > 1 else ""
     try:
-        lines = _door_lines(verb, target)
+        answer = _answer(verb, target)
     except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
-        number, code = answers.number_of(verb, error), getattr(error, "exit_code", 1)
+        number, code = gram.number_of(verb, error), getattr(error, "exit_code", 1)
         message = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
-        sys.stdout.buffer.write(answers.failure(message, number))
+        sys.stdout.buffer.write(gram.failure(message, number))
         sys.stderr.write(f"jim-{verb}: {message}\n")
         return code
-    sys.stdout.write(lines)
+    sys.stdout.buffer.write(answer)
     return 0
 
 
-def _door_lines(verb: str, target: str) -> str:
+def _answer(verb: str, target: str) -> bytes:
     if verb == "submit":
-        return f"GRAM_SCRIPT_JOB_ID:{submit(Path(target).absolute())}\nGRAM_SCRIPT_JOB_STATE:32\n\n"
+        return gram.job(submit(Path(target).absolute()))
     if verb == "cancel":
         cancel(target)
-        return "GRAM_SCRIPT_JOB_STATE:4\n\n"
+        return gram.state(gram.FAILED)
     raise JimError(f"unknown verb {verb!r}: a door knows submit and cancel")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +32,7 @@ def run(command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
     began = time.monotonic()
     environment = scrubbed_environment({MARK_VARIABLE: mark} if mark else None)
     # Files instead of pipes: a grandchild that keeps the output open cannot hold us.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _memory("out") as out, _memory("err") as err:
         try:
             process = subprocess.Popen(
                 command,
@@ -89,6 +88,10 @@ def _wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
         with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
             process.wait(5)
         return None
+
+
+def _memory(name: str) -> IO[bytes]:
+    return os.fdopen(os.memfd_create(name), "w+b")
 
 
 def _text(stream: IO[bytes]) -> str:

@@ -1,0 +1,35 @@
+"""The lines and numbers of GRAM, which every door speaks."""
+
+from __future__ import annotations
+
+from jim.errors import BadRequest, UnknownJob
+
+# States of a job.
+PENDING, ACTIVE, FAILED, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 4, 8, 16, 32
+# Errors.
+NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, JOB_NOT_FOUND = 3, 8, 17, 31, 48, 156
+
+
+def job(number: int) -> bytes:
+    """Write the answer to a submission."""
+    return f"GRAM_SCRIPT_JOB_ID:{number}\nGRAM_SCRIPT_JOB_STATE:{UNSUBMITTED}\n\n".encode()
+
+
+def state(number: int) -> bytes:
+    """Write the answer that tells a state."""
+    return f"GRAM_SCRIPT_JOB_STATE:{number}\n\n".encode()
+
+
+def failure(message: str, number: int) -> bytes:
+    """Write the answer of a failure: its reason before its number, on one line."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
+    return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
+
+
+def number_of(verb: str, error: BaseException) -> int:
+    """Choose the number of a door's failure."""
+    if isinstance(error, UnknownJob):
+        return JOB_NOT_FOUND
+    if isinstance(error, BadRequest):
+        return BAD_REQUEST
+    return CANCEL_FAILED if verb == "cancel" else NO_RESOURCES
