@@ -110,20 +110,38 @@ class Rounds:
 
 # The one place where errors become exit codes and protocol lines
 
+UNEXPECTED, INTERRUPTED, NOT_READ = 70, 130, 141  # a fault of JIM's own; Ctrl-C; a closed pipe
+
+
+def serve(action: Callable[[], int], complain: Callable[[str, Exception], None]) -> int:
+    """Do what a gatekeeper or a person asked; what goes wrong is told by `complain`, and becomes an exit code."""
+    try:
+        code = action()
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read us has had enough; Python must not try again at its exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_READ
+    except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
+        complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
+        return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
+
 
 def door(arguments: list[str]) -> int:
     """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
-    verb, target = arguments[0], arguments[1] if len(arguments) > 1 else ""
-    try:
-        answer = _answer(verb, target)
-    except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
-        number, code = gram.number_of(verb, error), getattr(error, "exit_code", 1)
-        message = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
-        sys.stdout.buffer.write(gram.failure(message, number))
+    verb, target = arguments[0] if arguments else "", arguments[1] if len(arguments) > 1 else ""
+
+    def answer() -> int:
+        sys.stdout.buffer.write(_answer(verb, target))
+        return 0
+
+    def complain(message: str, error: Exception) -> None:
+        sys.stdout.buffer.write(gram.failure(message, gram.number_of(verb, error)))
         sys.stderr.write(f"jim-{verb}: {message}\n")
-        return code
-    sys.stdout.buffer.write(answer)
-    return 0
+
+    return serve(answer, complain)
 
 
 def _answer(verb: str, target: str) -> bytes:

@@ -36,7 +36,7 @@ class Doubt:
     live: Live
     since: float  # when it was missed first, in seconds since boot
     missed: int = 1
-    touched: float = 0.0  # its claim's last touch, by the file server's clock
+    touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
     touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
     ended: Observation | None = None  # what accounting said
 

@@ -1,31 +1,242 @@
-"""The status DB's face in XML."""
+"""The status DB's face in XML: a grid job's document, its schema, and what payloads publish."""
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from lxml import etree
 
+from jim.answers import record
 from jim.errors import JimError
+from jim.records import Output, read_exit_record
+
+if TYPE_CHECKING:
+    from jim.statusdb.rows import Attempt, GridJob, LocalJob
+    from jim.statusdb.store import Store
 
 NAMESPACE = "urn:jim:status:1"
+PREFIXES = {"jim": NAMESPACE}
+GRID_JOB = -1  # stands for n where something is published about the grid job itself
+LONGEST = 65_536
 DEEPEST = 32
+MOST_ATTRIBUTES = 256
+# Neither is XML text, whatever escapes are used.
+_ODD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOTALL | re.ASCII)
 
 
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True)
+# Fragments
 
 
 def fragment(text: str) -> str:
     """Turn what a payload published into an XML element: its own, or one made of a phase line."""
+    if _ODD.search(text):
+        raise JimError("no XML: it holds a character that XML cannot carry")
+    if len(text.encode()) > LONGEST:
+        raise JimError(f"more than {LONGEST:,} bytes")
     phase = re.fullmatch(r"phase ([\w-]{1,40}) (\d{1,15}) (\d{1,15}) (\S{1,40})\n?", text, re.ASCII)
     if phase:
         element = etree.Element("phase", name=phase[1], done=phase[2], total=phase[3], unit=phase[4])
-        return etree.tostring(element, encoding="unicode")
-    if "<!" in text.replace("<![CDATA[", "").replace("<!--", ""):
-        raise JimError("a document type or entity is not accepted")
+    else:
+        element = _parsed(text)
+    return etree.tostring(element, encoding="unicode", with_tail=False)
+
+
+def _parsed(text: str) -> etree._Element:
+    prolog = _PROLOG.match(text)
+    rest = text[prolog.end() if prolog else 0 :]
+    if rest.startswith(("<!", "<?")):  # a document type is legal only here; refused before any parser sees it
+        raise JimError("no document type, entity or processing instruction is accepted")
     try:
         element = etree.fromstring(text.encode(), _parser())
     except etree.XMLSyntaxError as error:
         raise JimError(f"no XML: {error}") from error
-    return etree.tostring(element, encoding="unicode")
+    _check(element)
+    return element
+
+
+def _parser() -> etree.XMLParser:
+    """Trust nothing: no entities, no network, no document type, and no encoding but ours."""
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, strip_cdata=True
+    )
+
+
+def _check(root: etree._Element) -> None:
+    """Refuse what parsers accept and readers should not have to bear."""
+    level = [root]
+    for _ in range(DEEPEST):
+        for element in level:
+            _check_one(element)
+        level = [child for element in level for child in element]
+        if not level:
+            return
+    raise JimError(f"elements are nested more than {DEEPEST} deep")
+
+
+def _check_one(element: etree._Element) -> None:
+    if not isinstance(element.tag, str):
+        if element.tag is not etree.Comment:
+            raise JimError("no document type, entity or processing instruction is accepted")
+        return
+    if len(element.attrib) > MOST_ATTRIBUTES:
+        raise JimError(f"an element with more than {MOST_ATTRIBUTES} attributes")
+    if etree.QName(element).namespace == NAMESPACE:
+        raise JimError(f"the namespace {NAMESPACE} is JIM's own; use another, or none")
+
+
+# Documents
+
+
+def document(store: Store, grid: int) -> bytes:
+    """Give a grid job's document."""
+    whole = io.BytesIO()
+    write(store, grid, whole)
+    return whole.getvalue()
+
+
+def write(store: Store, grid: int, out: IO[bytes]) -> None:
+    """Write a grid job's document, one local job after the other; all of it shows one moment."""
+    with _moment(store), etree.xmlfile(out, encoding="utf-8") as file:
+        job = store.grid_job(grid)
+        file.write_declaration()
+        facts = record(store, job, store.fact("seen"))
+        counts = facts.pop("counts")
+        with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
+            file.write("\n")
+            for part in _about(job, counts):
+                _write(file, part)
+            _write(file, _detail(store, grid, GRID_JOB))
+            for local in store.local_jobs(grid):
+                _write(file, _local_job(store, local))
+
+
+def schema() -> bytes:
+    """Give the RELAX NG schema of the documents; what is inside `detail` it leaves to whoever publishes."""
+    return Path(__file__).with_name("jim-status.rng").read_bytes()
+
+
+@contextmanager
+def _moment(store: Store) -> Iterator[None]:
+    """Read everything as it was at one moment, whatever the keeper writes meanwhile."""
+    if store.db.in_transaction:
+        yield
+        return
+    store.db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        store.db.execute("ROLLBACK")
+
+
+def _about(job: GridJob, counts: Mapping[str, int]) -> Iterator[etree._Element]:
+    yield _element("counts", counts)
+    yield _values("request", job.request)
+    sizes = {"local_jobs": job.size, "events_per_job": job.events_per_job}
+    yield _element("size", sizes, text=job.why)
+    yield _values("result", job.result)
+
+
+def _local_job(store: Store, job: LocalJob) -> etree._Element:
+    names = ("n", "attempt", "witness", "reason", "updated")
+    facts = {"state": job.state.value, **{name: getattr(job, name) for name in names}}
+    piece = {"first_event": job.piece.first_event, "events": job.piece.events}
+    arguments = [_element("argument", text=each) for each in job.piece.arguments]
+    attempts = map(_attempt, store.attempts(job.grid, n=job.n))
+    parts = (_element("piece", piece, *arguments), *attempts, _detail(store, job.grid, job.n))
+    return _element("local_job", facts, *parts)
+
+
+def _attempt(attempt: Attempt) -> etree._Element:
+    facts = {"number": attempt.attempt, "submission": attempt.k, "index": attempt.idx}
+    facts |= {name: getattr(attempt, name) for name in ("host", "started", "verdict", "reason", "updated")}
+    return _element("attempt", facts, *_exit(attempt.record))
+
+
+def _exit(text: str) -> Iterator[etree._Element]:
+    """Show an exit record; one that cannot be read was never acted upon."""
+    try:
+        exit_record = read_exit_record(text) if text else None
+    except JimError:
+        return
+    if exit_record:
+        facts = {name: getattr(exit_record, name) for name in ("started", "ended", "code", "signal", "reason")}
+        outputs = [_output(each) for each in exit_record.files]
+        refused = [_element("refused", text=each) for each in exit_record.refused]
+        yield _element("exit", {**facts, "cpu_seconds": exit_record.cpu}, *outputs, *refused)
+
+
+def _output(output: Output) -> etree._Element:
+    return _element("output", {"name": output.name, "bytes": output.size, "sha256": output.sha256})
+
+
+def _detail(store: Store, grid: int, n: int) -> etree._Element:
+    published = [etree.fromstring(content, _parser()) for _, _, content, _ in store.details(grid, n)]
+    return _element("detail", None, *published)
+
+
+def _values(name: str, values: Mapping[str, Any]) -> etree._Element:
+    return _element(name, None, *(_value("attribute", each, {"name": key}) for key, each in values.items()))
+
+
+def _value(element: str, value: Any, facts: Mapping[str, Any] | None = None) -> etree._Element:
+    """Show a value of a request: a table as attributes, a list as values, anything else as text."""
+    if isinstance(value, Mapping):
+        return _element(element, facts, *(_value("attribute", each, {"name": key}) for key, each in value.items()))
+    if isinstance(value, list | tuple):
+        return _element(element, facts, *(_value("value", each) for each in value))
+    return _element(element, facts, text="" if value is None else str(value))
+
+
+def _element(
+    name: str, facts: Mapping[str, Any] | None = None, *children: etree._Element, text: str = ""
+) -> etree._Element:
+    made = etree.Element(_name(name), _attributes(facts or {}), nsmap=PREFIXES)
+    made.text = _safe(text) or None
+    made.extend(children)
+    return made
+
+
+def _write(file: etree._IncrementalFileWriter, part: etree._Element) -> None:
+    file.write(part)
+    file.write("\n")
+
+
+def _name(name: str) -> str:
+    return f"{{{NAMESPACE}}}{name}"
+
+
+def _attributes(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Show what is known; what is not known is left out."""
+    return {name: _safe(str(value)) for name, value in facts.items() if value not in (None, "")}
+
+
+def _safe(text: str) -> str:
+    """Replace what XML cannot carry."""
+    return _ODD.sub("\ufffd", text)
+
+
+# XPath
+
+
+def evaluate(file: Path, expression: str) -> list[str]:
+    """Evaluate an XPath expression over a document; only a process with limits should (`jim.statusdb.xpath`)."""
+    try:
+        root = etree.parse(str(file), _parser()).getroot()
+        found = root.xpath(expression, namespaces=PREFIXES, smart_strings=False)
+    except (etree.XPathError, etree.XMLSyntaxError, ValueError) as error:
+        raise JimError(f"XPath {expression!r}: {error}") from error
+    return [_shown(each) for each in found] if isinstance(found, list) else [_shown(found)]
+
+
+def _shown(found: Any) -> str:
+    if isinstance(found, etree._Element):
+        return etree.tostring(found, encoding="unicode", with_tail=False)
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return str(int(found)) if isinstance(found, float) and found.is_integer() else str(found)

@@ -1,0 +1,147 @@
+"""The people's door: `jim VERB …`. A verb's module is imported when that verb runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from jim import __version__
+from jim.cli.text import escaped, say
+from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob, nearest
+from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
+
+
+class Verb(NamedTuple):
+    """One verb: the module of this folder that serves it, and what `--help` says."""
+
+    module: str
+    help: str
+    example: str
+
+
+VERBS = {
+    "submit": Verb("submit", "hand in a request file", "jim submit request.toml --watch"),
+    "status": Verb("status", "list grid jobs: all unfinished, the last finished", "jim status"),
+    "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
+    "show": Verb("show", "show one grid job, or one local job, in detail", "jim show 12.3"),
+    "explain": Verb("explain", "say what a job waits for, on what evidence, and what happens next", "jim explain 12"),
+    "logs": Verb("logs", "print what a local job wrote", "jim logs 12.3 --attempt 1"),
+    "outputs": Verb("outputs", "tell where the tar and what belongs to it lie", "jim outputs 12"),
+    "cancel": Verb("wishes", "end grid jobs or local jobs", "jim cancel 12 13.4"),
+    "retry": Verb("wishes", "try what failed or was killed once more", "jim retry 12"),
+    "suspend": Verb("wishes", "stop sending a grid job, hold what waits in the queue", "jim suspend 12"),
+    "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),
+    "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
+    "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
+    "site": Verb("site_verbs", "make or check a site", "jim site check"),
+}
+NOT_YET = 6
+EXIT_CODES = {
+    0: "done; of a watched grid job: completed",
+    JimError.exit_code: "it failed, or the watched grid job did",
+    BadRequest.exit_code: "a request or a command line that cannot be accepted",
+    BadSite.exit_code: "a site file, or a place it names, that JIM cannot work with",
+    UnknownJob.exit_code: "no such grid job, local job or attempt",
+    BatchError.exit_code: "the batch system did not do what was asked",
+    NOT_YET: "not there yet: it has not started, or is not finished",
+    UNEXPECTED: "a fault in JIM itself",
+    INTERRUPTED: "interrupted (Ctrl-C)",
+    NOT_READ: "nobody reads the output any more",
+}
+GUIDE = """\
+JIM runs grid jobs on this site's batch system: one request in, many local jobs, one tar out.
+
+  jim submit FILE --dry-run   what a request would become; nothing is stored
+  jim submit FILE --watch     hand it in and follow it to its end
+  jim status                  all grid jobs at a glance
+  jim explain 12              what grid job 12 waits for, and what happens next
+  jim outputs 12              where its tar lies
+
+`jim --help` lists every verb and exit code; `jim VERB --help` has an example.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A command line whose faults are errors like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line."""
+        raise BadRequest(f"{message} (`{self.prog} --help` shows how)")
+
+
+class NotYet(JimError):
+    """Something that will be there later; asking again then is right."""
+
+    exit_code = NOT_YET
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one verb, and give its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without UTF-8 gets escapes, not a traceback
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = list(sys.argv[1:] if words is None else words)
+    return serve(lambda: _run(arguments), _complain)
+
+
+def _run(words: list[str]) -> int:
+    if not words:
+        say(GUIDE)
+    elif words[0] in ("-h", "--help", "help"):
+        say(_overview())
+    elif words[0] == "--version":
+        say(f"jim {__version__}")
+    elif words[0] not in VERBS:
+        raise BadRequest(f"unknown verb {words[0]!r}{nearest(words[0], VERBS)}")
+    else:
+        return _run_verb(words[0], words[1:])
+    return 0
+
+
+def _run_verb(name: str, words: list[str]) -> int:
+    verb = VERBS[name]
+    parser = Parser(
+        prog=f"jim {name}",
+        description=f"{verb.help[0].upper()}{verb.help[1:]}.",
+        epilog=f"example: {verb.example}",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(verb=name)
+    module = importlib.import_module(f"jim.cli.{verb.module}")
+    module.add_arguments(parser)
+    try:
+        arguments = parser.parse_args(words)
+    except SystemExit:  # --help was printed
+        return 0
+    code: int = module.run(arguments)
+    return code
+
+
+def _overview() -> str:
+    verbs = "".join(f"  {name:<9}{verb.help}\n" for name, verb in VERBS.items())
+    codes = "".join(f"  {code:<9}{meaning}\n" for code, meaning in EXIT_CODES.items())
+    return (
+        f"usage: jim VERB …      a grid job is a number such as 12, a local job of it 12.3\n\nverbs:\n{verbs}\n"
+        "Reading verbs take --json: one JSON document. `jim VERB --help` has an example.\n\n"
+        f"exit codes:\n{codes}\n"
+        "environment: JIM_STATE (state directory), JIM_SITE (site file), NO_COLOR\n"
+    )
+
+
+def _complain(message: str, error: Exception) -> None:
+    if not isinstance(error, JimError | OSError):
+        message = f"unexpected {message} (a fault in JIM itself, at {_place(error)}; please report it)"
+    print(f"jim: {escaped(message)}", file=sys.stderr)
+
+
+def _place(error: Exception) -> str:
+    """Say where an error was raised, by the last few calls that led there."""
+    places, trace = [], error.__traceback__
+    while trace:
+        places.append(f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return " → ".join(places[-3:])

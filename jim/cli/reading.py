@@ -1,0 +1,164 @@
+"""What the people's verbs read: the store, the inbox, the keeper's heartbeat, and what the keeper published."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jim import answers, inbox
+from jim import site as site_file
+from jim.clock import Clock, age_seconds
+from jim.errors import BadRequest, JimError, UnknownJob
+from jim.files import read_regular
+from jim.keeper import FRESH_SECONDS
+from jim.site import Site
+from jim.statusdb.rows import GridJob, LocalJob
+from jim.statusdb.store import VERSION, Store
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Let a reading verb print one JSON document."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+@dataclass(frozen=True, slots=True)
+class Heart:
+    """What tells that a keeper is there."""
+
+    beats: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A state directory, as people read it."""
+
+    site: Site
+    store: Store
+
+    def now(self) -> str:
+        """Tell the time."""
+        return self.store.clock.utc()
+
+    def age(self, then: str) -> float:
+        """Tell how many seconds ago something was; 0 for what has no time."""
+        return age_seconds(then, self.now()) if then else 0.0
+
+    def due_in(self, due: float) -> float:
+        """Tell in how many seconds something is due."""
+        return max(0.0, due - self.store.clock.boot())
+
+    def seen(self) -> str:
+        """Tell when the batch system last gave a good answer about its jobs."""
+        return self.store.fact("seen")
+
+    def grid_job(self, number: int) -> GridJob:
+        """Give a grid job, also one that the keeper has not taken yet."""
+        with suppress(UnknownJob):
+            return self.store.grid_job(number)
+        for job in self.handed_in():
+            if job.id == number:
+                return job
+        try:
+            return self.store.grid_job(number)  # taken between the two looks
+        except UnknownJob:
+            raise UnknownJob(f"there is no grid job {number} in {self.site.state}") from None
+
+    def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
+        """Give what `G` or `G.n` names."""
+        number, n = inbox.target_of(text)
+        job = self.grid_job(number)
+        return job, None if n is None else self.store.local_job(number, n)
+
+    def handed_in(self) -> list[GridJob]:
+        """Give the grid jobs that still lie in the inbox."""
+        found = _empty_store(self.store.clock)
+        for path in (self.site.state / "inbox").glob("request-*"):
+            with suppress(OSError, ValueError, KeyError, TypeError, JimError):
+                handed = json.loads(read_regular(path, inbox.LONGEST))
+                found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
+        known = {job.id for job in self.store.grid_jobs()}
+        jobs = [job for job in found.grid_jobs() if job.id not in known]
+        found.close()
+        return jobs
+
+    def record(self, job: GridJob) -> dict[str, Any]:
+        """Give the record of a grid job that all machine-readable output shares."""
+        return answers.record(self.store, job, self.seen())
+
+    def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
+        """Give the same record of a local job."""
+        looked = local.updated if local.state.final else max(self.seen(), local.updated)
+        return self.record(job) | {
+            "id": f"{job.id}.{local.n}",
+            "status": local.state.value,
+            "counts": {local.state.value: 1},
+            "reason": local.reason,
+            "witness": local.witness,
+            "seen": looked,
+            "age_s": 0.0 if local.state.final else round(self.age(looked), 1),
+            "updated": local.updated,
+        }
+
+    def heart(self) -> Heart:
+        """Tell whether a keeper is at work here."""
+        clock = self.store.clock
+        try:
+            boot, beat = (self.site.state / "heartbeat").read_text().split()
+        except (OSError, ValueError):
+            return Heart(False, "no keeper has run here yet")
+        if beat == "idle":
+            return Heart(False, "no keeper is running: the last one had nothing left to do")
+        if boot != clock.boot_id():
+            return Heart(False, "no keeper is running: the machine was started anew")
+        age = max(0.0, clock.boot() - int(beat))
+        pid = _pid(self.site.state)
+        if age <= FRESH_SECONDS and Path(f"/proc/{pid}").exists():
+            return Heart(True, f"keeper {pid}, its heart beat {age:.0f} s ago")
+        return Heart(False, f"no keeper is running: the last heartbeat was {age:.0f} s ago")
+
+    def trouble(self) -> str:
+        """Give the batch system's last words, if the keeper has trouble with it."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(self.site.summary.read_text())["trouble"])
+        return ""
+
+
+def look() -> View:
+    """Open this account's state directory to read it."""
+    site = site_file.load()
+    file, clock = site.state / "status.db", Clock()
+    if not file.exists():
+        return View(site, _empty_store(clock))
+    try:
+        store = Store(file, clock)
+        version = store.db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        raise JimError(f"cannot read {file}: {error}") from error
+    if version > VERSION:
+        raise JimError(f"{file} was written by a newer JIM (format {version}, this one knows {VERSION})")
+    return View(site, store if version else _empty_store(clock))
+
+
+def _empty_store(clock: Clock) -> Store:
+    return Store(Path(":memory:"), clock, write=True)
+
+
+def _pid(state: Path) -> int:
+    try:
+        return int((state / "keeper.lock").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def refuse_local_job(text: str, verb: str) -> int:
+    """Read `G`, for a verb that knows only whole grid jobs."""
+    number, n = inbox.target_of(text)
+    if n is not None:
+        raise BadRequest(f"{verb} takes a whole grid job: say {number}, not {text}")
+    return number

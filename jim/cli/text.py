@@ -1,0 +1,104 @@
+"""What reaches a terminal: escaped text, ages in words, tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+WIDE = 100_000  # columns where no terminal sets a limit: a pipe gets whole lines
+COLOURS = {
+    "completed": "green",
+    "running": "cyan",
+    "completing": "cyan",
+    "failed": "bold red",
+    "killed": "red",
+    "again": "yellow",
+    "held": "yellow",
+    "suspended": "yellow",
+    "unknown": "yellow",
+    "refused": "red",
+}
+
+
+def plain(text: object) -> str:
+    """Give text as one line that no terminal can take for a command: what is not printable is escaped."""
+    words = str(text)
+    return words if words.isprintable() else "".join(map(_plain_character, words))
+
+
+def escaped(text: object) -> str:
+    """Like `plain`, of several lines."""
+    return "\n".join(plain(line.expandtabs()) for line in str(text).split("\n"))
+
+
+def _plain_character(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def say(text: object = "") -> None:
+    """Print lines, escaped."""
+    print(escaped(text).removesuffix("\n"))
+
+
+def say_json(document: Any) -> None:
+    """Print one JSON document; JSON escapes by itself what a terminal must not see."""
+    print(json.dumps(document, indent=2))
+
+
+def span(seconds: float) -> str:
+    """Tell a duration in words: the two largest units."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
+    left, words = round(seconds), []
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        if left >= size or (words and left):
+            words.append(f"{left // size} {unit}")
+        left %= size
+    return " ".join([word for word in words if not word.startswith("0 ")][:2])
+
+
+def ago(seconds: float) -> str:
+    """Tell an age in words."""
+    return f"{span(seconds)} ago"
+
+
+def size_of(count: float) -> str:
+    """Tell a number of bytes in words."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+def counted(counts: Iterable[tuple[str, int]]) -> str:
+    """Tell how many there are of each."""
+    return ", ".join(f"{count:,} {word}" for word, count in counts)
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> None:
+    """Print names and values in two columns, without those that are empty."""
+    for name, value in pairs:
+        if value not in ("", None):
+            say(f"{name:<13}{value}")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table, with colours where there is a terminal for them."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, emoji=False, highlight=False)
+    columns = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in head:
+        columns.add_column(name, no_wrap=name != head[-1], overflow="fold")
+    for row in rows:
+        words = [plain("" if cell is None else cell) for cell in row]
+        columns.add_row(*(Text(word, style=COLOURS.get(word, "")) for word in words))
+    with console.capture() as shown:
+        console.print(columns)
+    for line in shown.get().splitlines():
+        print(line.rstrip())

@@ -1,0 +1,141 @@
+"""The queue as its daemon keeps it. Every method but `changed` belongs inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jim.localbatch.queue import Key, Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task that was started, as far as the queue knows."""
+
+    job: int
+    index: int
+    state: str
+    wish: str | None
+    boot: str
+    pid: int | None
+    birth: int | None
+    deadline: float | None
+    kill_at: float | None
+    reason: str
+    script: str
+
+    @property
+    def key(self) -> Key:
+        """What it is listed under."""
+        return self.job, self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a main process ended; neither code nor signal: no one saw it."""
+
+    code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+
+
+class Books(Queue):
+    """What the daemon reads and writes."""
+
+    _version: int | None = None
+
+    def changed(self) -> bool:
+        """Tell whether anyone else has written since the last time of asking."""
+        before, self._version = self._version, self.db.execute("PRAGMA data_version").fetchone()[0]
+        return before != self._version
+
+    def started(self) -> list[Task]:
+        """List what was started and has not ended, as far as is recorded."""
+        rows = self.db.execute(
+            "SELECT job, idx, state, wish, boot, pid, birth, deadline, kill_at, reason, script"
+            " FROM tasks JOIN jobs ON id = job WHERE state IN ('running', 'suspended')"
+        )
+        return [Task(*row) for row in rows]
+
+    def ending(self) -> set[Key]:
+        """List the tasks whose main process is gone, and which are not yet swept up."""
+        return set(self.db.execute("SELECT job, idx FROM tasks WHERE state = 'ending'"))
+
+    def running(self) -> int:
+        """Count the slots in use."""
+        return int(self.db.execute("SELECT count(*) FROM tasks WHERE state = 'running'").fetchone()[0])
+
+    def work_left(self) -> bool:
+        """Tell whether there is anything a daemon is needed for; what is held waits without one."""
+        some = "SELECT 1 FROM tasks WHERE state IN ('pending', 'running', 'suspended', 'ending') LIMIT 1"
+        return self.db.execute(some).fetchone() is not None
+
+    def next_due(self) -> float | None:
+        """Tell when the next limit passes, in seconds since boot."""
+        due = "SELECT min(ifnull(kill_at, deadline)) FROM tasks WHERE state = 'running'"
+        return self.db.execute(due).fetchone()[0]  # type: ignore[no-any-return]
+
+    def intend(self, slots: int, now: float, boot: str) -> list[Task]:
+        """Choose the next tasks, first come first served, and record that they are being started."""
+        chosen = "SELECT job, idx, script, wall FROM tasks JOIN jobs ON id = job WHERE state = 'pending' ORDER BY 1, 2"
+        tasks = []
+        for job, index, script, wall in self.db.execute(f"{chosen} LIMIT ?", (slots,)).fetchall():
+            deadline = None if wall is None else now + wall
+            self.db.execute(
+                "UPDATE tasks SET state = 'running', boot = ?, deadline = ? WHERE job = ? AND idx = ?",
+                (boot, deadline, job, index),
+            )
+            tasks.append(Task(job, index, "running", None, boot, None, None, deadline, None, "", script))
+        self.note("starting", [task.key for task in tasks])
+        return tasks
+
+    def defer(self, key: Key, why: str) -> None:
+        """Take back an intent: the process could not be made, so nothing was started."""
+        back = "UPDATE tasks SET state = 'pending', boot = NULL, deadline = NULL, wish = NULL WHERE job = ? AND idx = ?"
+        self.db.execute(back, key)
+        self.note("deferred", [key], why)
+
+    def born(self, key: Key, pid: int, birth: int) -> None:
+        """Record a task's main process."""
+        self.db.execute("UPDATE tasks SET pid = ?, birth = ? WHERE job = ? AND idx = ?", (pid, birth, *key))
+        self.note("started", [key], f"pid {pid}")
+
+    def gone(self, key: Key, end: Exit) -> None:
+        """Record that its main process is gone; the slot is free, the sweep is still to come."""
+        self.db.execute(
+            "UPDATE tasks SET state = 'ending', code = ?, signal = ?, reason = iif(reason = '', ?, reason), wish = NULL"
+            " WHERE job = ? AND idx = ?",
+            (end.code, end.signal, end.reason, *key),
+        )
+
+    def ended(self, keys: Iterable[Key]) -> None:
+        """Record that nothing of these tasks is left."""
+        for key in keys:
+            state, code, signal, reason = self.db.execute(
+                "UPDATE tasks SET state = iif(reason = 'cancelled', 'cancelled', 'ended') WHERE job = ? AND idx = ?"
+                " RETURNING state, code, signal, reason",
+                key,
+            ).fetchone()
+            self.note(state, [key], f"exit {code} signal {signal} {reason}".replace("None", "-").rstrip())
+
+    def warned(self, key: Key, reason: str, kill_at: float) -> None:
+        """Record that TERM was sent, why, and when KILL is due."""
+        self.db.execute(
+            "UPDATE tasks SET state = 'running', reason = ?, kill_at = ? WHERE job = ? AND idx = ?",
+            (reason, kill_at, *key),
+        )
+
+    def suspended(self, key: Key, now: float) -> None:
+        """Record that it stands still; its wall time does, too, and its slot is free."""
+        self.db.execute(
+            "UPDATE tasks SET state = 'suspended', wish = NULL, remaining = deadline - ?, deadline = NULL"
+            " WHERE job = ? AND idx = ?",
+            (now, *key),
+        )
+
+    def resumed(self, key: Key, now: float) -> None:
+        """Record that it goes on."""
+        self.db.execute(
+            "UPDATE tasks SET state = 'running', wish = NULL, deadline = ? + remaining WHERE job = ? AND idx = ?",
+            (now, *key),
+        )

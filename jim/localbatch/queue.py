@@ -1,0 +1,159 @@
+"""The queue as its verbs see it: each is one transaction, and answers from what is durable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from jim.clock import Clock
+
+Key = tuple[int, int]  # job, index
+Row = tuple[int | float | str | None, ...]
+
+# verb → the states it changes at once, and into what
+AT_ONCE: dict[str, dict[str, str]] = {
+    "hold": {"pending": "held"},
+    "release": {"held": "pending"},
+    "cancel": {"pending": "cancelled", "held": "cancelled"},
+}
+# verb → the states in which there is something for the daemon to do
+FOR_DAEMON: dict[str, tuple[str, ...]] = {
+    "cancel": ("running", "suspended"),
+    "suspend": ("running",),
+    "resume": ("suspended",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One job as it was submitted; a size above 1 is an array with indices from 1."""
+
+    name: str
+    script: str
+    size: int = 1
+    wall: int | None = None
+    memory_mb: int | None = None
+    queue: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the area was made with."""
+
+    identity: str
+    slots: int
+    grace: float
+    idle: float
+
+
+class Queue:
+    """The queue of one area."""
+
+    def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
+        self.db, self.clock = db, clock
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing; durable when it is left."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("COMMIT")
+        finally:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+
+    def settings(self) -> Settings:
+        """Read the area's settings."""
+        return Settings(*self.db.execute("SELECT identity, slots, grace, idle FROM area").fetchone())
+
+    def configure(self, slots: int | None, grace: float | None, idle: float | None) -> None:
+        """Change the settings that are given; the daemon takes them at its next turn."""
+        change = "UPDATE area SET slots = ifnull(?, slots), grace = ifnull(?, grace), idle = ifnull(?, idle)"
+        with self.transaction():
+            self.db.execute(change, (slots, grace, idle))
+
+    def submit(self, order: Order) -> int:
+        """Take a job; when this returns, it will not be lost."""
+        fields = (order.name, order.script, order.wall, order.memory_mb, order.queue)
+        with self.transaction():
+            made = self.db.execute(
+                "INSERT INTO jobs (name, script, wall, memory_mb, queue) VALUES (?, ?, ?, ?, ?) RETURNING id", fields
+            )
+            job = int(made.fetchone()[0])
+            keys = [(job, index) for index in range(1, order.size + 1)]
+            self.db.executemany("INSERT INTO tasks (job, idx, state) VALUES (?, ?, 'pending')", keys)
+            self.note("accepted", keys)
+        return job
+
+    def live(self) -> list[Row]:
+        """List what has not ended: job, index, state, name."""
+        return self.db.execute(
+            "SELECT job, idx, state, name FROM tasks JOIN jobs ON id = job"
+            " WHERE state IN ('pending', 'held', 'running', 'suspended', 'ending') ORDER BY job, idx"
+        ).fetchall()
+
+    def history(self, ids: Sequence[Key]) -> list[Row]:
+        """Tell how these tasks ended: job, index, state, code, signal, reason, name."""
+        known = (
+            "SELECT job, idx, state, code, signal, reason, name FROM tasks JOIN jobs ON id = job"
+            " WHERE job = ?1 AND ?2 IN (0, idx) AND state IN ('ended', 'cancelled') ORDER BY idx"
+        )
+        return [row for key in dict.fromkeys(ids) for row in self.db.execute(known, key)]
+
+    def find(self, name: str) -> list[Row]:
+        """List every task of that name, live or ended, as `history` does."""
+        return self.db.execute(
+            "SELECT job, idx, state, code, signal, reason, name FROM tasks JOIN jobs ON id = job"
+            " WHERE name = ? ORDER BY job, idx",
+            (name,),
+        ).fetchall()
+
+    def ledger(self) -> list[Row]:
+        """Tell all that happened: number, time, event, job, index, name, detail."""
+        return self.db.execute("SELECT seq, time, event, job, idx, name, detail FROM ledger ORDER BY seq").fetchall()
+
+    def counts(self) -> dict[str, int]:
+        """Count the live tasks by state."""
+        return dict(
+            self.db.execute(
+                "SELECT state, count(*) FROM tasks"
+                " WHERE state IN ('pending', 'held', 'running', 'suspended', 'ending') GROUP BY state"
+            ).fetchall()
+        )
+
+    def known(self, key: Key) -> bool:
+        """Tell whether there ever was such a job, or such a task of it; index 0 means the job."""
+        there = "SELECT 1 FROM tasks WHERE job = ?1 AND ?2 IN (0, idx) LIMIT 1"
+        return self.db.execute(there, key).fetchone() is not None
+
+    def change(self, verb: str, ids: Sequence[Key]) -> list[Key]:
+        """Do or record what the verb wants of these tasks; return the unknown ones, the others are done."""
+        with self.transaction():
+            for key in ids:
+                chosen = "SELECT job, idx, state, wish FROM tasks WHERE job = ?1 AND ?2 IN (0, idx)"
+                for job, index, state, wish in self.db.execute(chosen, key).fetchall():
+                    self._change(verb, (job, index), state, wish)
+            return [key for key in ids if not self.known(key)]
+
+    def _change(self, verb: str, key: Key, state: str, wish: str | None) -> None:
+        becomes = AT_ONCE.get(verb, {}).get(state)
+        if becomes:
+            self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (becomes, *key))
+            if becomes == "cancelled":
+                self.db.execute("UPDATE tasks SET reason = 'cancelled' WHERE job = ? AND idx = ?", key)
+                self.note("cancelled", [key])
+        elif verb in FOR_DAEMON and wish != "cancel":
+            # Where there is nothing to do, the opposite that was still to be done is taken back.
+            wanted = verb if state in FOR_DAEMON[verb] else None
+            self.db.execute("UPDATE tasks SET wish = ? WHERE job = ? AND idx = ?", (wanted, *key))
+
+    def note(self, event: str, keys: Iterable[Key], detail: str = "") -> None:
+        """Append to the ledger, in the caller's transaction."""
+        now = self.clock.utc()
+        self.db.executemany(
+            "INSERT INTO ledger (time, event, job, idx, name, detail) SELECT ?, ?, id, ?, name, ? FROM jobs WHERE id = ?",
+            [(now, event, index, detail, job) for job, index in keys],
+        )

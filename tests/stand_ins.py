@@ -1,0 +1,340 @@
+"""Stand-ins for tests: a batch system in memory that can lie, a clock that is set, workers that work at once.
+
+The real wrapper and the real local batch have their own tests; here the idealizer is driven through
+schedules that no real system could be made to produce on demand.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jim.adapters.base import Adapter
+from jim.clock import Clock
+from jim.errors import BatchError, Refused, Unclear, UnknownJob
+from jim.house import House, Workers
+from jim.idealizer import cancel, evidence, lookup, submit
+from jim.idealizer.health import Health
+from jim.model import Answer, Observation, State, Step
+from jim.run_grid_job import MOVES, Rounds
+from jim.site import Site, make_state
+from jim.statusdb.store import Store
+
+INSTANCE = "cafe0001"
+
+
+class StandInClock(Clock):
+    """A clock that moves only when told."""
+
+    def __init__(self) -> None:
+        self.now, self.id, self.wall = 1000.0, "boot-1", itertools.count()
+
+    def boot(self) -> float:
+        return self.now
+
+    def boot_id(self) -> str:
+        return self.id
+
+
+class StandInWorkers(Workers):
+    """Workers that have done their work when `start` returns; the loop still gets it by `deliver`."""
+
+    def start(self, name: Hashable, task: Callable[[], Any], then: Callable[[Any], None], failed: Any) -> None:
+        self._busy.add(name)
+        try:
+            result = task()
+        except Exception as error:  # handed on as the real ones do
+            self._results.put((name, lambda e=error: failed(e)))
+        else:
+            self._results.put((name, lambda: then(result)))
+
+
+@dataclass
+class Task:
+    """One task of a batch job, and what really happened to it."""
+
+    mark: str
+    directory: Path
+    index: int
+    state: State = State.SUBMITTED
+    code: int | None = None
+    hidden: int = 0  # listings that will not show it
+    payload_runs: int = 0
+    nonce: str = ""
+
+
+@dataclass
+class StandInBatch(Adapter):
+    """A batch system in memory. `ledger` is the truth: every payload that ever ran, by mark and index."""
+
+    name: str = "standin"
+    tasks: dict[tuple[str, int], Task] = field(default_factory=dict)
+    ledger: list[tuple[str, int]] = field(default_factory=list)
+    lies: list[str] = field(default_factory=list)  # what the next calls do instead of the truth
+    calls: list[str] = field(default_factory=list)
+    commands = {}
+    index_variable, id_variable = "I", "B"
+    end_is_death = True
+    can_suspend = True
+    next_id: int = 0
+    refuse: str = ""
+    touch_dead: bool = True
+
+    # What an adapter says: the command is the question itself.
+
+    def submit_command(self, batch):
+        return ["submit", batch.mark, batch.directory, str(batch.size)]
+
+    def parse_submit(self, answer):
+        if not answer.out.strip().isdigit():
+            raise Unclear(answer.facts())
+        return answer.out.strip()
+
+    def query_command(self):
+        return ["query"]
+
+    def history_command(self, ids):
+        return ["history", *ids]
+
+    def find_command(self, mark):
+        return ["find", mark]
+
+    def cancel_command(self, ids):
+        return ["cancel", *(f"{i}.{n}" for i, n in ids)]
+
+    def change_command(self, verb, ids):
+        return [verb, *(f"{i}.{n}" for i, n in ids)]
+
+    def ping_command(self):
+        return ["ping"]
+
+    def _parse(self, answer):
+        if not answer.out.endswith("end"):
+            raise Unclear(answer.facts())
+        result = {}
+        for line in answer.out.split("\n")[:-1]:
+            id_, index, state, code, mark = line.split("|")
+            result[id_, int(index)] = Observation(State(state), mark, None if code == "-" else int(code))
+        return result
+
+    parse_query = parse_history = parse_find = _parse
+
+    def trouble(self, answer):
+        if "down" in answer.err:
+            return BatchError(answer.facts())
+        return Refused(answer.facts()) if "no way" in answer.err else Unclear(answer.facts())
+
+    # What the batch system does.
+
+    def run(self, command, *, limit, mark=""):
+        verb, *words = command
+        self.calls.append(verb)
+        lie = self.lies.pop(0) if self.lies and not self.lies[0].startswith("@") else ""
+        if self.lies and self.lies[0] == f"@{verb}":
+            self.lies.pop(0)
+            lie = self.lies.pop(0)
+        if lie == "down":
+            return self._answer(command, 1, "", "down")
+        if lie == "refuse":
+            return self._answer(command, 1, "", "no way")
+        if lie == "lost before":
+            return self._answer(command, None)
+        out = getattr(self, f"_{verb}")(*words)
+        if lie == "lost after":
+            return self._answer(command, None)
+        if lie == "empty":
+            return self._answer(command, 0, "end" if verb != "submit" else "")
+        if lie == "garbage":
+            return self._answer(command, 0, "\x00\xff???")
+        return self._answer(command, 0, out)
+
+    def _answer(self, command, code, out="", err=""):
+        return Answer(tuple(command), code, out, err, 0.0)
+
+    def _submit(self, mark, directory, size):
+        self.next_id += 1
+        for index in range(1, int(size) + 1):
+            self.tasks[str(self.next_id), index] = Task(mark, Path(directory), index)
+        return str(self.next_id)
+
+    def _lines(self, wanted):
+        chosen = [(key, task) for key, task in self.tasks.items() if wanted(key, task)]
+        for _, task in chosen:
+            task.hidden -= 1
+        lines = [
+            f"{i}|{n}|{t.state.value}|{'-' if t.code is None else t.code}|{t.mark}"
+            for (i, n), t in chosen
+            if t.hidden < 0
+        ]
+        return "\n".join([*lines, "end"])
+
+    def _query(self):
+        return self._lines(lambda _, task: not task.state.final)
+
+    def _history(self, *ids):
+        return self._lines(lambda key, task: key[0] in ids and task.state.final)
+
+    def _find(self, mark):
+        return self._lines(lambda _, task: task.mark == mark)
+
+    def _cancel(self, *ids):
+        for key in ids:
+            self.kill(*key.split("."), state=State.KILLED)
+        return ""
+
+    def _each(self, ids, was, now):
+        for key in ids:
+            i, n = key.split(".")
+            task = self.tasks[i, int(n)]
+            if task.state is was:
+                task.state = now
+        return ""
+
+    def _hold(self, *ids):
+        return self._each(ids, State.SUBMITTED, State.HELD)
+
+    def _release(self, *ids):
+        return self._each(ids, State.HELD, State.SUBMITTED)
+
+    def _suspend(self, *ids):
+        return self._each(ids, State.RUNNING, State.SUSPENDED)
+
+    def _resume(self, *ids):
+        return self._each(ids, State.SUSPENDED, State.RUNNING)
+
+    def _ping(self):
+        return ""
+
+    # What happens on the worker nodes, as the wrapper does it.
+
+    def start(self, id_, index=1):
+        """Start a task's wrapper; tell whether it won its claim and ran the payload."""
+        task = self.tasks[str(id_), int(index)]
+        task.state = State.RUNNING
+        if not task.directory.is_dir():
+            task.state, task.code = State.FAILED, 71
+            return False
+        nonce = os.urandom(8).hex()
+        own = task.directory / f"c.{nonce}"
+        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {id_}\nrestart -\n")
+        try:
+            os.link(own, task.directory / f"claim.{index}")
+        except FileExistsError:
+            task.state, task.code = State.FAILED, 71
+            return False
+        task.nonce = nonce
+        task.payload_runs += 1
+        self.ledger.append((task.mark, int(index)))
+        self._spool(task, "start", own.read_text())
+        return True
+
+    def finish(self, id_, index=1, code=0, *, extra="", files=(), state=None, spool=True, reason="-", recovery="-"):
+        """End a task as its wrapper does: exit record last."""
+        task = self.tasks[str(id_), int(index)]
+        lines = {w: v for _, w, v in self._job_lines(task)}
+        end = f"code {code}\nsignal -" if code is not None else "code -\nsignal 15"
+        record = (
+            f"jim-exit 1\nmark {task.mark}\nindex {index}\nnonce {task.nonce}\nn {lines['n']}\nattempt {lines['attempt']}\n"
+            f"host node1\nbatch {id_}\nstarted 2026-01-01T00:00:00Z\nended 2026-01-01T00:00:01Z\ncpu 0.1\n{end}\n"
+            f"reason {reason}\nrecovery {recovery}\n{extra}end\n"
+        )
+        run = task.directory / f"run.{index}"
+        run.mkdir(exist_ok=True)
+        for name, content in files:
+            (run / name).write_bytes(content)
+        (task.directory / f"exit.{index}").write_text(record)
+        if spool:
+            self._spool(task, "exit", record)
+        task.state = state or (State.COMPLETED if code == 0 else State.FAILED)
+        task.code = 0 if code == 0 else 1
+
+    def kill(self, id_, index=1, state=State.FAILED):
+        """End a task without a trace on the worker node."""
+        task = self.tasks[str(id_), int(index)]
+        if not task.state.final:
+            task.state, task.code = state, None
+
+    def _job_lines(self, task):
+        for line in (task.directory / "jobs").read_text().splitlines():
+            index, word, value = line.split(" ", 2)
+            if index == str(task.index):
+                yield index, word, value
+
+    def _spool(self, task, kind, text):
+        (task.directory / "../../spool" / f"{task.mark}.{task.index}.{kind}").write_text(text)
+
+
+class World:
+    """A state directory with its keeper's rounds, driven by hand."""
+
+    def __init__(self, place: Path, monkeypatch, **settings: Any) -> None:
+        self.site = Site(state=place / "state", **settings)
+        make_state(self.site)
+        (self.site.state / "instance").write_text(INSTANCE)
+        self.clock, self.batch = StandInClock(), StandInBatch()
+        for module in (submit, lookup, evidence, cancel):
+            monkeypatch.setattr(module, "run", self.batch.run)
+        monkeypatch.setattr(lookup, "end_marked", lambda mark: [])
+        self.house: House
+        self.restart()
+
+    def restart(self) -> None:
+        """Be killed, and start again: all that was in memory is gone."""
+        if hasattr(self, "house"):
+            self.house.store.close()
+        store = Store(self.site.state / "status.db", self.clock, write=True)
+        store.new_boot(self.clock.boot_id())
+        self.house = House(
+            self.site, store, self.batch, self.clock, StandInWorkers(1), Health(self.clock), INSTANCE
+        )
+        self.rounds = Rounds(self.house, MOVES)
+
+    @property
+    def store(self) -> Store:
+        return self.house.store
+
+    def submit(self, events: int = 0, key: str = "k1", **attributes: Any) -> int:
+        """Hand in a request as the door does; `events` counts argument sets of a parametric one."""
+        from jim import inbox, request
+
+        sets = [[str(n)] for n in range(events or 1)]
+        raw = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": sets, **attributes}
+        return inbox.deposit(self.site.state, key, request.check(raw)[1] | {"key": key})
+
+    def wish(self, verb: str, target: str) -> None:
+        from jim import inbox
+
+        inbox.wish(self.site.state, verb, target)
+
+    def go(self, rounds: int = 1, seconds: float = 0.0) -> None:
+        """Make so many rounds, moving the clock between them."""
+        for _ in range(rounds):
+            self.rounds.round()
+            while self.house.workers.deliver(0):
+                pass
+            self.clock.now += seconds
+
+    def until(self, true: Callable[[], bool], seconds: float = 1.0, rounds: int = 300) -> None:
+        """Make rounds until something holds."""
+        for _ in range(rounds):
+            if true():
+                return
+            self.go(1, seconds)
+        raise AssertionError(f"not within {rounds} rounds: {self.store.counts(1)} {self.store.journal(1)[-12:]}")
+
+    def state(self, grid: int, n: int = 0) -> State:
+        """Tell a local job's state; `new` before it is there."""
+        try:
+            return self.store.local_job(grid, n).state
+        except UnknownJob:
+            return State.NEW
+
+    def finished(self, grid: int) -> bool:
+        return any(job.id == grid for job in self.store.grid_jobs(Step.FINISHED))
+
+    def answer(self, grid: int) -> str:
+        return (self.site.state / "answers" / str(grid)).read_text()

@@ -1,0 +1,429 @@
+"""The promise: each attempt starts at most once, one end per piece, no grid job lost. Fault by fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.model import State
+from jim.site import Batch, Limits
+from tests.stand_ins import World
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    return World(tmp_path, monkeypatch)
+
+
+def run_all(world: World, grid: int) -> None:
+    """Let every accepted task run to its end, until the grid job is finished."""
+
+    def step() -> bool:
+        for (id_, index), task in list(world.batch.tasks.items()):
+            if task.state in (State.SUBMITTED, State.HELD) and world.batch.start(id_, index):
+                world.batch.finish(id_, index)
+        return world.finished(grid)
+
+    world.until(step)
+    world.go()
+
+
+def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]:
+    return [(line.was, line.now, line.witness) for line in world.store.journal(grid, n)]
+
+
+def test_the_plain_way(world):
+    grid = world.submit(2)
+    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:32\n\n"
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.go(2)
+    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:1\n\n"
+    world.batch.start(1, 1)
+    world.go(2)
+    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:2\n\n"
+    world.batch.finish(1, 1)
+    run_all(world, grid)
+    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+    assert witnesses(world, grid, 0) == [
+        ("waiting", "submitting", "keeper"),
+        ("submitting", "submitted", "submission"),
+        ("submitted", "running", "claim"),
+        ("running", "completing", "exit record"),
+        ("completing", "completed", "exit record"),
+    ]
+    assert sorted(world.batch.ledger) == [("jim-cafe0001-1-1", 1), ("jim-cafe0001-1-1", 2)]
+
+
+def test_the_same_key_is_the_same_grid_job(world):
+    first = world.submit(key="same")
+    assert world.submit(key="same") == first
+    world.go(2)
+    assert world.submit(key="same") == first
+    run_all(world, first)
+    assert world.submit(key="same") == first
+    assert world.submit(key="other") != first
+    assert len(world.store.grid_jobs()) == 1
+
+
+def test_a_lost_submit_answer_is_found_again(world):
+    world.batch.lies = ["@submit", "lost after"]
+    grid = world.submit(3)
+    run_all(world, grid)
+    assert world.batch.calls.count("submit") == 1
+    assert len(world.batch.ledger) == 3
+
+
+def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
+    world.batch.lies = ["@submit", "lost before"]
+    grid = world.submit(1)
+    run_all(world, grid)
+    assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
+    assert ("submitting", "waiting", "fence") in witnesses(world, grid)
+    assert world.store.local_job(grid, 0).spent == 1  # the one that was not accepted does not count
+
+
+def test_a_job_accepted_hours_later_does_not_run(world):
+    world.batch.lies = ["@submit", "lost before"]
+    grid = world.submit(1)
+    world.until(lambda: world.store.submission(grid, 2) is not None)
+    directory = world.site.work / str(grid) / "s1"
+    old = world.batch._submit("jim-cafe0001-1-1", str(directory), "1")
+    assert world.batch.start(old) is False  # exit 71
+    run_all(world, grid)
+    assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
+
+
+def test_an_array_of_which_one_task_was_seen_was_accepted_whole(world):
+    world.batch.lies = ["@submit", "lost after"]
+    grid = world.submit(3)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 2)
+    world.batch.finish(1, 2)
+    world.batch.lies = ["@find", "empty", "@find", "empty"]
+    run_all(world, grid)
+    assert sorted(world.batch.ledger) == [("jim-cafe0001-1-1", 1), ("jim-cafe0001-1-1", 2), ("jim-cafe0001-1-1", 3)]
+    assert world.batch.calls.count("submit") == 1
+
+
+@pytest.mark.parametrize("lie", ["empty", "garbage", "lost after"])
+def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
+    world.batch.lies = ["@submit", lie]
+    grid = world.submit(1)
+    run_all(world, grid)
+    assert world.batch.calls.count("submit") == 1
+    assert len(world.batch.ledger) == 1
+
+
+def test_a_refusal_fails_the_local_job_with_the_batch_systems_words(world):
+    world.batch.lies = ["@submit", "refuse"]
+    grid = world.submit(1)
+    world.until(lambda: world.finished(grid))
+    world.go()
+    assert world.batch.calls.count("submit") == 1
+    assert "no way" in world.store.local_job(grid, 0).reason
+    assert world.answer(grid) == "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+
+
+def test_a_batch_system_that_is_down_is_waited_for(world):
+    world.batch.lies = ["down"] * 6
+    grid = world.submit(1)
+    run_all(world, grid)
+    assert world.store.local_job(grid, 0).attempt == 1
+    assert world.store.submission(grid, 1).mark == world.batch.ledger[0][0]
+
+
+def test_running_jobs_survive_any_number_of_empty_listings(world):
+    grid = world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.batch.start(1, 2)
+    world.go(1)
+    world.batch.lies = ["@query", "empty"] * 20
+    world.go(60, 1.0)
+    assert world.store.counts(grid) == {State.RUNNING: 2}
+    world.batch.finish(1, 1)
+    run_all_running = [world.batch.finish(1, 2)]
+    assert run_all_running == [None]
+    world.until(lambda: world.finished(grid))
+    assert len(world.batch.ledger) == 2
+
+
+def test_a_pending_job_that_listings_do_not_show_is_fenced_before_the_next_attempt(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.until(lambda: world.store.submission(grid, 1).state == "confirmed")
+    world.batch.tasks["1", 1].hidden = 10**6
+    world.until(lambda: world.store.submission(grid, 2) is not None)
+    assert world.batch.start(1) is False
+    world.until(lambda: ("2", 1) in world.batch.tasks)
+    assert world.batch.start(2) is True
+    world.batch.finish(2)
+    world.until(lambda: world.finished(grid))
+    assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
+
+
+def test_could_not_ask_changes_nothing_but_the_age(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2, 1.0)
+    before = world.store.local_job(grid, 0)
+    world.batch.lies = [word for _ in range(40) for word in ("@query", "lost before")]
+    world.go(100, 5.0)
+    assert world.store.local_job(grid, 0) == before
+
+
+def test_an_id_that_a_crash_gave_to_someone_else_is_not_believed(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.go()
+    task = world.batch.tasks["1", 1]
+    task.mark, task.state = "somebody-else", State.RUNNING
+    run_all(world, grid)
+    assert world.batch.ledger[-1] == ("jim-cafe0001-1-2", 1)
+
+
+def test_a_requeued_wrapper_and_a_second_wrapper_are_refused(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    assert world.batch.start(1) is True
+    assert world.batch.start(1) is False
+    world.batch.finish(1)
+    world.until(lambda: world.finished(grid))
+    assert len(world.batch.ledger) == 1
+    assert world.store.local_job(grid, 0).state is State.COMPLETED
+
+
+def test_a_vanished_job_is_tried_three_times_then_failed(world):
+    grid = world.submit(1)
+
+    def step():
+        for (id_, index), task in list(world.batch.tasks.items()):
+            if task.state is State.SUBMITTED:
+                world.batch.start(id_, index)
+                world.batch.kill(id_, index)
+        return world.finished(grid)
+
+    world.until(step)
+    job = world.store.local_job(grid, 0)
+    assert (job.state, job.attempt) == (State.FAILED, 3)
+    assert job.reason.endswith("(attempt 3 of 3)")
+
+
+def test_a_failed_payload_is_not_tried_again(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=3)
+    world.until(lambda: world.finished(grid))
+    job = world.store.local_job(grid, 0)
+    assert (job.state, job.attempt, job.reason) == (State.FAILED, 1, "exit 3")
+
+
+def test_a_recoverable_failure_hands_its_arguments_to_the_next_attempt(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=3, recovery="recoverable --skip 'event 7'")
+    world.until(lambda: ("2", 1) in world.batch.tasks)
+    lines = (world.site.work / "1/s2/jobs").read_text()
+    assert "1 arg --skip\n1 arg event 7\n" in lines
+    assert "1 attempt 2\n" in lines
+
+
+@pytest.mark.parametrize(
+    ("code", "recovery", "state"),
+    [(0, "fatal", State.FAILED), (5, "success", State.COMPLETED), (5, "nonsense", State.FAILED)],
+)
+def test_the_recovery_file_has_the_first_word(world, code, recovery, state):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=code, recovery=recovery)
+    world.until(lambda: world.finished(grid))
+    assert world.state(grid) is state
+    assert world.store.local_job(grid, 0).attempt == 1
+
+
+def test_a_late_exit_record_after_the_verdict_changes_nothing(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.kill(1)
+    world.until(lambda: ("2", 1) in world.batch.tasks)
+    world.batch.start(2)
+    world.batch.finish(1, code=0)
+    world.go(3, 1.0)
+    assert world.state(grid) is State.RUNNING
+    world.batch.finish(2, code=4)
+    world.until(lambda: world.finished(grid))
+    assert world.state(grid) is State.FAILED
+    assert any(line.now == "late exit record" for line in world.store.journal(grid))
+
+
+def test_an_exit_record_that_missed_the_spool_is_found(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, spool=False)
+    world.until(lambda: world.finished(grid))
+    assert world.state(grid) is State.COMPLETED
+
+
+def test_success_needs_the_outputs_that_the_record_claims(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    # sha256 of b"right"
+    digest = "57c56a4ead6d07f9d6fed2e8c0551af4ecc0fd0d9cb36f0e0e5dd40c15a5a8b5"
+    world.batch.finish(1, extra=f"file 5 {digest} x.dat\n", files=[("x.dat", b"wrong")])
+    world.until(lambda: world.state(grid) is not State.RUNNING and world.store.local_job(grid, 0).attempt == 2)
+    assert any("other content" in attempt.reason for attempt in world.store.attempts(grid))
+
+
+def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
+    grid = world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.go(2, 1.0)
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    world.go()
+    assert {job.state for job in world.store.local_jobs(grid)} == {State.KILLED}
+    assert world.answer(grid).endswith("GRAM_SCRIPT_ERROR:8\n\n")
+    assert len(world.batch.ledger) == 1
+    assert world.batch.start(1, 2) is False  # fenced
+
+
+def test_cancel_of_one_local_job_leaves_the_others(world):
+    grid = world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    world.wish("cancel", f"{grid}.1")
+    world.until(lambda: world.state(grid, 1) is State.KILLED)
+    run_all(world, grid)
+    assert [world.state(grid, n) for n in range(3)] == [State.COMPLETED, State.KILLED, State.COMPLETED]
+
+
+def test_a_cancel_is_said_again_until_it_is_seen(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go()
+    world.batch.lies = ["@cancel", "lost before", "@cancel", "down"]
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    assert world.batch.calls.count("cancel") >= 3
+    assert world.state(grid) is State.KILLED
+
+
+def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
+    world.batch.lies = ["@submit", "lost before"]
+    grid = world.submit(1)
+    world.until(lambda: "submit" in world.batch.calls)
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    directory = world.site.work / "1/s1"
+    late = world.batch._submit("jim-cafe0001-1-1", str(directory), "1")
+    assert world.batch.start(late) is False
+    assert world.batch.ledger == []
+
+
+def test_cancel_before_the_split(world):
+    grid = world.submit(2)
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    assert world.store.grid_job(grid).outcome == "killed"
+    assert world.batch.calls == []
+
+
+def test_suspend_holds_what_is_pending_and_stops_sending(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
+    grid = world.submit(4)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.go(2, 1.0)
+    world.wish("suspend", str(grid))
+    world.go(10, 1.0)
+    assert world.store.counts(grid) == {State.SUSPENDED: 1, State.HELD: 1, State.WAITING: 2}
+    world.go(2)
+    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:16\n\n"
+    world.wish("resume", str(grid))
+    world.until(lambda: world.state(grid, 1) is State.SUBMITTED)
+    world.batch.finish(1, 1)
+    run_all(world, grid)
+    assert len(world.batch.ledger) == 4
+
+
+def test_retry_of_a_finished_grid_job_opens_it_again(world):
+    grid = world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.batch.finish(1, 1, code=9)
+    run_all(world, grid)
+    assert world.store.grid_job(grid).outcome == "failed"
+    world.wish("retry", str(grid))
+    world.go(1)
+    run_all(world, grid)
+    assert world.store.grid_job(grid).outcome == "completed"
+    assert len(world.batch.ledger) == 3
+
+
+def test_the_throttle_holds_for_site_grid_job_and_submission(tmp_path, monkeypatch):
+    limits = Limits(queued=5, queued_per_grid_job=3, per_submission=2)
+    world = World(tmp_path, monkeypatch, limits=limits)
+    first, second = world.submit(10, key="a"), world.submit(10, key="b")
+    world.go(20, 1.0)
+    assert world.store.in_batch() == {first: 3, second: 2}
+    assert max(submission.size for submission in world.store.submissions("confirmed")) == 2
+    run_all(world, first)
+    run_all(world, second)
+    assert len(world.batch.ledger) == 20
+
+
+def test_a_reboot_makes_everything_due(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.kill(1)
+    world.until(lambda: world.state(grid) is State.WAITING)
+    world.clock.now, world.clock.id = 5.0, "boot-2"  # far before the due time of the old run
+    world.restart()
+    run_all(world, grid)
+    assert world.state(grid) is State.COMPLETED
+
+
+def test_a_claim_that_is_touched_is_alive_whatever_accounting_says(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60))
+    world.batch.end_is_death = False
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2, 1.0)
+    world.batch.kill(1)
+    claim = world.site.work / "1/s1/claim.1"
+    for minute in range(10):
+        import os
+
+        os.utime(claim, (minute * 60, minute * 60))
+        world.go(30, 2.0)
+        assert world.state(grid) is State.RUNNING, world.store.journal(grid)
+    world.until(lambda: world.state(grid) is State.WAITING, seconds=10.0)
+    world.until(lambda: ("2", 1) in world.batch.tasks)
+
+
+def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
+    import os
+
+    spool = world.site.work / "spool"
+    (spool / "noise").write_bytes(b"\x00\xff" * 100)
+    (spool / "jim-cafe0001-1-1.1.exit").write_text("jim-exit 1\nmark")
+    (spool / "jim-00000000-1-1.1.start").write_text("nonce x\n")
+    (spool / "jim-cafe0001-9-9.1.start").write_text("nonce x\n")
+    (spool / "jim-cafe0001-1-1.2.exit").mkdir()
+    (spool / "jim-cafe0001-1-1.3.exit").symlink_to("/etc/passwd")
+    os.mkfifo(spool / "jim-cafe0001-1-1.4.exit")
+    grid = world.submit(1)
+    run_all(world, grid)
+    assert world.state(grid) is State.COMPLETED
+    assert list(spool.iterdir()) == []
+    assert len(list((world.site.work / "rejected").iterdir())) == 7
