@@ -182,8 +182,9 @@ class StandInBatch(Adapter):
         return self._lines(lambda _, task: task.mark == mark)
 
     def _cancel(self, *ids):
-        for key in ids:
-            self.kill(*key.split("."), state=State.KILLED)
+        for id_, index in (key.split(".") for key in ids):
+            if (id_, int(index)) in self.tasks:
+                self.kill(id_, index, state=State.KILLED)
         return ""
 
     def _each(self, ids, was, now):

@@ -1,0 +1,14 @@
+"""Random histories of lies and kills keep the promise; `make torture` runs many more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.schedules import Schedule
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_schedules(block, tmp_path, monkeypatch):
+    for seed in range(block * 20, block * 20 + 20):
+        with monkeypatch.context() as patch:
+            Schedule(seed, tmp_path / str(seed), patch).run()
