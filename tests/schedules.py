@@ -78,15 +78,16 @@ class Schedule:
 
     def run(self) -> None:
         self.grid = self.world.submit(self.pieces)
-        for _ in range(self.random.randint(10, 120)):
+        for _ in range(self.random.randint(30, 200)):
             self.random.choice(
-                [self.round, self.round, self.round, self.lie, self.doom, self.start, self.start, self.finish]
+                [self.round] * 8 + [self.lie, self.doom, self.start, self.start, self.finish]
                 + [self.requeue, self.vanish, self.hide, self.crash, self.restart]
             )()
-            if self.random.random() < 0.01 and not self.cancelled:
+            if self.random.random() < 0.002 and not self.cancelled:
                 self.cancelled = True
                 self.world.wish("cancel", str(self.grid))
         self.end()
+        self.arrive_late()
         self.check()
 
     # What may happen
@@ -187,9 +188,16 @@ class Schedule:
                 return
         raise AssertionError(f"never finished: {self.world.store.journal(self.grid)[-15:]}")
 
+    def arrive_late(self) -> None:
+        """Start whatever the batch system still has: nothing of a finished grid job may run."""
+        for key, task in self.world.batch.tasks.items():
+            if not task.state.final:
+                assert self.world.batch.start(*key) is False, f"{key} ran after the end"
+
     def check(self) -> None:
         store, batch = self.world.store, self.world.batch
         assert len(set(batch.ledger)) == len(batch.ledger), "an attempt started twice"
+        assert len(set(batch.accepted)) == len(batch.accepted), "a submission was handed over twice"
         jobs = store.local_jobs(self.grid)
         assert len(jobs) == (self.pieces if jobs or not self.cancelled else 0)
         started = set(batch.ledger)
@@ -197,6 +205,9 @@ class Schedule:
             attempts = store.attempts(self.grid, n=job.n)
             completed = [each for each in attempts if each.verdict == "completed"]
             assert job.state.final
+            for each in attempts:
+                ran = (f"jim-cafe0001-{self.grid}-{each.k}", each.idx) in started
+                assert ran == bool(each.started), f"an attempt ran that was taken for lost, or the reverse: {each}"
             assert len(completed) == (job.state is State.COMPLETED), f"{job} {attempts}"
             for each in completed:
                 mark = f"jim-cafe0001-{self.grid}-{each.k}"

@@ -74,6 +74,7 @@ class StandInBatch(Adapter):
     name: str = "standin"
     tasks: dict[tuple[str, int], Task] = field(default_factory=dict)
     ledger: list[tuple[str, int]] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)  # marks, in the order of acceptance
     lies: list[str] = field(default_factory=list)  # what the next calls do instead of the truth
     calls: list[str] = field(default_factory=list)
     commands = {}
@@ -157,6 +158,7 @@ class StandInBatch(Adapter):
 
     def _submit(self, mark, directory, size):
         self.next_id += 1
+        self.accepted.append(mark)
         for index in range(1, int(size) + 1):
             self.tasks[str(self.next_id), index] = Task(mark, Path(directory), index)
         return str(self.next_id)

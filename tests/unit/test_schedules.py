@@ -7,8 +7,8 @@ import pytest
 from tests.schedules import Schedule
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(5))
 def test_schedules(block, tmp_path, monkeypatch):
-    for seed in range(block * 20, block * 20 + 20):
+    for seed in range(block * 12, block * 12 + 12):
         with monkeypatch.context() as patch:
             Schedule(seed, tmp_path / str(seed), patch).run()

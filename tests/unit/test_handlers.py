@@ -1,0 +1,269 @@
+"""Job types: what they ask for, what they run, and the one of the documentation, run for real."""
+
+import importlib
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadRequest, JimError
+from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
+from jim.handlers.parts.histogram import Histogram, draw
+from jim.handlers.parts.tables import column
+from jim.model import Job, Piece
+from jim.request import check, read
+
+HOME = Path(__file__).parents[2]
+PAGE = (HOME / "docs" / "handlers.md").read_text()
+JOB = Job(grid_job=12, key="k", n=0, attempt=1)
+TYPES = ("executable", "parametric", "pythia_monte_carlo")
+
+
+def checked(**attributes):
+    return check(attributes)
+
+
+# executable and parametric
+
+
+def test_executable_is_one_piece_with_its_arguments():
+    handler, request = checked(job_type="executable", executable="/bin/echo", arguments=["a b", "", "-n"])
+    (piece,) = handler.work(request).pieces
+    assert piece == Piece(arguments=("a b", "", "-n"))
+    assert tuple(handler.command_and_arguments(request, JOB, piece)) == ("/bin/echo", "a b", "", "-n")
+
+
+def test_executable_needs_no_arguments_and_takes_those_of_an_earlier_attempt():
+    handler, request = checked(job_type="executable", executable="true")
+    (piece,) = handler.work(request).pieces
+    again = Job(12, "k", 0, 2, recovery=("--from", "7"))
+    assert tuple(handler.command_and_arguments(request, again, piece)) == ("true", "--from", "7")
+
+
+@pytest.mark.parametrize("program", ["/bin/sh", "sh", "/opt/my program/run", "g++", "/opt/été", "x-y", "..."])
+def test_programs_that_are_possible(program):
+    assert checked(job_type="executable", executable=program)[1]["executable"] == program
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "",
+        "-n",
+        "--help",
+        "./run",
+        "bin/run",
+        "../run",
+        "/",
+        "-/bin/sh",
+        "/bin/sh\n",
+        "s\th",
+        "/bin/\x7f",
+        "/bin/\x9b1m",
+        "/a\u2028b",
+    ],
+)
+@pytest.mark.parametrize("job_type", ["executable", "parametric"])
+def test_programs_that_are_refused(job_type, program):
+    with pytest.raises(BadRequest, match="executable"):
+        checked(job_type=job_type, executable=program, argument_sets=[[]])
+
+
+def test_parametric_is_one_piece_for_each_set():
+    handler, request = checked(
+        job_type="parametric", executable="seq", arguments=["1"], argument_sets=[["2", "9"], [], ["3"]]
+    )
+    pieces = handler.work(request).pieces
+    assert [piece.arguments for piece in pieces] == [("1", "2", "9"), ("1",), ("1", "3")]
+    assert tuple(handler.command_and_arguments(request, JOB, pieces[0])) == ("seq", "1", "2", "9")
+
+
+def test_parametric_without_sets_is_refused():
+    with pytest.raises(BadRequest, match="at least one"):
+        checked(job_type="parametric", executable="seq", argument_sets=[])
+    with pytest.raises(BadRequest, match="argument_sets: missing"):
+        checked(job_type="parametric", executable="seq")
+
+
+# tables
+
+
+def brought(directory, text, n=3):
+    (directory / "t.tsv").write_text(text)
+    return Result(n, directory, ("t.tsv",))
+
+
+def test_a_column_is_found_by_its_name(tmp_path):
+    result = brought(tmp_path, "event\tmass\n1\t90.5\n2\t91e0")  # the last line is not ended
+    assert list(column("t.tsv", "mass", [result, result])) == [90.5, 91.0, 90.5, 91.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("", "line 1: .*'mass'"),
+        ("event\tpt\n1\t2\n", "line 1: .*'mass'"),
+        ("event\tmass\n1\t90\n2\tnine\n", "line 3: .*'2.tnine"),
+        ("event\tmass\n1\n", "line 2: "),
+        ("event\tmass\n1\t2\t3\n", "line 2: expected 2 columns"),
+        ("event\tmass\n\n", "line 2: "),
+        ("event\tmass\n1\tnan\n", "line 2: "),
+        ("event\tmass\n1\tinf\n", "line 2: "),
+        ("event\tmass\n1\t" + "9" * 5000, "line 2: "),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path, text, place):
+    with pytest.raises(JimError, match=rf"^local job 3, t\.tsv, {place}"):
+        list(column("t.tsv", "mass", [brought(tmp_path, text)]))
+
+
+def test_a_line_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "t.tsv").write_bytes(b"event\tmass\n1\t\xff\xfe\n")
+    with pytest.raises(JimError, match=r"local job 0, t\.tsv, line 2"):
+        list(column("t.tsv", "mass", [Result(0, tmp_path, ("t.tsv",))]))
+
+
+def test_a_missing_file_and_a_link_are_refused(tmp_path):
+    with pytest.raises(JimError, match=r"local job 5, t\.tsv: the file was not brought back"):
+        list(column("t.tsv", "mass", [Result(5, tmp_path, ())]))
+    (tmp_path / "t.tsv").symlink_to("/etc/passwd")
+    with pytest.raises((JimError, OSError)):
+        list(column("t.tsv", "mass", [Result(5, tmp_path, ("t.tsv",))]))
+
+
+def test_columns_are_streamed(tmp_path):
+    def results():
+        yield brought(tmp_path, "mass\n1\n")
+        raise AssertionError("asked for the second result before the first was used")
+
+    assert next(column("t.tsv", "mass", results())) == 1.0
+
+
+# histograms
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width", "bins"),
+    [(60, 120, 2, 30), (40, 140, 5, 20), (100, 437.5, 10, 34), (20, 21, 0.05, 20), (0, 40, 1, 40), (0, 41, 2, 21)],
+)
+def test_bins_are_round_and_few(low, high, width, bins):
+    histogram = Histogram.between(low, high)
+    assert histogram.bins == bins
+    assert histogram.width == pytest.approx(width)
+
+
+def test_values_are_counted_where_they_belong():
+    histogram = Histogram(0, 4, 4)
+    for value in (-0.1, 0, 0.99, 1, 2.5, 2.5, 3.999999, 4, 1000):
+        histogram.fill(value)
+    assert histogram.counts == [2, 1, 2, 1]
+    assert (histogram.entries, histogram.outside) == (9, 3)
+
+
+def test_the_peak_is_where_the_values_crowd():
+    histogram = Histogram(0, 20, 20)
+    for value in (10.4, 10.6, 10.8, 9.6, 11.6, 2.5, 17.5):
+        histogram.fill(value)
+    assert histogram.peak == pytest.approx(10.6)  # the mean of the first five: (10.4+10.6+10.8+9.6+11.6)/5
+
+
+def test_nothing_has_no_peak_and_can_be_drawn():
+    histogram = Histogram(0, 4, 4)
+    histogram.fill(5)
+    assert histogram.peak is None
+    picture = draw(histogram, "t", "m", "GeV", ["n"])
+    assert "peak" not in picture
+    assert ">1 outside the range<" in picture
+
+
+def test_a_picture_escapes_its_words():
+    picture = draw(Histogram(0, 1, 1), "<script>&", 'm"', "<b>", ["</svg>"])
+    assert "<script" not in picture
+    assert "<b>" not in picture
+    assert picture.count("</svg>") == 1
+    assert "&lt;script&gt;&amp;" in picture
+
+
+# the documentation
+
+
+def test_the_page_names_every_job_type_attribute_and_question():
+    modules = {each.stem for each in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}
+    assert modules == set(TYPES)
+    own = [importlib.import_module(f"jim.handlers.{name}").HANDLER.attributes for name in TYPES]
+    questions = [name for name in vars(Handler) if not name.startswith("_")]
+    for name in {*TYPES, *COMMON, *BY_EVENTS, *questions, *(name for each in own for name in each)}:
+        assert re.search(rf"`{name}[`(]", PAGE), name
+
+
+def test_the_page_invents_no_attribute():
+    section = PAGE.split("## Attributes")[1].split("A declaration is")[0]
+    cells = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("|")]
+    named = {word for row in cells for cell in row for word in re.findall(r"`(\w+)`", cell)}
+    own = {name for each in TYPES for name in importlib.import_module(f"jim.handlers.{each}").HANDLER.attributes}
+    assert named - (set(TYPES) - own) == own | set(COMMON)  # `executable` is a type and an attribute
+
+
+@pytest.mark.parametrize("name", ["hello.toml", "hello.json", "scan.toml", "z_to_ee.toml"])
+def test_examples_are_accepted_and_documented(name):
+    handler, request = check(read(HOME / "examples" / name))
+    assert handler.work(request) != Work()
+    assert f"`examples/{name}`" in PAGE
+
+
+@pytest.fixture
+def mysite(tmp_path, monkeypatch):
+    """The job type of the page, saved as the page says."""
+    (block,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(block.splitlines()) <= 40
+    (tmp_path / "own" / "mysite").mkdir(parents=True)
+    (tmp_path / "own" / "mysite" / "pi.py").write_text(block)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield str(tmp_path / "own")
+    for name in ("mysite.pi", "mysite"):
+        sys.modules.pop(name, None)
+
+
+def test_the_job_type_of_the_page_runs(mysite, tmp_path):
+    handler, request = check({"job_type": "mysite.pi", "events": 40_000, "events_per_job": 20_000}, mysite)
+    assert handler.work(request) == Work(events=40_000)
+    results = []
+    for n in (0, 1):
+        place = tmp_path / f"run.{n}"
+        place.mkdir()
+        command = handler.command_and_arguments(request, Job(1, "k", n, 1), Piece(1 + 20_000 * n, 20_000))
+        assert not any("\n" in word for word in command)
+        subprocess.run(command, cwd=place, check=True, timeout=60)
+        assert sorted(each.name for each in place.iterdir()) == list(handler.outputs(request)) == ["hits"]
+        results.append(Result(n, place, ("hits",)))
+    assert (tmp_path / "run.0" / "hits").read_text() != (tmp_path / "run.1" / "hits").read_text()
+    line = handler.collect(request, iter(results), tmp_path)
+    found = re.fullmatch(r"pi is (\d\.\d{4}) \+- 0\.0082, after 40,000 darts", line)  # 1.64 / √40,000
+    assert found
+    assert abs(float(found[1]) - 3.14159) < 6 * 0.0082
+
+
+def test_the_job_type_of_the_page_computes_pi(mysite, tmp_path):
+    handler, request = check({"job_type": "mysite.pi", "events": 100}, mysite)
+    for n, text in enumerate(("39 50\n", "40 50\n")):
+        (tmp_path / f"run.{n}").mkdir()
+        (tmp_path / f"run.{n}" / "hits").write_text(text)
+    results = (Result(n, tmp_path / f"run.{n}", ("hits",)) for n in (0, 1))
+    assert handler.collect(request, results, tmp_path) == "pi is 3.1600 +- 0.1640, after 100 darts"
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_answers_every_question(name, tmp_path):
+    handler = importlib.import_module(f"jim.handlers.{name}").HANDLER()
+    words = {"executable": "true", "argument_sets": [["1"]], "events": 5, "outputs": ["x.dat"], "queue": "q"}
+    asked = {"job_type": name, **{key: value for key, value in words.items() if key in {*COMMON, *handler.attributes}}}
+    _, request = check(asked)
+    assert handler.resources(request).queue == "q"
+    assert handler.environment(request) == {}
+    assert "x.dat" in tuple(handler.outputs(request))
+    handler.prepare_work_area(request, tmp_path)
+    assert all(stat.S_ISREG(each.lstat().st_mode) for each in tmp_path.iterdir())

@@ -1,0 +1,257 @@
+"""The event generator: its request, its payload run for real, and the picture made of all outputs."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from jim.errors import BadRequest, JimError
+from jim.handlers import pythia_monte_carlo
+from jim.handlers.base import Result, Work
+from jim.handlers.parts import pythia_generate
+from jim.model import Job, Piece
+from jim.request import check
+
+JOB = Job(grid_job=12, key="k", n=4, attempt=2)
+SVG = "{http://www.w3.org/2000/svg}"
+HEADER = "event\tmass_gev\tpt_gev\n"
+
+
+def asked(**attributes):
+    return check({"job_type": "pythia_monte_carlo", "events": 1000, **attributes})
+
+
+# the handler's answers
+
+
+def test_it_asks_for_events_and_brings_back_two_files():
+    handler, request = asked(outputs=["core.*"])
+    assert handler.work(request) == Work(events=1000)
+    assert handler.events_per_job == 250
+    assert tuple(handler.outputs(request)) == ("events.tsv", "summary.json", "core.*")
+    assert handler.phases == ("initialise", "generate")
+
+
+def test_the_command_has_the_piece_and_the_attempts_own_seed(tmp_path):
+    handler, request = asked(mass_min_gev=66)
+    handler.prepare_work_area(request, tmp_path)
+    program, script, *numbers = handler.command_and_arguments(request, JOB, Piece(251, 250))
+    assert program == sys.executable
+    assert [f"input/{each.name}" for each in tmp_path.iterdir()] == [script] == ["input/pythia_generate.py"]
+    assert numbers == ["250", "251", str(JOB.seed), "66", "120.0"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mass_min_gev": 90.0, "mass_max_gev": 90.5},
+        {"mass_min_gev": 130.0},
+        {"mass_min_gev": 1.0},
+        {"mass_max_gev": 2000.0},
+        {"mass_max_gev": "120"},
+        {"events": 0},
+        {"executable": "/bin/sh"},
+    ],
+)
+def test_requests_that_are_refused(wrong):
+    with pytest.raises(BadRequest, match=next(reversed(wrong))):
+        asked(**wrong)
+
+
+# the payload
+
+
+def run(place, *words, publish="", python=(sys.executable,), **environment):
+    place.mkdir(exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JIM_", "PYTHIA"))}
+    command = (*python, pythia_monte_carlo.PAYLOAD, *map(str, words))
+    return subprocess.run(
+        command,
+        cwd=place,
+        env={**kept, **({"JIM_PUBLISH": str(publish)} if publish else {}), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def twenty(tmp_path_factory):
+    """The working directory of a run with 20 events from number 101 on, and what was published."""
+    place = tmp_path_factory.mktemp("twenty")
+    stub = place / "publish"
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$*" >>published\n')
+    stub.chmod(0o700)
+    ended = run(place, 20, 101, 4242, 60, 120, publish=stub)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    return place
+
+
+def test_events_are_numbered_and_physical(twenty):
+    head, *lines = (twenty / "events.tsv").read_text().splitlines(keepends=True)
+    rows = [tuple(map(float, line.split("\t"))) for line in lines]
+    assert head == HEADER
+    assert [row[0] for row in rows] == list(range(101, 121))
+    assert all(0 < mass < 120.0001 for _, mass, _ in rows)  # radiation only lowers it
+    assert sum(80 < mass < 100 for _, mass, _ in rows) >= 10  # most are on the Z peak
+    assert all(0 <= pt < 500 for _, _, pt in rows)
+    assert len({mass for _, mass, _ in rows}) == 20
+    assert not list(twenty.glob("*.part"))
+
+
+def test_the_summary_says_how_they_were_made(twenty):
+    facts = json.loads((twenty / "summary.json").read_text())
+    assert {name: facts[name] for name in ("events", "first_event", "seed", "sqrt_s_gev")} == {
+        "events": 20,
+        "first_event": 101,
+        "seed": 4242,
+        "sqrt_s_gev": 1960.0,
+    }
+    assert facts["generator"] == "Pythia 8.317"
+    assert 100 < facts["cross_section_pb"] < 350  # CDF and D0 measure about 250 pb in 66 to 116 GeV
+
+
+def test_it_publishes_its_phases_in_order(twenty):
+    lines = (twenty / "published").read_text().splitlines()
+    assert lines[:3] == [
+        "phase initialise 0 1 generator",
+        "phase initialise 1 1 generator",
+        "phase generate 0 20 events",
+    ]
+    assert lines[-1] == "phase generate 20 20 events"
+    assert len(lines) <= 3 + 20 + 1
+    names = list(dict.fromkeys(line.split()[1] for line in lines))
+    assert tuple(names) == pythia_monte_carlo.HANDLER.phases
+
+
+def test_the_same_seed_gives_the_same_events_and_a_failing_publish_harms_nothing(twenty, tmp_path):
+    ended = run(tmp_path, 20, 101, 4242, 60, 120, publish="/bin/false")
+    assert ended.returncode == 0
+    assert "could not publish generate 20/20" in ended.stderr
+    assert (tmp_path / "events.tsv").read_bytes() == (twenty / "events.tsv").read_bytes()
+
+
+def test_another_seed_gives_other_events(twenty, tmp_path):
+    ended = run(tmp_path, 20, 101, 4243, 60, 120, publish=tmp_path / "missing")
+    assert ended.returncode == 0
+    masses = [set(re.findall(r"\t(\S+)\t", (d / "events.tsv").read_text())) for d in (twenty, tmp_path)]
+    assert len(masses[0] & masses[1]) <= 2  # the header's word is one
+
+
+def test_a_missing_generator_is_said_in_a_sentence(tmp_path):
+    ended = run(tmp_path, 1, 1, 1, 60, 120, python=(sys.executable, "-S"))  # without site-packages
+    assert ended.returncode == 1
+    assert re.fullmatch(r"Pythia is missing: .* has no module pythia8mc .*; pip install pythia8mc\n", ended.stderr)
+    assert not (tmp_path / "events.tsv").exists()
+
+
+def test_missing_generator_data_are_said_in_a_sentence(tmp_path):
+    ended = run(tmp_path, 1, 1, 1, 60, 120, PYTHIA8DATA=str(tmp_path))
+    assert ended.returncode == 1
+    assert f"PYTHIA8DATA is {tmp_path}\n" in ended.stderr
+
+
+def test_a_failed_initialisation_is_said_in_a_sentence(tmp_path):
+    ended = run(tmp_path, 1, 1, 1, 3000, 4000)
+    assert ended.returncode == 1
+    assert "Pythia could not be initialised for 3000 to 4000 GeV" in ended.stderr
+    assert not (tmp_path / "events.tsv").exists()
+
+
+def test_events_that_never_succeed_end_with_a_sentence():
+    class Broken:
+        def next(self):
+            return False
+
+    with pytest.raises(SystemExit, match="100 times in a row"):
+        list(pythia_generate.pairs(Broken(), 5))
+
+
+def test_publishing_waits_for_a_second_and_for_five_percent(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(pythia_generate.time, "monotonic", lambda: now[0])
+    due = pythia_generate.pacer(1000)
+    published = []
+    for done, now[0] in [(40, 0.5), (60, 0.9), (70, 1.0), (100, 2.5), (119, 9.0), (120, 9.5), (900, 9.9), (901, 10.5)]:
+        if due(done):
+            published.append(done)
+    assert published == [70, 120, 901]
+
+
+def test_the_payload_needs_nothing_of_jim():
+    tree = ast.parse(pythia_monte_carlo.PAYLOAD.read_text())
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    roots = {(each.module if isinstance(each, ast.ImportFrom) else each.names[0].name).split(".")[0] for each in nodes}
+    assert roots <= {*sys.stdlib_module_names, "pythia8mc"}
+
+
+# the picture
+
+
+def brought(top, n, masses):
+    place = top / f"run.{n}"
+    place.mkdir()
+    lines = [f"{at}\t{mass}\t3.5\n" for at, mass in enumerate(masses, 1)]
+    (place / "events.tsv").write_text(HEADER + "".join(lines))
+    return Result(n, place, ("events.tsv", "summary.json"))
+
+
+def test_collect_draws_what_was_brought(tmp_path):
+    handler, request = asked()
+    first = brought(tmp_path, 0, [90.2, 90.5, 91.9, 92.0, 60.0, 59.9])
+    second = brought(tmp_path, 1, [91.5, 88.5, 119.99, 120.0])
+    line = handler.collect(request, iter([first, second]), tmp_path)
+    # Within ±3 GeV of it: 90.2 90.5 91.9 92.0 91.5 88.5, mean 90.77.
+    assert line == "e+e- mass peak at 90.8 GeV, 10 events, picture: mass.svg"
+    drawing = ET.parse(tmp_path / "mass.svg").getroot()
+    # Bins of 2 GeV from 60: 60, 88, 90 (90.2 90.5 91.9 91.5), 92, 118.
+    bars = drawing.findall(f".//{SVG}line[@class='bin']")
+    assert [bar.get("data-events") for bar in bars] == ["1", "1", "4", "1", "1"]
+    # x runs from 92 to 730 over 60 GeV: 10.633 pixels per GeV; the middle of the first bin is 61 GeV.
+    assert bars[0].get("x1") == "102.6"
+    words = [each.text for each in drawing.findall(f".//{SVG}text")]
+    for expected in (
+        "p p̄ → Z/γ* → e⁺e⁻",
+        "m(e⁺e⁻) [GeV]",
+        "events / 2 GeV",
+        "10 events",
+        "2 outside the range",
+        "peak at 90.8 GeV",
+        "Pythia 8, √s = 1.96 TeV",
+        "60",
+        "120",
+    ):
+        assert expected in words
+
+
+def test_the_picture_is_safe_and_lies_alone(tmp_path):
+    handler, request = asked()
+    beside = tmp_path / "result"
+    beside.mkdir()
+    handler.collect(request, iter([brought(tmp_path, 0, [91.0])]), beside)
+    assert [each.name for each in beside.iterdir()] == ["mass.svg"]
+    names = {each.tag.removeprefix(SVG) for each in ET.parse(beside / "mass.svg").iter()}
+    assert names == {"svg", "title", "rect", "g", "path", "line", "text"}
+    text = (beside / "mass.svg").read_text()
+    assert re.findall(r"https?://[^\"']*|href|url\(|\bon\w+=", text) == ["http://www.w3.org/2000/svg"]
+
+
+def test_no_event_in_the_window_is_no_peak(tmp_path):
+    handler, request = asked()
+    line = handler.collect(request, iter([brought(tmp_path, 0, [20.0])]), tmp_path)
+    assert line == "e+e- mass has no peak, 1 events, picture: mass.svg"
+    assert ET.parse(tmp_path / "mass.svg").findall(f".//{SVG}line") == []
+
+
+def test_a_wrong_line_stops_the_picture_and_is_named(tmp_path):
+    handler, request = asked()
+    good, bad = brought(tmp_path, 0, [91.0]), brought(tmp_path, 7, [91.0, "Segmentation fault"])
+    with pytest.raises(JimError, match=r"local job 7, events\.tsv, line 3: .*Segmentation"):
+        handler.collect(request, iter([good, bad]), tmp_path)
+    assert not (tmp_path / "mass.svg").exists()
