@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.model import Piece, State, Step, Witness
 
@@ -87,9 +87,8 @@ class Attempt:
     updated: str
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
-    """One attempt without a verdict, as evidence is compared with it."""
+class Live(NamedTuple):
+    """One attempt without a verdict, as evidence is compared with it. Made by the 100,000: hence a tuple."""
 
     grid: int
     k: int
@@ -103,9 +102,8 @@ class Live:
     confirmed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A local job moves on, if it still is where the evidence found it."""
+class Change(NamedTuple):
+    """A local job moves on, if it still is where the evidence found it. A tuple for the same reason."""
 
     grid: int
     n: int

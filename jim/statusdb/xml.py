@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lxml import etree
 
-from jim.answers import record
+from jim import answers
 from jim.errors import JimError
-from jim.records import Output, read_exit_record
+from jim.records import ExitRecord, read_exit_record
 
 if TYPE_CHECKING:
     from jim.statusdb.rows import Attempt, GridJob, LocalJob
@@ -105,13 +105,12 @@ def write(store: Store, grid: int, out: IO[bytes]) -> None:
     with _moment(store), etree.xmlfile(out, encoding="utf-8") as file:
         job = store.grid_job(grid)
         file.write_declaration()
-        facts = record(store, job, store.fact("seen"))
+        facts = answers.record(store, job, store.fact("seen"))
         counts = facts.pop("counts")
         with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
             file.write("\n")
-            for part in _about(job, counts):
+            for part in _about(store, job, counts):
                 _write(file, part)
-            _write(file, _detail(store, grid, GRID_JOB))
             for local in store.local_jobs(grid):
                 _write(file, _local_job(store, local))
 
@@ -134,72 +133,73 @@ def _moment(store: Store) -> Iterator[None]:
         store.db.execute("ROLLBACK")
 
 
-def _about(job: GridJob, counts: Mapping[str, int]) -> Iterator[etree._Element]:
+def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[etree._Element]:
     yield _element("counts", counts)
-    yield _values("request", job.request)
-    sizes = {"local_jobs": job.size, "events_per_job": job.events_per_job}
-    yield _element("size", sizes, text=job.why)
-    yield _values("result", job.result)
+    yield _values(_element("request"), job.request)
+    yield _element("size", {"local_jobs": job.size, "events_per_job": job.events_per_job}, job.why)
+    yield _values(_element("result"), job.result)
+    yield _detail(_element("detail"), store, job.id, GRID_JOB)
 
 
 def _local_job(store: Store, job: LocalJob) -> etree._Element:
-    names = ("n", "attempt", "witness", "reason", "updated")
-    facts = {"state": job.state.value, **{name: getattr(job, name) for name in names}}
-    piece = {"first_event": job.piece.first_event, "events": job.piece.events}
-    arguments = [_element("argument", text=each) for each in job.piece.arguments]
-    attempts = map(_attempt, store.attempts(job.grid, n=job.n))
-    parts = (_element("piece", piece, *arguments), *attempts, _detail(store, job.grid, job.n))
-    return _element("local_job", facts, *parts)
+    facts = _some(job, "n", "attempt", "witness", "reason", "updated")
+    element = _element("local_job", facts | {"state": job.state.value})
+    piece = _add(element, "piece", {"first_event": job.piece.first_event, "events": job.piece.events})
+    for argument in job.piece.arguments:
+        _add(piece, "argument", text=argument)
+    for attempt in store.attempts(job.grid, n=job.n):
+        _attempt(element, attempt)
+    _detail(_add(element, "detail"), store, job.grid, job.n)
+    return element
 
 
-def _attempt(attempt: Attempt) -> etree._Element:
+def _attempt(parent: etree._Element, attempt: Attempt) -> None:
     facts = {"number": attempt.attempt, "submission": attempt.k, "index": attempt.idx}
-    facts |= {name: getattr(attempt, name) for name in ("host", "started", "verdict", "reason", "updated")}
-    return _element("attempt", facts, *_exit(attempt.record))
+    element = _add(parent, "attempt", facts | _some(attempt, "host", "started", "verdict", "reason", "updated"))
+    with suppress(JimError):  # a record that cannot be read was never acted upon
+        if attempt.record:
+            _exit(element, read_exit_record(attempt.record))
 
 
-def _exit(text: str) -> Iterator[etree._Element]:
-    """Show an exit record; one that cannot be read was never acted upon."""
-    try:
-        exit_record = read_exit_record(text) if text else None
-    except JimError:
-        return
-    if exit_record:
-        facts = {name: getattr(exit_record, name) for name in ("started", "ended", "code", "signal", "reason")}
-        outputs = [_output(each) for each in exit_record.files]
-        refused = [_element("refused", text=each) for each in exit_record.refused]
-        yield _element("exit", {**facts, "cpu_seconds": exit_record.cpu}, *outputs, *refused)
+def _exit(parent: etree._Element, record: ExitRecord) -> None:
+    cpu = f"{record.cpu:.2f}" if 0 <= record.cpu < 1e12 else None  # a wrapper's word, perhaps nan
+    facts = _some(record, "started", "ended", "code", "signal", "reason")
+    element = _add(parent, "exit", {**facts, "cpu_seconds": cpu})
+    for output in record.files:
+        _add(element, "output", {"name": output.name, "bytes": output.size, "sha256": output.sha256})
+    for refused in record.refused:
+        _add(element, "refused", text=refused)
 
 
-def _output(output: Output) -> etree._Element:
-    return _element("output", {"name": output.name, "bytes": output.size, "sha256": output.sha256})
+def _detail(element: etree._Element, store: Store, grid: int, n: int) -> etree._Element:
+    element.extend(etree.fromstring(content, _parser()) for _, _, content, _ in store.details(grid, n))
+    return element
 
 
-def _detail(store: Store, grid: int, n: int) -> etree._Element:
-    published = [etree.fromstring(content, _parser()) for _, _, content, _ in store.details(grid, n)]
-    return _element("detail", None, *published)
-
-
-def _values(name: str, values: Mapping[str, Any]) -> etree._Element:
-    return _element(name, None, *(_value("attribute", each, {"name": key}) for key, each in values.items()))
-
-
-def _value(element: str, value: Any, facts: Mapping[str, Any] | None = None) -> etree._Element:
+def _values(element: etree._Element, value: Any) -> etree._Element:
     """Show a value of a request: a table as attributes, a list as values, anything else as text."""
     if isinstance(value, Mapping):
-        return _element(element, facts, *(_value("attribute", each, {"name": key}) for key, each in value.items()))
-    if isinstance(value, list | tuple):
-        return _element(element, facts, *(_value("value", each) for each in value))
-    return _element(element, facts, text="" if value is None else str(value))
+        for name, each in value.items():
+            _values(_add(element, "attribute", {"name": name}), each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _values(_add(element, "value"), each)
+    elif value is not None:
+        element.text = _safe(str(value))
+    return element
 
 
-def _element(
-    name: str, facts: Mapping[str, Any] | None = None, *children: etree._Element, text: str = ""
-) -> etree._Element:
-    made = etree.Element(_name(name), _attributes(facts or {}), nsmap=PREFIXES)
-    made.text = _safe(text) or None
-    made.extend(children)
-    return made
+def _element(name: str, facts: Mapping[str, Any] | None = None, text: str = "") -> etree._Element:
+    element = etree.Element(_name(name), _attributes(facts or {}), nsmap=PREFIXES)
+    element.text = _safe(text) or None
+    return element
+
+
+def _add(parent: etree._Element, name: str, facts: Mapping[str, Any] | None = None, text: str = "") -> etree._Element:
+    element = etree.SubElement(parent, _name(name), _attributes(facts or {}))
+    if text:
+        element.text = _safe(text)
+    return element
 
 
 def _write(file: etree._IncrementalFileWriter, part: etree._Element) -> None:
@@ -216,9 +216,13 @@ def _attributes(facts: Mapping[str, Any]) -> dict[str, str]:
     return {name: _safe(str(value)) for name, value in facts.items() if value not in (None, "")}
 
 
+def _some(row: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
 def _safe(text: str) -> str:
     """Replace what XML cannot carry."""
-    return _ODD.sub("\ufffd", text)
+    return text if text.isascii() and text.isprintable() else _ODD.sub("\ufffd", text)
 
 
 # XPath
