@@ -14,9 +14,9 @@ An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from jim.errors import BatchError, Refused, Unclear
+from jim.errors import BadSite, BatchError, Refused, Unclear, nearest
 from jim.model import Answer, Batch, Ids, Listing
 
 
@@ -24,7 +24,8 @@ class Adapter:
     """One batch system. Subclasses give words and parsers; a dialect overrides what differs."""
 
     name: str
-    # The first words of each command; a site may replace any of them in [batch.commands].
+    # The first words of each command: submit query history find cancel change ping. A site may replace any
+    # of them in [batch.commands].
     commands: dict[str, tuple[str, ...]]
     index_variable: str  # set by the batch system in a job: the array index
     id_variable: str  # its batch id
@@ -40,6 +41,14 @@ class Adapter:
     transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later
     permanent: tuple[str, ...] = ()  # nothing was done: the same call will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job
+
+    def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
+        """Take a site's own words, and a directory in which the batch system may keep its own files."""
+        unknown = [each for each in commands or () if each not in self.commands]
+        if unknown:
+            raise BadSite(f"[batch.commands]: unknown command {unknown[0]!r}{nearest(unknown[0], self.commands)}")
+        self.commands = self.commands | {each: tuple(words) for each, words in (commands or {}).items()}
+        self.area = area
 
     def submit_command(self, batch: Batch) -> list[str]:
         """Build the command that hands over one submission, own restart switched off."""

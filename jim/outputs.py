@@ -175,13 +175,22 @@ def _gather(
         os.fsync(file.fileno())
     size, line = temporary.stat().st_size, ""
     if results:
-        handler = handler_of(job.job_type, own_handlers)
-        found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in results)
-        line = handler.collect(job.request, found, place)
+        line = _let_handler_collect(own_handlers, job, results, place)
     temporary.rename(tar)
     sync_directory(place)
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
     return {"tar": str(tar), "bytes": size, "local_jobs": len(results), "beside": beside, "line": line}
+
+
+def _let_handler_collect(own_handlers: str, job: GridJob, results: list[Claimed], place: Path) -> str:
+    """Let the job type add its picture; if it cannot, the tar is no worse for it."""
+    handler = handler_of(job.job_type, own_handlers)
+    found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in results)
+    try:
+        return handler.collect(job.request, found, place)
+    except (JimError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+        log.warning("%d: the job type's collect step failed: %s: %s", job.id, type(error).__name__, error)
+        return f"nothing was made of the outputs: {error}"
 
 
 def _add_summary(packed: tarfile.TarFile, job: GridJob, states: list[tuple[int, str, int, str]]) -> None:
@@ -232,7 +241,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
     """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile."""
     if not isinstance(error, JimError | OSError):
-        error = JimError(f"the job type's collect step failed: {type(error).__name__}: {error}")
+        raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
         (grid_directory(house.site.work, job.id) / "result" / f".{job.id}.tar").unlink()

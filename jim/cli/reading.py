@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from jim.clock import Clock, age_seconds
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.keeper import FRESH_SECONDS
+from jim.model import Step
 from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.store import VERSION, Store
@@ -32,6 +35,15 @@ class Heart:
 
     beats: bool
     words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the keeper published of its trouble with the batch system; no words: none."""
+
+    words: str = ""
+    failures: int = 0  # in a row
+    retry_due: float = 0.0  # when it is asked again, in seconds since boot
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,12 @@ class View:
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
 
+    def unfinished(self) -> list[GridJob]:
+        """Give the grid jobs that are not finished, also those that the keeper has not taken yet."""
+        handed_in = self.handed_in()  # first: one that is taken meanwhile is seen twice rather than not at all
+        stored = self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
+        return list({job.id: job for job in [*handed_in, *stored]}.values())
+
     def handed_in(self) -> list[GridJob]:
         """Give the grid jobs that still lie in the inbox."""
         found = _empty_store(self.store.clock)
@@ -82,8 +100,7 @@ class View:
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
                 handed = json.loads(read_regular(path, inbox.LONGEST))
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
-        known = {job.id for job in self.store.grid_jobs()}
-        jobs = [job for job in found.grid_jobs() if job.id not in known]
+        jobs = found.grid_jobs()
         found.close()
         return jobs
 
@@ -106,12 +123,17 @@ class View:
         }
 
     def heart(self) -> Heart:
-        """Tell whether a keeper is at work here."""
+        """Tell whether a keeper is at work here, and if not, what the last one had to say."""
+        heart = self._heart()
+        words = "" if heart.beats else _last_words(self.site.state / "keeper.log")
+        return Heart(heart.beats, f"{heart.words}; its last words: {words}") if words else heart
+
+    def _heart(self) -> Heart:
         clock = self.store.clock
         try:
             boot, beat = (self.site.state / "heartbeat").read_text().split()
         except (OSError, ValueError):
-            return Heart(False, "no keeper has run here yet")
+            return Heart(False, "no keeper is running, and none has been")
         if beat == "idle":
             return Heart(False, "no keeper is running: the last one had nothing left to do")
         if boot != clock.boot_id():
@@ -122,11 +144,13 @@ class View:
             return Heart(True, f"keeper {pid}, its heart beat {age:.0f} s ago")
         return Heart(False, f"no keeper is running: the last heartbeat was {age:.0f} s ago")
 
-    def trouble(self) -> str:
-        """Give the batch system's last words, if the keeper has trouble with it."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            return str(json.loads(self.site.summary.read_text())["trouble"])
-        return ""
+    def trouble(self) -> Trouble:
+        """Give the keeper's trouble with the batch system; an old one, when no keeper runs."""
+        with suppress(OSError, ValueError, TypeError):
+            published = json.loads(self.site.summary.read_text())
+            numbers = int(published.get("failures", 0)), float(published.get("retry_due", 0))
+            return Trouble(str(published.get("trouble", "")), *numbers)
+        return Trouble()
 
 
 def look() -> View:
@@ -147,6 +171,15 @@ def look() -> View:
 
 def _empty_store(clock: Clock) -> Store:
     return Store(Path(":memory:"), clock, write=True)
+
+
+def _last_words(log: Path) -> str:
+    """Give the last line of a keeper's log, if that keeper ended on an error."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
+        last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
+        return last[2].splitlines()[-1] if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]) else ""
+    return ""
 
 
 def _pid(state: Path) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-WIDE = 100_000  # columns where no terminal sets a limit: a pipe gets whole lines
+WIDE = 100_000  # columns: lines stay whole, and a terminal wraps them by itself
 COLOURS = {
     "completed": "green",
     "running": "cyan",
@@ -51,7 +50,8 @@ def span(seconds: float) -> str:
     """Tell a duration in words: the two largest units."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
-    left, words = round(seconds), []
+    left = round(seconds)
+    words: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
         if left >= size or (words and left):
             words.append(f"{left // size} {unit}")
@@ -91,10 +91,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, emoji=False, highlight=False)
-    columns = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    console = Console(width=WIDE, markup=False, emoji=False, highlight=False)
+    columns = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="none")
     for name in head:
-        columns.add_column(name, no_wrap=name != head[-1], overflow="fold")
+        columns.add_column(Text(name, style="bold"), no_wrap=True)
     for row in rows:
         words = [plain("" if cell is None else cell) for cell in row]
         columns.add_row(*(Text(word, style=COLOURS.get(word, "")) for word in words))

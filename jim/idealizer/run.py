@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from jim.model import Answer
 
@@ -27,10 +28,14 @@ def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, st
     return kept | {"LC_ALL": "C"} | dict(extra or {})
 
 
-def run(command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
-    """Run a command to its end or its limit, and return what it gave back; never raises for the command's sake."""
+def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "") -> Answer:
+    """Run a command to its end or its limit, and return what it gave back; never raises for the command's sake.
+
+    Root may run it as another account.
+    """
     began = time.monotonic()
-    environment = scrubbed_environment({MARK_VARIABLE: mark} if mark else None)
+    variables, who = _become(account)
+    environment = scrubbed_environment(variables | ({MARK_VARIABLE: mark} if mark else {}))
     # Files instead of pipes: a grandchild that keeps the output open cannot hold us.
     with _memory("out") as out, _memory("err") as err:
         try:
@@ -42,11 +47,22 @@ def run(command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
                 env=environment,
                 cwd="/",
                 start_new_session=True,
+                **who,
             )
         except (OSError, ValueError) as error:
             return Answer(tuple(command), 127, "", f"cannot start: {error}", time.monotonic() - began)
         code = _wait(process, limit)
         return Answer(tuple(command), code, _text(out), _text(err), time.monotonic() - began)
+
+
+def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Say what a process of this account has in its environment, and what Popen must be told."""
+    if not account:
+        return {}, {}
+    known = pwd.getpwnam(account)
+    variables = {"HOME": known.pw_dir, "USER": account, "LOGNAME": account}
+    groups = os.getgrouplist(account, known.pw_gid)
+    return variables, {"user": known.pw_uid, "group": known.pw_gid, "extra_groups": groups}
 
 
 def spawn(

@@ -38,6 +38,9 @@ class Lock:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        with suppress(OSError):  # for people; a full disk shall not keep us from serving
+            os.ftruncate(self.descriptor, 0)
+            os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
         return True
 
     def release(self) -> None:
@@ -93,7 +96,7 @@ def wake(directory: Path) -> None:
 
 
 def _start(directory: Path, lock: Lock) -> None:
-    from jim.idealizer.run import scrubbed_environment, spawn  # noqa: PLC0415 - most verbs find a daemon
+    from jim.idealizer.run import scrubbed_environment, spawn  # dear, and most verbs find a daemon
 
     words = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", str(directory), "serve")
     inherited = ("--lock", str(lock.descriptor))

@@ -91,9 +91,13 @@ class Books(Queue):
 
     def defer(self, key: Key, why: str) -> None:
         """Take back an intent: the process could not be made, so nothing was started."""
-        back = "UPDATE tasks SET state = 'pending', boot = NULL, deadline = NULL, wish = NULL WHERE job = ? AND idx = ?"
-        self.db.execute(back, key)
+        self.db.execute(
+            "UPDATE tasks SET state = 'pending', boot = NULL, deadline = NULL WHERE job = ? AND idx = ?", key
+        )
         self.note("deferred", [key], why)
+        wish = self.db.execute("SELECT wish FROM tasks WHERE job = ? AND idx = ?", key).fetchone()[0]
+        if wish == "cancel":
+            self.make_change("cancel", key, "pending", None)
 
     def born(self, key: Key, pid: int, birth: int) -> None:
         """Record a task's main process."""
@@ -103,19 +107,18 @@ class Books(Queue):
     def gone(self, key: Key, end: Exit) -> None:
         """Record that its main process is gone; the slot is free, the sweep is still to come."""
         self.db.execute(
-            "UPDATE tasks SET state = 'ending', code = ?, signal = ?, reason = iif(reason = '', ?, reason), wish = NULL"
-            " WHERE job = ? AND idx = ?",
+            "UPDATE tasks SET state = 'ending', code = ?, signal = ?, wish = NULL,"
+            " reason = CASE reason WHEN '' THEN ? ELSE reason END WHERE job = ? AND idx = ?",
             (end.code, end.signal, end.reason, *key),
         )
 
     def ended(self, keys: Iterable[Key]) -> None:
         """Record that nothing of these tasks is left."""
         for key in keys:
-            state, code, signal, reason = self.db.execute(
-                "UPDATE tasks SET state = iif(reason = 'cancelled', 'cancelled', 'ended') WHERE job = ? AND idx = ?"
-                " RETURNING state, code, signal, reason",
-                key,
-            ).fetchone()
+            told = "SELECT code, signal, reason FROM tasks WHERE job = ? AND idx = ?"
+            code, signal, reason = self.db.execute(told, key).fetchone()
+            state = "cancelled" if reason == "cancelled" else "ended"
+            self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (state, *key))
             self.note(state, [key], f"exit {code} signal {signal} {reason}".replace("None", "-").rstrip())
 
     def warned(self, key: Key, reason: str, kill_at: float) -> None:

@@ -1,7 +1,7 @@
 """The daemon: starts tasks, watches them, ends them, and sweeps up behind them.
 
 It decides from the queue. What it keeps in memory is only what it has seen and not yet recorded, and which
-processes are its own; after its death the next one finds these again.
+processes are main processes; after its death the next one finds these again.
 """
 
 from __future__ import annotations
@@ -12,26 +12,268 @@ import os
 import select
 import signal
 import sqlite3
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from jim.clock import Clock
 from jim.idealizer.run import scrubbed_environment, spawn
 from jim.localbatch import processes
 from jim.localbatch.area import Lock, connect
 from jim.localbatch.books import Books, Exit, Task
-from jim.localbatch.processes import Process
 from jim.localbatch.queue import Key
 
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1  # how often it looks for what the verbs have written
 AGAIN_SECONDS = 1.0  # after an error of the queue, and between two KILLs
 DEFER_SECONDS = 5.0  # after the machine could not make a process
-SWEEP_SHARE = 20  # sweeps take at most one part in so many of a processor …
-LEAST_SWEEP_SECONDS, MOST_SWEEP_SECONDS = 0.05, 1.0  # … but come at least, and at most, this often
+SWEEP_SHARE = 20  # sweeps take at most one part in so many of a processor,
+LEAST_SWEEP_SECONDS, MOST_SWEEP_SECONDS = 0.05, 1.0  # within these bounds
 # The machine's lack, not the script's fault: a later try may work.
 SHORTAGE = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+
+
+class Child(Protocol):
+    """What is needed of a started process."""
+
+    pid: int
+    returncode: Any
+
+
+class Daemon:
+    """One area's daemon, from its start to its end."""
+
+    def __init__(self, books: Books, start: Callable[..., Child] = spawn) -> None:
+        self.books, self.clock, self.start = books, books.clock, start
+        self.identity, self.boot = books.settings().identity, books.clock.boot_id()
+        self.mains: dict[Key, processes.Process] = {}  # of the tasks that have not ended
+        self.children: dict[int, tuple[Key, Child]] = {}  # those of them that we reap
+        self.ending = books.ending()
+        self.struck: set[processes.Process] = set()  # strangers of the last sweep
+        # Seen, and not yet recorded:
+        self.births: dict[Key, tuple[int, int]] = {}
+        self.exits: dict[Key, Exit] = {}
+        self.deferred: dict[Key, str] = {}
+        # Seconds since boot:
+        self.due = self.next_sweep = self.next_start = self.active = self.clock.boot()
+
+    # Its life
+
+    def recover(self) -> None:
+        """Find again what an earlier daemon started; what is not there has ended, and is never started again."""
+        for task in self.books.started():
+            found = self._find_again(task)
+            if isinstance(found, Exit):
+                self.exits[task.key] = found
+            else:
+                self.mains[task.key] = found
+
+    def _find_again(self, task: Task) -> processes.Process | Exit:
+        if task.boot != self.boot:
+            return Exit(reason="reboot")
+        if task.pid is not None and task.birth is not None:
+            return processes.the_same(task.pid, task.birth) or Exit(reason="ended while the daemon was down")
+        found = processes.eldest(self.identity, task.key)
+        if found is None:
+            return Exit(reason="daemon died while starting it")
+        self.births[task.key] = found[0].pid, found[1]
+        return found[0]
+
+    def work(self, wakeup: int) -> None:
+        """Serve until there was nothing to do for the area's idle time."""
+        idle = self.books.settings().idle
+        self.active, failing = self.clock.boot(), False
+        while True:
+            select.select([wakeup], [], [], self._pause())
+            with suppress(BlockingIOError):
+                os.read(wakeup, 4096)
+            try:
+                self._look()
+                failing = False
+            except sqlite3.Error as error:  # disk full, locked: what was seen stays in memory until it is recorded
+                if not failing:
+                    logger.error("cannot record, trying again every %g s: %s", AGAIN_SECONDS, error)
+                failing = True
+                time.sleep(AGAIN_SECONDS)
+            if self.clock.boot() > self.active + idle:
+                return
+
+    def _look(self) -> None:
+        self.reap()
+        if self.pressing():
+            self.turn()
+        if self.mains or self.ending or self.exits:
+            self.active = self.clock.boot()
+
+    def _pause(self) -> float:
+        if self.births or self.exits or self.deferred:
+            return 0
+        moments = [self.due, self.next_sweep] if self.ending else [self.due]
+        return max(0.0, min(LOOK_SECONDS, min(moments) - self.clock.boot()))
+
+    def pressing(self) -> bool:
+        """Tell whether a turn has anything to do."""
+        now = self.clock.boot()
+        seen = self.births or self.exits or self.deferred or (self.ending and now >= self.next_sweep)
+        return self.books.changed() or bool(seen) or now >= self.due
+
+    def turn(self) -> None:
+        """Record what was seen, do what is wished and due, and start what fits: one transaction, then the starts."""
+        now = self.clock.boot()
+        clean = self.sweep() if (self.ending or self.exits) and now >= self.next_sweep else set()
+        with self.books.transaction():
+            self._record(clean)
+            for task in self.books.started():
+                self._attend(task, now)
+            chosen = self._schedule(now)
+            self.due = self._next_due(now)
+            if self.books.work_left():
+                self.active = now
+        self.ending = (self.ending | self.exits.keys()) - clean
+        for recorded in (self.births, self.exits, self.deferred):
+            recorded.clear()
+        for task in chosen:
+            self._launch(task)
+
+    def _record(self, clean: set[Key]) -> None:
+        for key, (pid, birth) in self.births.items():
+            self.books.born(key, pid, birth)
+        for key, end in self.exits.items():
+            self.books.gone(key, end)
+        for key, why in self.deferred.items():
+            self.books.defer(key, why)
+        self.books.ended(sorted(clean))
+
+    def _next_due(self, now: float) -> float:
+        limits = [self.books.next_due(), self.next_start if self.next_start > now else None]
+        return min((limit for limit in limits if limit is not None), default=float("inf"))
+
+    # Starting
+
+    def _schedule(self, now: float) -> list[Task]:
+        """Fill the free slots: first with what is to go on, then with what is to start."""
+        free = self.books.settings().slots - self.books.running()
+        for task in self.books.started():
+            if free > 0 and task.wish == "resume":
+                processes.strike(self._members(task.key), signal.SIGCONT)
+                self.books.resumed(task.key, now)
+                free -= 1
+        return self.books.intend(free, now, self.boot) if free > 0 and now >= self.next_start else []
+
+    def _launch(self, task: Task) -> None:
+        """Start a task whose intent is durable."""
+        mark = f"{self.identity}.{task.job}.{task.index}"
+        environment = scrubbed_environment(
+            {processes.VARIABLE: mark, "LOCALBATCH_ID": str(task.job), "LOCALBATCH_INDEX": str(task.index)}
+        )
+        environment.pop("PYTHONPATH", None)  # ours, not the payload's
+        try:
+            child = self.start([task.script], env=environment)
+        except OSError as error:
+            self._not_started(task.key, error)
+            return
+        self.children[child.pid] = task.key, child
+        self.mains[task.key] = processes.Process(child.pid)
+        self.births[task.key] = child.pid, processes.birth(child.pid)
+
+    def _not_started(self, key: Key, error: OSError) -> None:
+        why = f"cannot start: {error.strerror}"
+        if error.errno in SHORTAGE:
+            self.deferred[key] = why
+            self.next_start = self.clock.boot() + DEFER_SECONDS
+        else:
+            self.exits[key] = Exit(127 if error.errno == errno.ENOENT else 126, reason=why)
+
+    # Ending
+
+    def reap(self) -> None:
+        """See which main processes have ended: our children by their exit, those of an earlier daemon by absence."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                self._reaped(ended[0], os.waitstatus_to_exitcode(ended[1]))
+        for key, main in list(self.mains.items()):
+            if main.pid not in self.children and not processes.alive(main):
+                del self.mains[key]
+                self.exits[key] = Exit(reason="started by an earlier daemon: how it ended cannot be known")
+
+    def _reaped(self, pid: int, code: int) -> None:
+        if pid in self.children:  # else an orphan that came to us
+            key, child = self.children.pop(pid)
+            child.returncode = code  # or its destructor would wait for a pid that may be someone else's by then
+            self.mains.pop(key, None)
+            self.exits[key] = Exit(code) if code >= 0 else Exit(signal=-code)
+
+    def sweep(self) -> set[Key]:
+        """Kill whatever outlived its task; return the ended tasks of which nothing was found."""
+        began = time.process_time()
+        # In this order: what forks away from the first look has become our child by the second.
+        strays = [(process, key) for process, key in processes.marked(self.identity) if key not in self.mains]
+        strangers = set(processes.strangers({main.pid for main in self.mains.values()}))
+        processes.strike([process for process, _ in strays], signal.SIGKILL)
+        processes.strike(strangers, signal.SIGKILL)
+        cost = SWEEP_SHARE * (time.process_time() - began)
+        self.next_sweep = self.clock.boot() + min(max(cost, LEAST_SWEEP_SECONDS), MOST_SWEEP_SECONDS)
+        # A stranger may be any ended task's, so it holds up all of them, but once: what was sent a KILL runs no more.
+        new, self.struck = strangers - self.struck, strangers
+        return set() if new else (self.ending | self.exits.keys()) - {key for _, key in strays}
+
+    def _attend(self, task: Task, now: float) -> None:
+        if task.kill_at is not None:
+            if now >= task.kill_at:
+                processes.strike(self._members(task.key), signal.SIGKILL)
+                self.books.warned(task.key, task.reason, now + AGAIN_SECONDS)
+        elif task.wish == "cancel":
+            self._warn(task, "cancelled", now)
+        elif task.deadline is not None and now >= task.deadline:
+            self._warn(task, "wall time", now)
+        elif task.wish == "suspend":
+            self._suspend(task.key)
+            self.books.suspended(task.key, now)
+
+    def _warn(self, task: Task, reason: str, now: float) -> None:
+        """Send TERM to the main process alone: its traps pass it on, and leave a record."""
+        processes.strike([self.mains[task.key]], signal.SIGTERM)
+        if task.state == "suspended":
+            processes.strike(self._members(task.key), signal.SIGCONT)
+        self.books.warned(task.key, reason, now + self.books.settings().grace)
+
+    def _suspend(self, key: Key) -> None:
+        stopped: set[processes.Process] = set()
+        while fresh := set(self._members(key)) - stopped:  # what was forked meanwhile
+            processes.strike(fresh, signal.SIGSTOP)
+            stopped |= fresh
+
+    def _members(self, key: Key) -> list[processes.Process]:
+        """List all processes of a running task, its main process first."""
+        marked = [process for process, whose in processes.marked(self.identity) if whose == key]
+        return [*processes.family(self.mains[key]), *marked]
+
+
+def serve(directory: Path, lock: Lock) -> None:
+    """Serve an area until nothing is left to do; the lock is held by the caller, and given up in the end."""
+    wakeup = _settle()
+    books = Books(connect(directory), Clock())
+    daemon = Daemon(books)
+    daemon.recover()
+    while True:
+        daemon.work(wakeup)
+        lock.release()
+        # Whoever wrote before this and found the lock taken relies on us; whoever writes later finds it free.
+        if not books.work_left() or not lock.take():
+            return
+
+
+def _settle() -> int:
+    """Shed what the caller passed on by chance; return what becomes readable when a child ends."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a shell cannot trap what it was started to ignore
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.chdir("/")
+    os.umask(0o022)
+    processes.become_reaper()
+    readable, writable = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return readable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.clock import Clock
 
@@ -26,8 +26,7 @@ FOR_DAEMON: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """One job as it was submitted; a size above 1 is an array with indices from 1."""
 
     name: str
@@ -38,8 +37,7 @@ class Order:
     queue: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the area was made with."""
 
     identity: str
@@ -79,10 +77,8 @@ class Queue:
         """Take a job; when this returns, it will not be lost."""
         fields = (order.name, order.script, order.wall, order.memory_mb, order.queue)
         with self.transaction():
-            made = self.db.execute(
-                "INSERT INTO jobs (name, script, wall, memory_mb, queue) VALUES (?, ?, ?, ?, ?) RETURNING id", fields
-            )
-            job = int(made.fetchone()[0])
+            insert = "INSERT INTO jobs (name, script, wall, memory_mb, queue) VALUES (?, ?, ?, ?, ?)"
+            job = self.db.execute(insert, fields).lastrowid or 0
             keys = [(job, index) for index in range(1, order.size + 1)]
             self.db.executemany("INSERT INTO tasks (job, idx, state) VALUES (?, ?, 'pending')", keys)
             self.note("accepted", keys)
@@ -135,10 +131,11 @@ class Queue:
             for key in ids:
                 chosen = "SELECT job, idx, state, wish FROM tasks WHERE job = ?1 AND ?2 IN (0, idx)"
                 for job, index, state, wish in self.db.execute(chosen, key).fetchall():
-                    self._change(verb, (job, index), state, wish)
+                    self.make_change(verb, (job, index), state, wish)
             return [key for key in ids if not self.known(key)]
 
-    def _change(self, verb: str, key: Key, state: str, wish: str | None) -> None:
+    def make_change(self, verb: str, key: Key, state: str, wish: str | None) -> None:
+        """Do the verb at once or leave it to the daemon, in the caller's transaction."""
         becomes = AT_ONCE.get(verb, {}).get(state)
         if becomes:
             self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (becomes, *key))
@@ -154,6 +151,7 @@ class Queue:
         """Append to the ledger, in the caller's transaction."""
         now = self.clock.utc()
         self.db.executemany(
-            "INSERT INTO ledger (time, event, job, idx, name, detail) SELECT ?, ?, id, ?, name, ? FROM jobs WHERE id = ?",
+            "INSERT INTO ledger (time, event, job, idx, name, detail)"
+            " SELECT ?, ?, id, ?, name, ? FROM jobs WHERE id = ?",
             [(now, event, index, detail, job) for job, index in keys],
         )

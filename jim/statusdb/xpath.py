@@ -38,15 +38,7 @@ def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> l
 def child() -> int:
     """Evaluate within limits: `child HOME FILE EXPRESSION SECONDS`."""
     _, _, file, expression, seconds = sys.argv
-    for limit, most in (
-        (resource.RLIMIT_CPU, int(seconds)),
-        (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_FSIZE, ANSWER_BYTES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(limit)[1]
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(limit, (allowed, allowed))
+    _limit({resource.RLIMIT_CPU: int(seconds), resource.RLIMIT_AS: MEMORY_BYTES, resource.RLIMIT_FSIZE: ANSWER_BYTES})
     from jim.statusdb.xml import evaluate
 
     try:
@@ -58,3 +50,10 @@ def child() -> int:
     except (MemoryError, OSError):  # a limit was met
         return 2
     return 0
+
+
+def _limit(limits: dict[int, int]) -> None:
+    for limit, most in (limits | {resource.RLIMIT_CORE: 0}).items():
+        hard = resource.getrlimit(limit)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(limit, (allowed, allowed))

@@ -64,6 +64,8 @@ def test_programs_that_are_possible(program):
         "/bin/\x7f",
         "/bin/\x9b1m",
         "/a\u2028b",
+        "a\u2028b",
+        "a\x85b",
     ],
 )
 @pytest.mark.parametrize("job_type", ["executable", "parametric"])
@@ -112,7 +114,7 @@ def test_a_column_is_found_by_its_name(tmp_path):
         ("event\tmass\n\n", "line 2: "),
         ("event\tmass\n1\tnan\n", "line 2: "),
         ("event\tmass\n1\tinf\n", "line 2: "),
-        ("event\tmass\n1\t" + "9" * 5000, "line 2: "),
+        ("event\tmass\n1\t90." + "0" * 5000 + "\n", "line 2: "),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, text, place):
@@ -129,8 +131,9 @@ def test_a_line_that_is_no_text_is_named(tmp_path):
 def test_a_missing_file_and_a_link_are_refused(tmp_path):
     with pytest.raises(JimError, match=r"local job 5, t\.tsv: the file was not brought back"):
         list(column("t.tsv", "mass", [Result(5, tmp_path, ())]))
-    (tmp_path / "t.tsv").symlink_to("/etc/passwd")
-    with pytest.raises((JimError, OSError)):
+    (tmp_path / "elsewhere").write_text("mass\n1\n")
+    (tmp_path / "t.tsv").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
         list(column("t.tsv", "mass", [Result(5, tmp_path, ("t.tsv",))]))
 
 

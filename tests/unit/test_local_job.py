@@ -1,5 +1,6 @@
 """The wrapper on the worker node, under every shell that is here: dash, busybox with its own commands, bash."""
 
+import contextlib
 import json
 import os
 import re
@@ -50,15 +51,12 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
 
 
 def processes_of(session: int) -> list[str]:
-    """Name the living processes of a session; a zombie has ended, whether or not anyone has noticed."""
+    """Give the command lines of the living processes of a session; a zombie has ended, whoever has noticed."""
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, rest = stat.read_text(errors="replace").rsplit(") ", 1)
-        except OSError:
-            continue
-        if rest.split()[0] != "Z" and int(rest.split()[3]) == session:
-            found.append(name.split("(", 1)[1])
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(process.name)) == session and ") Z " not in (process / "stat").read_text(errors="replace"):
+                found.append((process / "cmdline").read_text(errors="replace").replace("\0", " ").strip())
     return found
 
 
@@ -168,9 +166,6 @@ def python(script: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", "-c", script)
 
 
-# ---- the exit record
-
-
 def test_exit_record_line_by_line(site: Site) -> None:
     site.jobs(*sh("echo hello; printf abc >events.dat"), index=7, facts=("out *.dat",))
     assert site.run(7, JIM_BATCH_ID="4711", JIM_RESTART="0") == 0
@@ -228,9 +223,10 @@ def test_code_and_signal(site: Site, argv: tuple[str, ...], code: str, by_signal
 
 
 def test_cpu_is_the_payloads(site: Site) -> None:
-    site.jobs(*python("import sys, time; [0 for _ in iter(time.process_time, 0) if time.process_time() > 0.3 and sys.exit()]"))
+    burn = "import sys, time; [0 for _ in iter(time.process_time, 0) if time.process_time() > 0.2 and sys.exit()]"
+    site.jobs(*python(burn))
     assert site.run() == 0
-    assert 0.3 <= float(site.record()["cpu"]) < 3
+    assert 0.17 <= float(site.record()["cpu"]) < 3
 
 
 @pytest.mark.parametrize(
@@ -252,13 +248,11 @@ def test_recovery(site: Site, script: str, line: str) -> None:
     assert site.record()["recovery"] == line
 
 
-# ---- what the payload is given
-
-
 def test_arguments_arrive_as_they_were(site: Site) -> None:
     odd = ["", " lead", "trail ", " ", "a  b", "$HOME", "`id`", "$(id)", "*", "/*", "?", "~", '"', "'", "\\n", "\\"]
     odd += ["-n", "--", "é", "a\tb", "1 arg x", "* arg y", "%s", "!x", "#", "&", ";", "a=b", "{a,b}", "\r", "\x01"]
-    site.jobs(*python("import json, sys; print(json.dumps(sys.argv[1:]))"), *odd, "\udcff".encode(errors="surrogateescape"))
+    show = "import json, sys; print(json.dumps(sys.argv[1:]))"
+    site.jobs(*python(show), *odd, b"\xff")
     assert site.run() == 0
     assert json.loads(site.file("run.1/stdout")) == [*odd, "\udcff"]
 
@@ -316,9 +310,6 @@ def test_only_its_own_lines_count(site: Site, index: int) -> None:
         site.jobs("/bin/echo", str(one), index=one)
     assert site.run(index) == 0
     assert site.file(f"run.{index}/stdout") == f"{index}\n"
-
-
-# ---- once
 
 
 @pytest.mark.parametrize(
@@ -430,7 +421,7 @@ def test_nothing_is_left_running(site: Site) -> None:
 
 
 def test_a_killed_wrapper_leaves_a_stale_claim(site: Site) -> None:
-    site.jobs("/bin/sleep", "50", facts=("touch 0.2",))
+    site.jobs("/bin/sleep", "50", facts=("touch 0.1",))
     process = site.start()
     claim = site.here / "claim.1"
     until(claim.exists)
@@ -439,23 +430,9 @@ def test_a_killed_wrapper_leaves_a_stale_claim(site: Site) -> None:
     process.kill()
     process.wait(10)
     last = claim.stat().st_mtime_ns
-    until(lambda: processes_of(process.pid) == ["sleep"] and "50" in cmdlines(process.pid), 2)
+    until(lambda: processes_of(process.pid) == ["/bin/sleep 50"], 2)
     assert claim.stat().st_mtime_ns - last < 100_000_000
     assert not (site.here / "exit.1").exists()
-
-
-def cmdlines(session: int) -> str:
-    texts = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(stat.read_text(errors="replace").rsplit(") ", 1)[1].split()[3]) == session:
-                texts.append(stat.with_name("cmdline").read_text(errors="replace"))
-        except OSError:
-            continue
-    return " ".join(texts)
-
-
-# ---- the spool, and the exit record's own troubles
 
 
 def test_no_spool_is_no_reason_to_stop(site: Site) -> None:
@@ -489,16 +466,14 @@ def test_the_exit_record_waits_for_a_full_disk(site: Site) -> None:
 
 @pytest.mark.parametrize("command", ["dd", "mv"])
 def test_half_an_exit_record_is_none(site: Site, command: str) -> None:
-    site.fake(command, 'case "$*" in *exit*) for arg do case $arg in of=*) : >"${arg#of=}" ;; esac; done; exit 1 ;; esac')
+    half = 'for arg do case $arg in of=*) : >"${arg#of=}" ;; esac; done'
+    site.fake(command, f'case "$*" in *exit*) {half}; exit 1 ;; esac')
     site.no_naps()
     site.jobs("/bin/true")
     assert site.run() == 72
     assert site.naps() == ["1", "2", "4", "8", "15", "30"]
     assert not [path.name for path in site.here.glob("*exit*")] + list(site.here.glob(".exit*"))
     assert [path.name for path in site.spool.iterdir()] == [f"{MARK}.1.start"]
-
-
-# ---- the input package
 
 
 def pack(site: Site) -> None:
@@ -537,9 +512,6 @@ def test_a_broken_package(site: Site) -> None:
     assert site.run() == 72
     assert "unpack" in site.file("log.1")
     assert sorted(path.name for path in site.here.parent.iterdir()) == ["package.tar", "s1"]
-
-
-# ---- the manifest
 
 
 @pytest.mark.parametrize(
@@ -590,7 +562,8 @@ def test_bytes_in_a_name(site: Site) -> None:
 
 
 def test_a_sparse_giant_is_not_read(site: Site) -> None:
-    site.jobs(*python("import os; os.truncate(os.open('big', os.O_CREAT | os.O_WRONLY), 100 << 30)"), facts=("out big",))
+    make = "import os; os.truncate(os.open('big', os.O_CREAT | os.O_WRONLY), 100 << 30)"
+    site.jobs(*python(make), facts=("out big",))
     assert site.run() == 0
     assert site.manifest() == ["refused large big"]
 
@@ -623,15 +596,28 @@ def test_a_file_that_cannot_be_read(site: Site) -> None:
     assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", f"file 3 {ABC} c.dat", "refused unreadable b.dat"]
 
 
-@pytest.mark.parametrize("count", [199, 200, 401])
+def test_a_file_that_is_gone_before_it_is_read(site: Site) -> None:
+    site.fake("stat", 'rm -f gone.dat; exec $real "$@"')
+    site.jobs(*sh("printf abc >gone.dat; printf abc >here.dat"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == [f"file 3 {ABC} here.dat", "refused changed gone.dat"]
+
+
+def test_outputs_that_cannot_be_listed(site: Site) -> None:
+    """A manifest that lacks something without saying so would be worse than none."""
+    site.fake("sort", "exit 1")
+    site.jobs(*sh("printf abc >a.dat"), facts=("out *.dat",))
+    assert site.run() == 72
+    assert "cannot list the outputs" in site.file("log.1")
+    assert not (site.here / "exit.1").exists()
+
+
+@pytest.mark.parametrize("count", [200, 401])
 def test_many_files(site: Site, count: int) -> None:
     make = f"for i in range({count}): open(f'{{i}} .dat', 'w').write('abc')"
     site.jobs(*python(make), facts=("out *.dat",))
     assert site.run() == 0
     assert sorted(site.manifest()) == sorted(f"file 3 {ABC} {i} .dat" for i in range(count))
-
-
-# ---- warnings
 
 
 GATE = 'mkfifo gate; : >up; trap "exit 5" ALRM; while :; do read line <gate; done'

@@ -1,5 +1,6 @@
 """The event generator: its request, its payload run for real, and the picture made of all outputs."""
 
+import argparse
 import ast
 import json
 import os
@@ -164,13 +165,35 @@ def test_a_failed_initialisation_is_said_in_a_sentence(tmp_path):
     assert not (tmp_path / "events.tsv").exists()
 
 
-def test_events_that_never_succeed_end_with_a_sentence():
-    class Broken:
-        def next(self):
-            return False
+def test_the_pair_is_an_electron_and_a_positron_that_radiate_no_more():
+    pythia = pythia_generate.generator(argparse.Namespace(mass_min_gev=60, mass_max_gev=120, seed=1))
+    for _ in range(20):
+        assert pythia.next()
+        pair = pythia_generate.electrons(pythia.event)
+        assert sorted(each.id() for each in pair) == [-11, 11]
+        assert all(each.isFinal() for each in pair)
 
+
+class Moody:
+    """A generator that succeeds when it likes."""
+
+    def __init__(self, moods):
+        self.moods, self.event = iter(moods), None
+
+    def next(self):
+        return next(self.moods)
+
+
+def test_events_that_never_succeed_end_with_a_sentence():
     with pytest.raises(SystemExit, match="100 times in a row"):
-        list(pythia_generate.pairs(Broken(), 5))
+        list(pythia_generate.pairs(Moody([False] * 100), 5))
+
+
+def test_events_that_fail_now_and_then_are_made_up_for(monkeypatch):
+    monkeypatch.setattr(pythia_generate, "electrons", lambda event: (Moody, Moody))
+    monkeypatch.setattr(Moody, "p", lambda: 1, raising=False)
+    moods = [*[False] * 99, True, *[False] * 99, True]
+    assert list(pythia_generate.pairs(Moody(moods), 2)) == [2, 2]
 
 
 def test_publishing_waits_for_a_second_and_for_five_percent(monkeypatch):

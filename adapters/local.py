@@ -1,0 +1,110 @@
+"""The local batch system, `jim.localbatch`: its command line, spoken to like any other."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from jim.adapters.base import Adapter
+from jim.errors import Unclear
+from jim.model import Answer, Batch, Ids, Listing, Observation, State
+
+STATES = {
+    "pending": State.SUBMITTED,
+    "held": State.HELD,
+    "running": State.RUNNING,
+    "suspended": State.SUSPENDED,
+    "ending": State.COMPLETING,  # its script has ended, processes that it left are being killed
+    "ended": State.FAILED,  # unless its exit code is 0
+    "cancelled": State.KILLED,
+}
+
+
+class Local(Adapter):
+    """One machine, by processes that outlive JIM."""
+
+    name = "local"
+    index_variable, id_variable = "LOCALBATCH_INDEX", "LOCALBATCH_ID"
+    array_limit, name_length = 10_000, 200
+    end_is_death = can_suspend = True
+    # An I/O error is left out: SQLite may find the transaction whole when it looks again.
+    transient = (
+        r"cannot record: (database is locked|database or disk is full|unable to open database)",
+        r"has no queue\.db, but is not empty",
+    )
+    permanent = (r"localbatch: (argument|unrecognized|the following arguments)",)
+    gone = (r"unknown job",)
+
+    def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
+        words = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", area)
+        verbs = {each: (each,) for each in ("submit", "history", "find", "cancel", "ping")}
+        self.commands = {each: words + more for each, more in {**verbs, "query": ("list",), "change": ()}.items()}
+        super().__init__(commands, area)
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        asked = batch.resources
+        options = {"--wall": asked.wall_seconds, "--memory-mb": asked.memory_mb, "--queue": asked.queue}
+        given = [word for name, value in options.items() if value for word in (name, str(value))]
+        return [*self.commands["submit"], "--name", batch.mark, "--array", str(batch.size), *given, batch.script]
+
+    def parse_submit(self, answer: Answer) -> str:
+        if answer.code != 0:
+            raise self.trouble(answer)
+        if not re.fullmatch(r"[1-9][0-9]*\n", answer.out, re.ASCII):
+            raise Unclear(answer.facts())
+        return answer.out.strip()
+
+    def query_command(self) -> list[str]:
+        return list(self.commands["query"])
+
+    def parse_query(self, answer: Answer) -> Listing:
+        return {
+            (id_, int(index)): Observation(STATES.get(word, State.UNKNOWN), mark, word=word)
+            for id_, index, word, mark in self._lines(answer, 4)
+        }
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        return [*self.commands["history"], *ids]
+
+    def parse_history(self, answer: Answer) -> Listing:
+        return {(line[0], int(line[1])): _observation(line) for line in self._lines(answer, 7)}
+
+    def find_command(self, mark: str) -> list[str]:
+        return [*self.commands["find"], mark]
+
+    def parse_find(self, answer: Answer) -> Listing:
+        return self.parse_history(answer)
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        return [*self.commands["cancel"], *_names(ids)]
+
+    def change_command(self, verb: str, ids: Ids) -> list[str]:
+        return [*self.commands["change"], verb, *_names(ids)]
+
+    def ping_command(self) -> list[str]:
+        return list(self.commands["ping"])
+
+    def _lines(self, answer: Answer, width: int) -> Iterator[list[str]]:
+        """Give the fields of each line, once the frame proves that none is missing and all are whole."""
+        if answer.code != 0:
+            raise self.trouble(answer)
+        frame = re.fullmatch(r"jobs ([0-9]+)\n((?:[1-9][0-9]*\|[1-9][0-9]*\|.+\n)*)end\n", answer.out, re.ASCII)
+        lines = [line.split("|") for line in frame[2].split("\n")[:-1]] if frame else []
+        if not frame or len(lines) != int(frame[1]) or any(len(line) != width for line in lines):
+            raise Unclear(answer.facts())
+        return iter(lines)
+
+
+def _observation(line: Sequence[str]) -> Observation:
+    _, _, word, code, signal, reason, mark = line
+    state = State.COMPLETED if (word, code) == ("ended", "0") else STATES.get(word, State.UNKNOWN)
+    known = {name: int(value) for name, value in (("code", code), ("signal", signal)) if value.isdecimal()}
+    return Observation(state, mark, reason="" if reason == "-" else reason, word=word, **known)
+
+
+def _names(ids: Ids) -> list[str]:
+    return [f"{id_}.{index}" if index else id_ for id_, index in ids]
+
+
+ADAPTER = Local

@@ -1,0 +1,33 @@
+"""Any program, run once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jim.handlers.base import Attribute, Attributes, Handler, Work
+from jim.model import Job, Piece
+
+# An absolute path, or a name without slash that does not look like an option; no control or line characters.
+PROGRAM = r"/[^\x00-\x1f\x7f-\x9f\u2028\u2029]+|[^-/\x00-\x1f\x7f-\x9f\u2028\u2029][^/\x00-\x1f\x7f-\x9f\u2028\u2029]*"
+
+
+class Executable(Handler):
+    """One local job that runs a program with its arguments."""
+
+    attributes: Mapping[str, Attribute] = {
+        "executable": Attribute(
+            str, "the program: an absolute path, or a name found on the worker's PATH", required=True, pattern=PROGRAM
+        ),
+        "arguments": Attribute("list", "the program's arguments", default=[]),
+    }
+
+    def work(self, request: Attributes) -> Work:
+        """Say that there is one piece."""
+        return Work(pieces=(Piece(arguments=tuple(request["arguments"])),))
+
+    def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
+        """Run the program; what an earlier attempt left for this one comes last."""
+        return (request["executable"], *piece.arguments, *job.recovery)
+
+
+HANDLER = Executable

@@ -1,0 +1,33 @@
+"""Any program, run once for each set of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jim.errors import BadRequest
+from jim.handlers.base import Attribute, Attributes, Work
+from jim.handlers.executable import Executable
+from jim.model import Piece
+
+
+class Parametric(Executable):
+    """One local job per argument set; what all have in common comes before it."""
+
+    attributes: Mapping[str, Attribute] = {
+        **Executable.attributes,
+        "arguments": Attribute("list", "first arguments, the same in every local job", default=[]),
+        "argument_sets": Attribute("lists", "further arguments: one list for each local job", required=True),
+    }
+
+    def check(self, request: Attributes) -> None:
+        """Refuse a request without any set: it would be no work at all."""
+        if not request["argument_sets"]:
+            raise BadRequest("argument_sets: expected at least one list of arguments, found none")
+
+    def work(self, request: Attributes) -> Work:
+        """Say that each set is a piece."""
+        common = request["arguments"]
+        return Work(pieces=tuple(Piece(arguments=(*common, *each)) for each in request["argument_sets"]))
+
+
+HANDLER = Parametric

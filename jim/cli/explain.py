@@ -1,0 +1,46 @@
+"""jim explain: what a job waits for, on what evidence, and what happens next and when."""
+
+from __future__ import annotations
+
+import argparse
+
+from jim.cli.reading import View, add_json, look
+from jim.cli.text import ago, counted, plain, say, say_json
+from jim.cli.waits import Wait, of_grid_job, of_local_job
+from jim.statusdb.rows import GridJob, LocalJob
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim explain` takes."""
+    parser.add_argument("target", metavar="G|G.n", help="a grid job, or a local job of it")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what it waits for."""
+    view = look()
+    job, local = view.target(arguments.target)
+    waits = list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
+    if arguments.json:
+        record = view.record(job) if local is None else view.local_record(job, local)
+        say_json(record | {"waits_for": [_document(view, wait) for wait in waits]})
+        return 0
+    say(_head(view, job, local))
+    for wait in waits or [Wait("nothing that is stored", "the keeper moves it on in its next round")]:
+        say(f"\n* {plain(wait.what)}")
+        say(f"  evidence: {wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}")
+        say(f"  next:     {plain(wait.next)}")
+    return 0
+
+
+def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
+    if local is not None:
+        return f"{job.id}.{local.n}: {local.state.value}, attempt {local.attempt}"
+    record = view.record(job)
+    counts = counted(record["counts"].items())
+    return f"{job.id}: {record['status']}, step {record['step']}{f' ({counts})' if counts else ''}"
+
+
+def _document(view: View, wait: Wait) -> dict[str, object]:
+    age = round(view.age(wait.seen), 1) if wait.seen else 0.0
+    return {"what": wait.what, "witness": wait.witness, "seen": wait.seen, "age_s": age, "next": wait.next}

@@ -1,0 +1,93 @@
+"""jim keeper: be the keeper of the own state directory, or start those that are needed."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pwd
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from jim import site as site_file
+from jim.cli.reading import look
+from jim.cli.text import escaped, say
+from jim.idealizer.run import run as run_command
+from jim.inbox import account
+from jim.site import MANAGED_STATE, make_state
+from jim.waking import run_keeper, start_keeper
+
+LIMIT_SECONDS = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim keeper` takes."""
+    help_ = "start a keeper wherever there are unfinished jobs and none runs; for root of a managed site: every account"
+    parser.add_argument("--all", action="store_true", help=help_)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Keep, in the foreground; or start keepers and end."""
+    site = site_file.load()
+    if arguments.all:
+        if site.managed and os.getuid() == 0:
+            return max([_start_as(name) for name in _accounts(MANAGED_STATE)], default=0)
+        return _start_own()
+    make_state(site)
+    return run_keeper(site.state, foreground=True)
+
+
+def _start_own() -> int:
+    """Start the own keeper if it is needed, and say so in one line."""
+    view, name = look(), account()
+    unfinished = len(view.unfinished())
+    wishes = any((view.site.state / "inbox").glob("wish-*"))
+    if not unfinished and not wishes:
+        say(f"{name}: nothing to do")
+    elif _runs(view.site.state):
+        say(f"{name}: a keeper runs, {unfinished:,} grid jobs are unfinished")
+    else:
+        start_keeper(view.site.state)
+        say(f"{name}: keeper started, {unfinished:,} grid jobs are unfinished")
+    return 0
+
+
+def _runs(state: Path) -> bool:
+    """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
+    with (state / "keeper.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _accounts(place: Path) -> Iterator[str]:
+    """Give the accounts whose state directories are their own: a name alone makes nobody's keeper start."""
+    for directory in sorted(place.iterdir()):
+        if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
+            continue
+        try:
+            owner = pwd.getpwnam(directory.name).pw_uid
+        except KeyError:
+            say(f"{directory.name}: there is no such account; left alone")
+            continue
+        if directory.stat().st_uid == owner:
+            yield directory.name
+        else:
+            say(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
+
+
+def _start_as(name: str) -> int:
+    """Let an account look after itself: nothing of its directory is read or written as root."""
+    if name == account():
+        return _start_own()
+    call = "import sys; from jim.cli import main; sys.exit(main())"
+    command = (sys.executable, "-P", "-s", "-c", call, "keeper", "--all")
+    answer = run_command(command, limit=LIMIT_SECONDS, account=name)
+    if answer.code == 0:
+        say(answer.out)
+        return 0
+    print(escaped(f"{name}: {answer.facts()}"), file=sys.stderr)
+    return 1

@@ -1,0 +1,97 @@
+"""jim logs: what an attempt at a local job wrote, escaped."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jim.cli import NotYet
+from jim.cli.reading import View, add_json, look
+from jim.cli.text import escaped, plain, say, say_json
+from jim.errors import BadRequest, JimError, UnknownJob
+from jim.files import open_regular
+from jim.sandbox import submission_directory
+from jim.statusdb.rows import Attempt, LocalJob
+
+BLOCK = 65_536
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim logs` takes."""
+    parser.add_argument("target", metavar="G.n", help="a local job")
+    parser.add_argument("--attempt", metavar="K", type=int, help="one of its attempts; without it the latest")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print stdout, stderr and the wrapper's own log."""
+    view = look()
+    job, local = view.target(arguments.target)
+    if local is None:
+        raise BadRequest(f"logs takes a local job: say {job.id}.0, not {job.id}")
+    attempt = _attempt(view, local, arguments.attempt)
+    files = _files(view, attempt)
+    if arguments.json:
+        say_json(view.local_record(job, local) | {"attempt": attempt.attempt, "files": list(map(_fact, files))})
+        return 0
+    for path in files:
+        say(f"== {plain(path)}")
+        _print(path)
+    return 0
+
+
+def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:
+    attempts = view.store.attempts(local.grid, n=local.n)
+    name = f"{local.grid}.{local.n}"
+    if not attempts:
+        raise NotYet(f"{name} has not been sent yet, so there are no logs; `jim explain {name}` tells why")
+    if number is None:
+        return attempts[-1]
+    for attempt in attempts:
+        if attempt.attempt == number:
+            return attempt
+    raise UnknownJob(f"there is no attempt {number} of {name}; it had {len(attempts)}")
+
+
+def _files(view: View, attempt: Attempt) -> list[Path]:
+    directory = submission_directory(view.site.work, attempt.grid, attempt.k)
+    place = directory / f"run.{attempt.idx}"
+    return [place / "stdout", place / "stderr", directory / f"log.{attempt.idx}"]
+
+
+def _fact(path: Path) -> dict[str, Any]:
+    size = None
+    with suppress(OSError):
+        size = path.lstat().st_size
+    return {"path": str(path), "bytes": size}
+
+
+def _print(path: Path) -> None:
+    try:
+        last = ""
+        for text in _blocks(path):
+            sys.stdout.write(escaped(text))
+            last = text[-1:]
+        if last != "\n":
+            say("" if last else "(empty)")
+    except FileNotFoundError:
+        say("(not there: it has not started, or its directory was removed)")
+    except (OSError, JimError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        say(f"(cannot be read: {error})")
+
+
+def _blocks(path: Path) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    with os.fdopen(open_regular(path), "rb") as file:
+        while block := file.read(BLOCK):
+            text = decoder.decode(block)
+            if text:
+                yield text

@@ -1,0 +1,66 @@
+"""jim site: make a site, and prove that it can keep what JIM promises."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from jim import site as site_file
+from jim import site_init
+from jim.cli.text import say, say_json
+from jim.errors import BadSite
+from jim.site import SITE_VARIABLE, STATE_VARIABLE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim site` takes."""
+    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check", required=True)
+    init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
+    init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
+    init.add_argument("--work", default="", help="directory that the worker nodes see, if not the state directory")
+    init.add_argument("--account", action="append", default=[], help="as root: make what this account needs")
+    check = verbs.add_parser("check", help="prove with real operations that this place works (exit 3: it does not)")
+    check.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make a site, or check one."""
+    return _check(as_json=arguments.json) if arguments.site_verb == "check" else _init(arguments)
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    managed = bool(arguments.account) or (_is_root() and STATE_VARIABLE not in os.environ)
+    work = str(Path(arguments.work).absolute()) if arguments.work else ""
+    state = site_file.MANAGED_STATE if managed else site_init.own_state()
+    named = os.environ.get(SITE_VARIABLE)
+    usual = site_file.MANAGED_FILE if managed else Path(named) if named else state / "site.toml"
+    file = (arguments.file or usual).absolute()
+    if not (arguments.account and file.exists()):
+        found = site_init.look_around(state, work)
+        site_init.write_site_file(file, site_init.site_text(found), state, 0o644 if managed else 0o600)
+        say(f"wrote {file}; `jim site check` proves that it works")
+    for name in arguments.account:
+        for line in site_init.make_account(name):
+            say(line)
+    return 0
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _check(*, as_json: bool) -> int:
+    """Say in one line each what was found; only what failed makes the exit code."""
+    from jim.site_check import FAILED, findings
+
+    found = []
+    for finding in findings():
+        found.append(finding)
+        if not as_json:
+            say(f"{finding.level:<8} {finding.name}: {finding.said}{f'; {finding.todo}' if finding.todo else ''}")
+    failed = any(finding.level == FAILED for finding in found)
+    if as_json:
+        names = ("name", "level", "said", "todo")
+        say_json({"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]})
+    return BadSite.exit_code if failed else 0

@@ -1,0 +1,61 @@
+"""jim status: grid jobs at a glance."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from jim.cli.reading import View, add_json, look, refuse_local_job
+from jim.cli.text import counted, plain, say, say_json, span, table
+from jim.model import Step
+from jim.statusdb.rows import GridJob
+
+FINISHED_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim status` takes."""
+    help_ = f"a grid job; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
+    parser.add_argument("ids", metavar="G", nargs="*", help=help_)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a line for each grid job."""
+    view = look()
+    numbers = [refuse_local_job(text, "status") for text in arguments.ids]
+    jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
+    records = [view.record(job) for job in jobs]
+    if arguments.json:
+        say_json(records)
+    elif not records:
+        say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` hands one in")
+    else:
+        table(("id", "type", "step", "status", "local jobs", "seen", "reason"), map(_row, records))
+        _warn(view, jobs)
+    return 0
+
+
+def _all(view: View) -> list[GridJob]:
+    unfinished = view.unfinished()
+    finished = view.store.grid_jobs(Step.FINISHED)[-FINISHED_SHOWN:]
+    jobs = {job.id: job for job in [*unfinished, *finished]}
+    return [jobs[number] for number in sorted(jobs)]
+
+
+def _row(record: dict[str, Any]) -> tuple[object, ...]:
+    finished = record["step"] == Step.FINISHED.value
+    seen = "" if finished else f"{span(record['age_s'])} ago"
+    local_jobs = counted((state, count) for state, count in record["counts"].items())
+    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, record["reason"]
+
+
+def _warn(view: View, jobs: list[GridJob]) -> None:
+    """Say what makes every age grow."""
+    if all(job.step is Step.FINISHED for job in jobs):
+        return
+    heart = view.heart()
+    if not heart.beats:
+        say(f"\n{heart.words}; a poll, a wish or `jim keeper` starts one")
+    elif view.trouble().words:
+        say(f"\nthe batch system does not answer: {plain(view.trouble().words)}")

@@ -1,0 +1,105 @@
+"""jim submit: hand in a request file, or say what would become of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from jim import request, run_grid_job, sizing
+from jim import site as site_file
+from jim.cli.reading import add_json, look
+from jim.cli.text import facts, plain, say, say_json, span
+from jim.handlers.base import Handler
+from jim.model import Resources
+from jim.site import Site
+from jim.sizing import Size
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim submit` takes."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML or JSON")
+    parser.add_argument("--dry-run", action="store_true", help="say what it would become; store nothing")
+    parser.add_argument("--watch", action="store_true", help="follow it to its end; exit 1 if it fails")
+    parser.add_argument("--key", default="", help="the request's key: the same key twice is the same grid job")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand in, and print the id of the grid job."""
+    if arguments.dry_run:
+        return _dry_run(arguments.file, as_json=arguments.json)
+    number = run_grid_job.submit(arguments.file, key=arguments.key)
+    code = 0
+    if not arguments.json:
+        say(number)
+    if arguments.watch:
+        from jim.cli.watch import follow
+
+        code = follow(number, quiet=arguments.json)
+    elif not arguments.json:
+        print(f"handed in; `jim watch {number}` follows it to its end", file=sys.stderr)
+    if arguments.json:
+        view = look()
+        say_json(view.record(view.grid_job(number)))
+    return code
+
+
+def _dry_run(file: Path, *, as_json: bool) -> int:
+    site = site_file.load()
+    handler, checked = request.check(request.read(file), site.site.handlers)
+    size = sizing.size(handler, checked, site)
+    sizing.check_limits(checked, site, size)
+    resources = _resources(handler, checked, site)
+    if as_json:
+        say_json({"type": checked["job_type"], **asdict(size), "resources": asdict(resources)})
+    else:
+        facts([("job type", plain(checked["job_type"])), *_plan(size, resources, site)])
+    return 0
+
+
+def _plan(size: Size, resources: Resources, site: Site) -> list[tuple[str, object]]:
+    return [
+        ("local jobs", _pieces(size)),
+        ("why", plain(size.why)),
+        ("each takes", f"about {span(size.cpu_seconds)} of CPU" if size.cpu_seconds else "CPU time is not known"),
+        ("all take", _altogether(size, site)),
+        ("resources", plain(_asked(resources))),
+        ("stored", "nothing: this was a dry run"),
+    ]
+
+
+def _pieces(size: Size) -> str:
+    if not size.events:
+        return f"{size.pieces:,}"
+    rest = size.events % size.events_per_job
+    last = f", the last one {rest:,}" if rest and size.pieces > 1 else ""
+    return f"{size.pieces:,}, of {size.events_per_job:,} events each{last} ({size.events:,} in all)"
+
+
+def _altogether(size: Size, site: Site) -> str:
+    if not size.cpu_seconds or not size.events:
+        return ""
+    cpu = size.cpu_seconds / size.events_per_job * size.events
+    words = f"about {span(cpu)} of CPU"
+    if site.batch.system != "local":
+        return words
+    slots = site.batch.slots or os.cpu_count() or 1
+    return f"{words}, {span(-(-size.pieces // slots) * size.cpu_seconds)} on the {slots} slots of this machine"
+
+
+def _resources(handler: Handler, checked: Mapping[str, Any], site: Site) -> Resources:
+    asked, batch = handler.resources(checked), site.batch
+    return replace(
+        asked, queue=asked.queue or batch.queue or None, wall_seconds=asked.wall_seconds or batch.wall_seconds
+    )
+
+
+def _asked(resources: Resources) -> str:
+    queue = f"queue {resources.queue}" if resources.queue else "the batch system's own queue"
+    memory = f"{resources.memory_mb:,} MB" if resources.memory_mb else "no memory asked for"
+    return f"{queue}, at most {span(resources.wall_seconds or 0)} each, {memory}"

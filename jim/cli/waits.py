@@ -1,0 +1,290 @@
+"""What jobs wait for, on what evidence, and what happens next and when: read from the store, never asked anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from jim.cli.reading import View
+from jim.cli.text import ago, counted, span
+from jim.model import State, Step
+from jim.sandbox import submission_directory
+from jim.statusdb.rows import GridJob, LocalJob, Submission
+
+LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched
+QUEUED = {  # said of many, and of one
+    State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
+    State.HELD: ("are held in the batch system", "is held in the batch system"),
+    State.RUNNING: ("run", "runs"),
+    State.SUSPENDED: ("are suspended in the batch system", "is suspended in the batch system"),
+    State.COMPLETING: ("have ended; their outputs are to be verified", "has ended; its outputs are to be verified"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that is waited for."""
+
+    what: str
+    next: str
+    witness: str = "keeper"
+    seen: str = ""  # when the witness said so; empty: just now, by reading the store
+
+
+def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
+    """Give what a grid job waits for."""
+    if job.step is Step.FINISHED:
+        yield _finished(view, job)
+        return
+    yield from _keeper(view)
+    yield from _wish(view, job)
+    if job.step in (Step.ACCEPTED, Step.RESOLVED):
+        yield _preparing(view, job)
+    elif job.step is Step.COLLECTING:
+        yield _collecting(view, job)
+    else:
+        yield from _batch_system(view, job)
+        yield from _waiting(view, job)
+        for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
+            yield _sending(view, submission)
+        yield from _queued(view, job)
+
+
+def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
+    """Give what a local job waits for."""
+    if local.state.final:
+        yield _ended(job, local)
+        return
+    yield from _keeper(view)
+    yield from _wish(view, job)
+    yield from _batch_system(view, job)
+    if local.wish:
+        yield Wait(f"{local.wish} wished", "JIM tells the batch system again until its end is seen", "user")
+    if local.state is State.WAITING:
+        yield from _waiting_for_attempt(view, job, local)
+    elif local.state is State.SUBMITTING:
+        submission = view.store.submission(job.id, local.submission or 0)
+        if submission:
+            yield _sending(view, submission)
+    else:
+        yield _in_batch(view, local)
+
+
+# The grid job as a whole
+
+
+def _finished(view: View, job: GridJob) -> Wait:
+    left = view.site.keep.finished_days * 86_400 - view.age(job.updated)
+    kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
+    again = "" if job.outcome == State.COMPLETED.value else f"; `jim retry {job.id}` tries what failed once more"
+    why = f": {job.reason}" if job.reason else ""
+    return Wait(f"finished as {job.outcome}{why}", f"{kept}{again}", seen=job.updated)
+
+
+def _keeper(view: View) -> Iterator[Wait]:
+    heart = view.heart()
+    if not heart.beats:
+        yield Wait(heart.words, "a poll, a wish or `jim keeper` starts one; until then nothing moves", "heartbeat")
+
+
+def _wish(view: View, job: GridJob) -> Iterator[Wait]:
+    counts = view.store.counts(job.id)
+    there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
+    if job.wish == "cancel":
+        yield Wait(
+            f"cancel wished; still in the batch system: {there or 'nothing'}",
+            "JIM says it again to the batch system until each end is seen, then collects what completed",
+            "user",
+        )
+    elif job.wish == "suspend":
+        moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
+        still = f"{moving:,} of its local jobs still run" if moving else "nothing of it runs"
+        yield Wait(f"suspended by wish; {still}", f"`jim resume {job.id}` lets it go on", "user")
+    elif job.wish:
+        yield Wait(
+            f"{job.wish} wished; in the batch system: {there or 'nothing'}",
+            "JIM says it again until it is seen",
+            "user",
+        )
+
+
+def _preparing(view: View, job: GridJob) -> Wait:
+    what = "it is to be sized" if job.step is Step.ACCEPTED else "it is to be split into local jobs"
+    if job.tries:
+        return Wait(f"{what}: {job.reason}", f"try {job.tries + 1} in {span(view.due_in(job.due))}", seen=job.updated)
+    return Wait(what, "the keeper does it now, or in its next round")
+
+
+def _collecting(view: View, job: GridJob) -> Wait:
+    if job.tries:
+        due = span(view.due_in(job.due))
+        return Wait(f"{job.reason or 'collecting failed'}", f"try {job.tries + 1} in {due}, and again until it works")
+    return Wait("its outputs are being gathered into the tar", "it is finished when the tar is there", seen=job.updated)
+
+
+def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
+    trouble, seen = view.trouble(), view.seen() or job.updated
+    if not trouble.words:
+        return
+    often = f" ({trouble.failures:,} in a row)" if trouble.failures else ""
+    again = f"asked again in {span(view.due_in(trouble.retry_due))}" if trouble.retry_due else "asked again soon"
+    yield Wait(
+        f"the batch system has not answered for {span(view.age(seen))}{often}; last words: {trouble.words}",
+        f"{again}, at growing intervals up to 5 min; what runs goes on meanwhile",
+        "queue",
+        seen,
+    )
+
+
+# What is not sent yet
+
+
+def _waiting(view: View, job: GridJob) -> Iterator[Wait]:
+    """Say why waiting local jobs wait."""
+    count = view.store.counts(job.id).get(State.WAITING, 0)
+    if not count or job.wish in ("cancel", "suspend"):
+        return
+    throttled = _throttle(view, job)
+    if throttled:
+        yield Wait(f"{_many(count, 'wait', 'waits')} to be sent: {throttled}", "the next go as soon as others end")
+        return
+    if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.boot()):
+        then = (
+            "they go when the batch system answers again"
+            if view.trouble().words
+            else "sent in the keeper's next rounds"
+        )
+        yield Wait(f"{_many(count, 'wait', 'waits')} to be sent", then)
+        return
+    yield _next_attempt(view, job, count)
+
+
+def _next_attempt(view: View, job: GridJob, count: int) -> Wait:
+    later = min(view.store.local_jobs(job.id, (State.WAITING,), limit=LOOKED_AT), key=lambda each: each.due)
+    return Wait(
+        f"{_many(count, 'wait', 'waits')} for the next attempt",
+        f"{job.id}.{later.n} in {span(view.due_in(later.due))}, after {later.reason}",
+        later.witness,
+        later.updated,
+    )
+
+
+def _throttle(view: View, job: GridJob) -> str:
+    """Say which limit of the site holds sending up."""
+    limits, queued = view.site.limits, view.store.in_batch()
+    if sum(queued.values()) >= limits.queued:
+        return f"throttle: {sum(queued.values()):,} in the queue of {limits.queued:,} allowed"
+    mine = queued.get(job.id, 0)
+    if mine >= limits.queued_per_grid_job:
+        return f"throttle: {mine:,} of this grid job in the queue of {limits.queued_per_grid_job:,} allowed"
+    return ""
+
+
+def _waiting_for_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
+    left = view.due_in(local.due)
+    if left:
+        spent = f"attempt {local.attempt + 1} ({local.spent} of {view.site.limits.attempts} spent)"
+        yield Wait(
+            f"waits for its next attempt, after {local.reason}",
+            f"{spent}, in {span(left)}",
+            local.witness,
+            local.updated,
+        )
+    else:
+        yield from _waiting(view, job)
+
+
+# What is on its way
+
+
+def _number(submission: Submission) -> int:
+    return submission.k
+
+
+def _sending(view: View, submission: Submission) -> Wait:
+    name = f"submission {submission.k} ({submission.size:,} local job{'s' * (submission.size != 1)})"
+    due = span(view.due_in(submission.due))
+    if submission.state == "unknown":
+        then = (
+            f"JIM looks for its mark {submission.mark} again in {due}: found, it is adopted; else fenced and sent anew"
+        )
+        return Wait(f"{name}: outcome unknown: {submission.reason}", then, "submission", submission.updated)
+    if submission.state == "refused":
+        then = "JIM makes sure that nothing of it can start, and ends its local jobs as failed"
+        return Wait(f"{name} was refused: {submission.reason}", then, "submission", submission.updated)
+    if submission.tries:
+        then = f"handed over again in {due} (try {submission.tries + 1})"
+        return Wait(f"{name} was not taken: {submission.reason}", then, "submission", submission.updated)
+    then = f"its answer is waited for, {span(view.site.batch.command_seconds)} at most"
+    return Wait(f"{name} is handed to the batch system", then, seen=submission.updated)
+
+
+def _queued(view: View, job: GridJob) -> Iterator[Wait]:
+    counts = view.store.counts(job.id)
+    for state, words in QUEUED.items():
+        if counts.get(state):
+            yield Wait(
+                _many(counts[state], *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated
+            )
+
+
+def _many(count: int, words: str, of_one: str) -> str:
+    return f"1 local job {of_one}" if count == 1 else f"{count:,} local jobs {words}"
+
+
+def _witness(state: State) -> str:
+    if state is State.COMPLETING:
+        return "exit record"
+    return "claim" if state is State.RUNNING else "queue"
+
+
+def _after(view: View, state: State) -> str:
+    asked = f"the batch system is asked every {view.site.batch.query_seconds:g} s"
+    return {
+        State.SUBMITTED: f"starts when the batch system lets it; {asked}",
+        State.HELD: f"starts when it is released; {asked}",
+        State.RUNNING: f"ends with its exit record; {asked}",
+        State.SUSPENDED: f"goes on when it is resumed; {asked}",
+        State.COMPLETING: "is verified in the keeper's next rounds",
+    }[state]
+
+
+# One local job
+
+
+def _in_batch(view: View, local: LocalJob) -> Wait:
+    submission = view.store.submission(local.grid, local.submission or 0)
+    batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
+    words = QUEUED[local.state][1]
+    why = f" ({local.reason})" if local.reason else ""
+    return Wait(
+        f"{words}{batch_id}{_claim(view, local)}{why}",
+        f"it {_after(view, local.state)}",
+        local.witness,
+        max(view.seen(), local.updated),
+    )
+
+
+def _claim(view: View, local: LocalJob) -> str:
+    """Tell where it runs, and how fresh its claim is: touched once a minute while its wrapper lives."""
+    mine = [each for each in view.store.attempts(local.grid, n=local.n) if each.attempt == local.attempt]
+    if not mine or not mine[0].started:
+        return ""
+    words = f", on {mine[0].host} since {mine[0].started}"
+    claim = submission_directory(view.site.work, local.grid, mine[0].k) / f"claim.{mine[0].idx}"
+    with suppress(OSError):
+        age = max(0.0, time.time() - claim.stat().st_mtime)
+        words += f", its claim touched {ago(age)}"
+    return words
+
+
+def _ended(job: GridJob, local: LocalJob) -> Wait:
+    why = f": {local.reason}" if local.reason else ""
+    if local.state is State.COMPLETED:
+        tar = "are in the tar" if job.step is Step.FINISHED else "go into the tar when all of its grid job has ended"
+        then = f"its outputs {tar}"
+    else:
+        then = f"nothing by itself; `jim retry {local.grid}.{local.n}` gives it another set of attempts"
+    return Wait(f"ended as {local.state.value}{why}", then, local.witness, local.updated)

@@ -1,0 +1,164 @@
+"""jim watch: follow a grid job to its end, with bars on a terminal and lines elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jim import run_grid_job
+from jim.cli import outputs
+from jim.cli.phases import Phase, phases
+from jim.cli.reading import look, refuse_local_job
+from jim.cli.text import counted, plain, say
+from jim.model import State, Step
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+LOOK_SECONDS = 0.5
+LINE_SECONDS = 2.0  # between two lines that differ only in how far phases are
+WAKE_SECONDS = 10.0  # without a heartbeat, before a keeper is started
+FINAL = [state.value for state in State if state.final]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim watch` takes."""
+    parser.add_argument("target", metavar="G", help="a grid job")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Follow, and exit 0 if it completed, 1 if not."""
+    return follow(refuse_local_job(arguments.target, "watch"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How a grid job is at one moment."""
+
+    record: dict[str, Any]
+    size: int
+    phases: list[Phase]
+    keeper: bool
+
+    @property
+    def done(self) -> int:
+        """Count the local jobs that have ended."""
+        return sum(self.record["counts"].get(state, 0) for state in FINAL)
+
+    def head(self) -> str:
+        """Tell step and counts in words."""
+        counts = counted(self.record["counts"].items())
+        reason = f": {plain(self.record['reason'])}" if self.record["reason"] else ""
+        return f"{self.record['id']} {self.record['step']}{f' ({counts})' if counts else ''}{reason}"
+
+
+class Screen(Protocol):
+    """Where a sight is shown."""
+
+    def show(self, sight: Sight) -> None:
+        """Show it, replacing the last one."""
+
+    def close(self) -> None:
+        """Leave the last one standing."""
+
+
+def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] = time.sleep) -> int:
+    """Show a grid job until it is finished, then what came of it."""
+    clock, woken = time.monotonic, time.monotonic()
+    with ExitStack() as stack:
+        screen = None if quiet else stack.enter_context(closing(_screen()))
+        while True:
+            began = clock()
+            sight = _sight(number)
+            if screen:
+                screen.show(sight)
+            if sight.record["step"] == Step.FINISHED.value:
+                break
+            if sight.keeper:
+                woken = began
+            elif began - woken > WAKE_SECONDS:
+                run_grid_job.wake(look().site.state)
+                woken = began
+            pause(max(LOOK_SECONDS, 10 * (clock() - began)))  # a large grid job is looked at less often
+    return _end(number, quiet=quiet)
+
+
+def _sight(number: int) -> Sight:
+    view = look()
+    try:
+        job = view.grid_job(number)
+        return Sight(view.record(job), job.size, phases(view, job), view.heart().beats)
+    finally:
+        view.store.close()
+
+
+def _end(number: int, *, quiet: bool) -> int:
+    job = look().grid_job(number)
+    if not quiet:
+        say(f"{number} {job.outcome}{f': {plain(job.reason)}' if job.reason else ''}")
+        outputs.report(job)
+    return 0 if job.outcome == State.COMPLETED.value else 1
+
+
+def _screen() -> Screen:
+    return Bars() if sys.stdout.isatty() else Lines()
+
+
+class Lines:
+    """Plain lines, one for each change."""
+
+    def __init__(self) -> None:
+        self._head, self._line, self._at = "", "", 0.0
+
+    def show(self, sight: Sight) -> None:
+        """Print a line if it differs from the last one."""
+        head, now = sight.head(), time.monotonic()
+        line = " | ".join([head, *(plain(phase.words()) for phase in sight.phases)])
+        if head == self._head and (line == self._line or now - self._at < LINE_SECONDS):
+            return
+        self._head, self._line, self._at = head, line, now
+        say(line)
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Lines stand as they are."""
+
+
+class Bars:
+    """A bar of the local jobs that have ended, and one for each phase."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._tasks: dict[str, TaskID] = {}
+        self._bars: Progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[words]}", markup=False),
+            TimeElapsedColumn(),
+            console=Console(markup=False, emoji=False, highlight=False),
+        )
+        self._bars.start()
+
+    def show(self, sight: Sight) -> None:
+        """Move the bars."""
+        self._bar("", sight.head().partition(" ")[0] + " local jobs", sight.done, sight.size, sight.head())
+        for phase in sight.phases:
+            words = f"{plain(phase.unit)} in {phase.local_jobs:,} local jobs"
+            self._bar(phase.name, plain(phase.name), phase.done, phase.total, words)
+
+    def _bar(self, key: str, name: str, done: int, total: int, words: str) -> None:
+        if key not in self._tasks:
+            self._tasks[key] = self._bars.add_task(name, total=None, words=words)
+        self._bars.update(self._tasks[key], completed=done, total=total or None, words=words)
+
+    def close(self) -> None:
+        """Leave the bars as they are."""
+        self._bars.stop()

@@ -1,0 +1,45 @@
+"""jim xml: a grid job as an XML document, and the schema of such documents."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from jim.cli.reading import look, refuse_local_job
+from jim.cli.text import say
+from jim.errors import BadRequest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim xml` takes."""
+    parser.add_argument("target", metavar="G", nargs="?", help="a grid job")
+    parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
+    parser.add_argument("--xpath", metavar="EXPR", help="print only what this expression finds, one result a line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the document, byte for byte; escaped where a terminal would read it."""
+    from jim.statusdb import xml
+    from jim.statusdb.xpath import xpath
+
+    if bool(arguments.target) == arguments.schema:
+        raise BadRequest("say either a grid job or --schema (`jim xml --help` shows how)")
+    if arguments.schema:
+        _print(xml.schema())
+        return 0
+    number, store = refuse_local_job(arguments.target, "xml"), look().store
+    if arguments.xpath:
+        for found in xpath(xml.document(store, number), arguments.xpath):
+            say(found)
+    elif sys.stdout.isatty():
+        _print(xml.document(store, number))
+    else:
+        xml.write(store, number, sys.stdout.buffer)
+    return 0
+
+
+def _print(document: bytes) -> None:
+    if sys.stdout.isatty():
+        say(document.decode())
+    else:
+        sys.stdout.buffer.write(document)

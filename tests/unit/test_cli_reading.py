@@ -1,0 +1,620 @@
+"""The people's door: status, show, explain, logs, outputs, xml, watch."""
+
+import io
+import json
+
+import pytest
+
+from jim.cli import watch
+from jim.cli.phases import Phase, add_up
+from jim.model import State, Step, Witness
+from tests.cli_home import EVIL, EVIL_SHOWN, Home
+
+RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "counts", "reason", "witness", "seen"]
+RECORD_NAMES += ["age_s", "created", "updated"]
+EXIT_RECORD = """\
+jim-exit 1
+mark jim-cafe-1-1
+index 1
+nonce 5e0c
+n 0
+attempt 1
+host node7
+batch 4711
+started 2026-01-31T11:00:00Z
+ended 2026-01-31T11:00:05Z
+cpu 4.20
+code 3
+signal -
+reason -
+recovery -
+end
+"""
+PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
+KEEPER_ASLEEP = """
+* no keeper is running: the last heartbeat was 60 s ago
+  evidence: heartbeat, just now
+  next:     a poll, a wish or `jim keeper` starts one; until then nothing moves
+"""
+
+
+@pytest.fixture
+def home(tmp_path, capsys, monkeypatch):
+    home = Home(tmp_path / "state", capsys, monkeypatch)
+    yield home
+    home.close()
+
+
+# status
+
+
+def test_no_grid_jobs_yet(home):
+    assert home.out("status") == f"no grid jobs yet in {home.site.state}; `jim submit FILE` hands one in\n"
+    assert home.json("status") == []
+
+
+def test_status(home):
+    home.beat()
+    home.add(1)
+    home.move(0, State.RUNNING, Witness.CLAIM)
+    home.finish("failed", f"1 of 4 {EVIL}")
+    home.add(2, size=0)
+    home.later("2026-01-31T12:01:05.000Z")
+    assert home.out("status") == (
+        "id  type        step      status  local jobs            seen           reason\n"
+        f"1   executable  finished  failed  1 running, 3 waiting                 1 of 4 {EVIL_SHOWN}\n"
+        "2   executable  accepted  new                           1 min 5 s ago\n"
+    )
+    assert [line.split()[0] for line in home.out("status", "2").splitlines()] == ["id", "2"]
+
+
+def test_status_as_json(home):
+    home.add()
+    (record,) = home.json("status", "1")
+    assert record == {
+        "id": 1,
+        "key": "key-1",
+        "type": "executable",
+        "owner": "alice",
+        "step": "split",
+        "status": "submitted",
+        "counts": {"waiting": 4},
+        "reason": "",
+        "witness": "keeper",
+        "seen": "2026-01-31T12:00:00.000Z",
+        "age_s": 0.0,
+        "created": "2026-01-31T11:00:00.000Z",
+        "updated": "2026-01-31T12:00:00.000Z",
+    }
+    assert list(record) == RECORD_NAMES
+
+
+def test_only_the_last_finished_are_listed(home):
+    for number in range(1, 26):
+        home.add(number, size=0)
+        if number > 1:
+            home.store.set_grid_job(number, step=Step.FINISHED, outcome="completed")
+    assert [record["id"] for record in home.json("status")] == [1, *range(6, 26)]
+
+
+def test_status_says_what_makes_ages_grow(home):
+    home.add()
+    home.beat(ago=60)
+    assert home.out("status").endswith(
+        "\nno keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
+    )
+    home.beat()
+    home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
+    assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
+
+
+def test_colours_only_on_a_terminal(home, monkeypatch):
+    home.beat()
+    home.add()
+    home.finish("failed")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[1;31mfailed" in home.out("status")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "31m" not in home.out("status")
+
+
+# show
+
+
+def sent(home):
+    """Grid job 1: one local job runs, one is held, one failed, one waits."""
+    home.beat()
+    home.add()
+    home.send(0, 1, 2, state="confirmed", batch_id="4711")
+    home.move(0, State.RUNNING, Witness.CLAIM)
+    home.move(1, State.HELD, Witness.QUEUE, EVIL)
+    home.move(2, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
+    home.store.set_attempt(1, 1, 3, record=EXIT_RECORD, verdict="failed", reason="exit 3")
+    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    home.store.set_fact("seen", "2026-01-31T11:59:57.000Z")
+
+
+def test_show(home):
+    sent(home)
+    assert home.out("show", "1") == (
+        "grid job     1, executable, of alice\n"
+        "key          key-1\n"
+        "status       submitted (step split)\n"
+        "local jobs   1 failed, 1 held, 1 running, 1 waiting\n"
+        "created      2026-01-31T11:00:00.000Z\n"
+        "seen         2026-01-31T12:00:00.000Z (0 s ago) by keeper\n"
+        "size         4 local jobs of 250 events: events_per_job of the request\n"
+        "asked        job_type = 'executable'\n"
+        "phase        generate 117 of 250 events\n"
+        "\n"
+        "id   state    attempt  piece             witness      changed  reason\n"
+        "1.0  running  1        events 1–250      claim        0 s ago\n"
+        f"1.1  held     1        events 251–500    queue        0 s ago  {EVIL_SHOWN}\n"
+        "1.2  failed   1        events 501–750    exit record  0 s ago  exit 3\n"
+        "1.3  waiting  0        events 751–1,000               0 s ago\n"
+        "\n"
+        "submission  local jobs  state      batch job  mark          changed  reason\n"
+        "1           3           confirmed  4711       jim-cafe-1-1  0 s ago\n"
+    )
+
+
+def test_show_a_local_job(home):
+    sent(home)
+    home.later("2026-01-31T12:00:10.000Z")
+    assert home.out("show", "1.2") == (
+        "local job    1.2, executable, of alice\n"
+        "state        failed\n"
+        "reason       exit 3\n"
+        "created      2026-01-31T11:00:00.000Z\n"
+        "seen         2026-01-31T12:00:00.000Z (0 s ago) by exit record\n"
+        "changed      2026-01-31T12:00:00.000Z by exit record\n"
+        "piece        events 501–750\n"
+        "attempts     0 of 3 spent\n"
+        "\n"
+        "attempt  submission   host  started               ended                 CPU s  exit  verdict  reason\n"
+        "1        s1, index 3        2026-01-31T11:00:00Z  2026-01-31T11:00:05Z  4.2    3     failed   exit 3\n"
+        "\n"
+        "at                        change                witness      reason\n"
+        "2026-01-31T12:00:00.000Z  waiting → submitting  keeper\n"
+        "2026-01-31T12:00:00.000Z  submitting → failed   exit record  exit 3\n"
+    )
+
+
+def test_show_of_many_begins_with_what_failed(home):
+    home.beat()
+    home.add(size=60)
+    home.move(59, State.FAILED)
+    lines = home.out("show", "1").splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("1.")] == [f"1.{n}" for n in [*range(49), 59]]
+    assert lines[-1] == "… and 10 waiting (--all shows them)"
+    assert sum(line.startswith("1.") for line in home.out("show", "1", "--all").splitlines()) == 60
+
+
+def test_show_as_json(home):
+    sent(home)
+    document = home.json("show", "1")
+    assert list(document)[:13] == RECORD_NAMES
+    assert [each["id"] for each in document["local_jobs"]] == ["1.0", "1.1", "1.2", "1.3"]
+    assert document["local_jobs"][1]["reason"] == EVIL
+    assert list(document["local_jobs"][0]) == RECORD_NAMES
+    assert document["phases"] == [
+        {"name": "generate", "done": 117, "total": 250, "unit": "events", "local_jobs": 1},
+    ]
+    assert document["submissions"][0]["batch_id"] == "4711"
+    assert "\x1b" not in home.out("show", "1", "--json")
+
+
+def test_show_a_local_job_as_json(home):
+    sent(home)
+    document = home.json("show", "1.2")
+    assert list(document)[:13] == RECORD_NAMES
+    assert (document["id"], document["status"], document["counts"]) == ("1.2", "failed", {"failed": 1})
+    assert document["piece"] == {"first_event": 501, "events": 250, "arguments": []}
+    assert document["attempts"][0]["record"]["code"] == 3
+    assert [line["now"] for line in document["journal"]] == ["submitting", "failed"]
+
+
+# phases
+
+
+def test_phases_are_added_up():
+    published = [
+        PHASE.format("generate", 117, 250, "events"),
+        '<phase total="250" unit="events" done="250" name="generate"/>',
+        PHASE.format("initialise", 1, 1, "steps"),
+        PHASE.format("odd", "x", 250, "events"),
+        PHASE.format("odd", "²", 250, "events"),
+        '<x:other xmlns:x="urn:x"><phase name="a" done="1" total="2" unit="events"/></x:other>',
+        "<phase/>",
+    ]
+    assert add_up(published) == [
+        Phase("generate", 367, 500, "events", 2),
+        Phase("initialise", 1, 1, "steps", 1),
+    ]
+
+
+# explain
+
+
+def explained(home, target):
+    """Explain, without the first line."""
+    return home.out("explain", target).partition("\n")[2]
+
+
+def test_explain_what_waits_without_a_keeper(home):
+    home.add()
+    home.beat(ago=60)
+    assert home.out("explain", "1") == (
+        "1: submitted, step split (4 waiting)\n"
+        f"{KEEPER_ASLEEP}\n"
+        "* 4 local jobs wait to be sent\n"
+        "  evidence: keeper, just now\n"
+        "  next:     sent in the keeper's next rounds\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "said"),
+    [
+        ("boot-1 idle\n", "no keeper is running: the last one had nothing left to do"),
+        ("boot-0 999\n", "no keeper is running: the machine was started anew"),
+        ("nonsense", "no keeper is running, and none has been"),
+        ("boot-1 999\n", "no keeper is running: the last heartbeat was 1 s ago"),  # its pid is not there
+    ],
+)
+def test_explain_a_missing_keeper(home, heartbeat, said):
+    home.add()
+    (home.site.state / "heartbeat").write_text(heartbeat)
+    assert f"* {said}\n" in home.out("explain", "1")
+
+
+def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
+    home.add()
+    log = home.site.state / "keeper.log"
+    end = (
+        "2026-01-31 CRITICAL root the keeper ends\nTraceback …\n  File …\njim.errors.BadSite: unknown system 'x\x1b'\n"
+    )
+    log.write_text(f"2026-01-31 11:00:00 INFO jim: up\n{end}")
+    assert "and none has been; its last words: jim.errors.BadSite: unknown system 'x\\x1b'\n" in explained(home, "1")
+    log.write_text(f"{end}2026-01-31 11:00:00 INFO jim: up again\n")
+    assert "last words" not in explained(home, "1")
+
+
+def test_explain_a_request_in_the_inbox(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    home.run("submit", str(file))
+    assert home.out("explain", "1").startswith("1: new, step accepted\n\n* no keeper is running")
+    assert "* it is to be sized\n" in home.out("explain", "1")
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("queued = 3", "throttle: 3 in the queue of 3 allowed"),
+        ("queued_per_grid_job = 2", "throttle: 3 of this grid job in the queue of 2 allowed"),
+    ],
+)
+def test_explain_the_throttle(home, limits, said):
+    (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
+    sent(home)
+    home.move(2, State.SUBMITTED)
+    assert f"* 1 local job waits to be sent: {said}\n" in home.out("explain", "1")
+    assert "  next:     the next go as soon as others end\n" in home.out("explain", "1")
+
+
+def test_explain_the_next_attempt(home):
+    home.beat()
+    home.add(size=1)
+    home.move(0, State.RUNNING)
+    home.move(0, State.WAITING, Witness.CLAIM, "attempt 1: vanished", attempt=1, spent=1, due=1005.0)
+    home.later("2026-01-31T12:00:02.000Z", now=1002.0)
+    assert home.out("explain", "1").partition("\n")[2] == (
+        "\n* 1 local job waits for the next attempt\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     1.0 in 3 s, after attempt 1: vanished\n"
+    )
+    assert home.out("explain", "1.0") == (
+        "1.0: waiting, attempt 1\n"
+        "\n* waits for its next attempt, after attempt 1: vanished\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     attempt 2 (1 of 3 spent), in 3 s\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "what", "next_"),
+    [
+        (
+            {"state": "unknown", "reason": EVIL, "due": 1003.0},
+            f"submission 1 (2 local jobs): outcome unknown: {EVIL_SHOWN}",
+            "JIM looks for its mark jim-cafe-1-1 again in 3 s: found, it is adopted; else fenced and sent anew",
+        ),
+        (
+            {"state": "refused", "reason": "qsub (exit 1): no such queue"},
+            "submission 1 (2 local jobs) was refused: qsub (exit 1): no such queue",
+            "JIM makes sure that nothing of it can start, and ends its local jobs as failed",
+        ),
+        (
+            {"tries": 2, "reason": "qsub: too many jobs", "due": 1012.0},
+            "submission 1 (2 local jobs) was not taken: qsub: too many jobs",
+            "handed over again in 12 s (try 3)",
+        ),
+        (
+            {"reason": ""},
+            "submission 1 (2 local jobs) is handed to the batch system",
+            "its answer is waited for, 1 min at most",
+        ),
+    ],
+)
+def test_explain_a_submission(home, columns, what, next_):
+    home.beat()
+    home.add(size=2)
+    home.send(0, 1, **columns)
+    for target in ("1", "1.1"):
+        lines = home.out("explain", target).splitlines()
+        assert lines[2] == f"* {what}"
+        assert lines[4] == f"  next:     {next_}"
+
+
+def test_explain_what_the_batch_system_has(home):
+    sent(home)
+    assert explained(home, "1") == (
+        "\n* 1 local job waits to be sent\n"
+        "  evidence: keeper, just now\n"
+        "  next:     sent in the keeper's next rounds\n"
+        "\n* 1 local job is held in the batch system\n"
+        "  evidence: queue, seen 3 s ago\n"
+        "  next:     each starts when it is released; the batch system is asked every 2 s\n"
+        "\n* 1 local job runs\n"
+        "  evidence: claim, seen 3 s ago\n"
+        "  next:     each ends with its exit record; the batch system is asked every 2 s\n"
+    )
+    assert explained(home, "1.0") == (
+        "\n* runs, batch job 4711, on node7 since 2026-01-31T11:00:00.000Z\n"
+        "  evidence: claim, seen 0 s ago\n"
+        "  next:     it ends with its exit record; the batch system is asked every 2 s\n"
+    )
+    assert explained(home, "1.2") == (
+        "\n* ended as failed: exit 3\n"
+        "  evidence: exit record, seen 0 s ago\n"
+        "  next:     nothing by itself; `jim retry 1.2` gives it another set of attempts\n"
+    )
+
+
+def test_explain_how_fresh_a_claim_is(home, monkeypatch):
+    sent(home)
+    place = home.site.work / "1" / "s1"
+    place.mkdir(parents=True)
+    (place / "claim.1").write_text("")
+    touched = (place / "claim.1").stat().st_mtime
+    monkeypatch.setattr("time.time", lambda: touched + 42)
+    assert "on node7 since 2026-01-31T11:00:00.000Z, its claim touched 42 s ago\n" in explained(home, "1.0")
+
+
+def test_explain_a_batch_system_that_does_not_answer(home):
+    sent(home)
+    home.later("2026-01-31T12:00:37.000Z")
+    trouble = {"trouble": "sinfo (did not return after 60.0 s), no output", "failures": 4, "retry_due": 1012.0}
+    home.site.summary.write_text(json.dumps(trouble))
+    assert explained(home, "1").startswith(
+        "\n* the batch system has not answered for 40 s (4 in a row); "
+        "last words: sinfo (did not return after 60.0 s), no output\n"
+        "  evidence: queue, seen 40 s ago\n"
+        "  next:     asked again in 12 s, at growing intervals up to 5 min; what runs goes on meanwhile\n"
+    )
+    assert "  next:     they go when the batch system answers again\n" in explained(home, "1")
+
+
+@pytest.mark.parametrize(
+    ("wish", "what", "next_"),
+    [
+        ("suspend", "suspended by wish; 1 of its local jobs still run", "`jim resume 1` lets it go on"),
+        (
+            "cancel",
+            "cancel wished; still in the batch system: 1 held, 1 running",
+            "JIM says it again to the batch system until each end is seen, then collects what completed",
+        ),
+        ("resume", "resume wished; in the batch system: 1 held, 1 running", "JIM says it again until it is seen"),
+    ],
+)
+def test_explain_a_wish(home, wish, what, next_):
+    sent(home)
+    home.store.set_grid_job(1, wish=wish)
+    assert explained(home, "1").startswith(f"\n* {what}\n  evidence: user, just now\n  next:     {next_}\n")
+    assert explained(home, "1.0").startswith(f"\n* {what}\n")
+
+
+def test_explain_steps_that_fail(home):
+    home.beat()
+    home.add(size=0)
+    home.store.set_grid_job(1, tries=2, due=1004.0, reason="[Errno 28] No space left on device")
+    assert "* it is to be sized: [Errno 28] No space left on device\n" in explained(home, "1")
+    assert "  next:     try 3 in 4 s\n" in explained(home, "1")
+    home.store.set_grid_job(1, step=Step.COLLECTING)
+    home.store.set_grid_job(1, tries=1, due=1004.0, reason="collecting: No space left on device")
+    assert explained(home, "1").startswith("\n* collecting: No space left on device\n")
+    assert "  next:     try 2 in 4 s, and again until it works\n" in explained(home, "1")
+
+
+def test_explain_what_is_finished(home):
+    home.add()
+    home.finish("failed", "1 of 4 local jobs failed")
+    home.later("2026-02-01T12:00:00.000Z")
+    assert home.out("explain", "1") == (
+        "1: failed, step finished (4 waiting)\n"
+        "\n* finished as failed: 1 of 4 local jobs failed\n"
+        "  evidence: keeper, seen 1 d ago\n"
+        "  next:     rows and files are removed in 29 d; `jim retry 1` tries what failed once more\n"
+    )
+
+
+def test_explain_as_json(home):
+    sent(home)
+    document = home.json("explain", "1.2")
+    assert list(document) == [*RECORD_NAMES, "waits_for"]
+    assert document["waits_for"] == [
+        {
+            "what": "ended as failed: exit 3",
+            "witness": "exit record",
+            "seen": "2026-01-31T12:00:00.000Z",
+            "age_s": 0.0,
+            "next": "nothing by itself; `jim retry 1.2` gives it another set of attempts",
+        }
+    ]
+
+
+# logs
+
+
+def write_logs(home, index=1):
+    place = home.site.work / "1" / "s1" / f"run.{index}"
+    place.mkdir(parents=True)
+    (place / "stdout").write_bytes(b"event 1\tok\n\x1b[2J\xff\xc2\x9b31m\r\nend")
+    (place / "stderr").write_bytes(b"")
+    return place
+
+
+def test_logs_are_escaped(home):
+    sent(home)
+    place = write_logs(home)
+    assert home.out("logs", "1.0") == (
+        f"== {place}/stdout\n"
+        "event 1 ok\n\\x1b[2J\\xff\\x9b31m\\r\nend\n"
+        f"== {place}/stderr\n"
+        "(empty)\n"
+        f"== {place.parent}/log.1\n"
+        "(not there: it has not started, or its directory was removed)\n"
+    )
+
+
+def test_logs_follow_no_link(home, tmp_path):
+    sent(home)
+    place = write_logs(home)
+    (tmp_path / "secret").write_text("secret")
+    (place / "stderr").unlink()
+    (place / "stderr").symlink_to(tmp_path / "secret")
+    out = home.out("logs", "1.0")
+    assert "secret" not in out.replace(str(place), "")
+    assert "(cannot be read: [Errno 40]" in out
+
+
+def test_logs_of_an_attempt(home):
+    sent(home)
+    assert home.run("logs", "1.0", "--attempt", "2") == (4, "", "jim: there is no attempt 2 of 1.0; it had 1\n")
+    document = home.json("logs", "1.0", "--attempt", "1")
+    assert document["attempt"] == 1
+    assert document["files"][0] == {"path": f"{home.site.work}/1/s1/run.1/stdout", "bytes": None}
+
+
+# outputs
+
+
+def test_outputs(home):
+    home.add()
+    result = {"tar": "/w/1/result/1.tar", "bytes": 5_500_000, "local_jobs": 4, "beside": ["mass.svg"]}
+    home.finish("completed", **result, line=f"peak at 91.2 GeV {EVIL}")
+    assert home.out("outputs", "1") == (
+        "tar          /w/1/result/1.tar (5.5 MB, outputs of 4 of 4 local jobs)\n"
+        "beside it    /w/1/result/mass.svg\n"
+        f"result       peak at 91.2 GeV {EVIL_SHOWN}\n"
+    )
+    document = home.json("outputs", "1")
+    assert document["result"]["bytes"] == 5_500_000
+    assert document["beside"] == ["/w/1/result/mass.svg"]
+
+
+def test_no_outputs(home):
+    home.add()
+    home.finish("failed", "cannot be split: x")
+    assert home.run("outputs", "1") == (1, "", "jim: 1 has no outputs: failed: cannot be split: x\n")
+
+
+# xml
+
+
+def test_xml(home, monkeypatch):
+    home.add()
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written))
+    assert home.run("xml", "1")[0] == 0
+    assert b'id="1"' in written.getvalue()
+    assert home.run("xml", "--schema")[0] == 0
+    assert b"http://relaxng.org/ns/structure/1.0" in written.getvalue()
+
+
+def test_xpath(home):
+    home.add()
+    assert home.out("xml", "1", "--xpath", "2 * 21") == "42\n"
+    assert home.run("xml", "1", "--xpath", "][")[0] == 1
+
+
+# watch
+
+
+def steps(home, *moves):
+    """Give a pause that makes the next move instead of waiting."""
+    left = list(moves)
+
+    def pause(seconds):
+        left.pop(0)()
+
+    return pause
+
+
+def test_watch_prints_a_line_for_each_change(home):
+    home.beat()
+    home.add(size=2)
+    code = watch.follow(
+        1,
+        pause=steps(
+            home,
+            lambda: home.move(0, State.RUNNING, Witness.CLAIM),
+            lambda: None,
+            lambda: home.store.publish(1, 0, "g", PHASE.format("g", 1, 2, "events")),  # too soon for a line of its own
+            lambda: home.move(1, State.FAILED, Witness.CLAIM),
+            lambda: home.finish("failed", f"1 of 2 {EVIL}", tar="/w/1.tar", bytes=10, local_jobs=1, line=""),
+        ),
+    )
+    assert code == 1
+    assert home.capsys.readouterr().out == (
+        "1 split (2 waiting)\n"
+        "1 split (1 running, 1 waiting)\n"
+        "1 split (1 failed, 1 running) | g 1 of 2 events\n"
+        f"1 finished (1 failed, 1 running): 1 of 2 {EVIL_SHOWN} | g 1 of 2 events\n"
+        f"1 failed: 1 of 2 {EVIL_SHOWN}\n"
+        "tar          /w/1.tar (10 bytes, outputs of 1 of 2 local jobs)\n"
+    )
+    assert home.woken == []
+
+
+def test_watch_of_what_completed(home):
+    home.add(size=0)
+    home.finish()
+    assert home.run("watch", "1")[:2] == (0, "1 finished\n1 completed\n")
+
+
+def test_watch_wakes_the_keeper_that_is_missing(home, monkeypatch):
+    home.add(size=0)
+    ticks = iter(range(0, 1000, 6))
+    monkeypatch.setattr("time.monotonic", lambda: next(ticks))
+    watch.follow(1, pause=steps(home, lambda: None, lambda: None, home.finish), quiet=True)
+    assert set(home.woken) == {home.site.state}
+
+
+def test_bars_on_a_terminal(home, monkeypatch):
+    home.beat()
+    home.add(size=2)
+    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert watch.follow(1, pause=steps(home, home.finish)) == 0
+    out = home.capsys.readouterr().out
+    assert "1 local jobs" in out
+    assert "0/2" in out
+    assert "117/250" in out
+    assert out.endswith("1 completed\n")

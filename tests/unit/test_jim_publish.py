@@ -1,0 +1,139 @@
+"""What a payload may say while it runs, and that saying it badly harms nothing."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PUBLISH = Path(__file__).parents[2] / "shell" / "jim-publish"
+BUSYBOX, BASH = shutil.which("busybox"), shutil.which("bash")
+SHELLS = [["/bin/sh"]] + [[BUSYBOX, "sh"]] * bool(BUSYBOX) + [[BASH, "--posix"]] * bool(BASH)
+MARK = "jim-3f9a-12-1"
+
+
+@pytest.fixture(params=SHELLS, ids=lambda shell: Path(shell[0]).name)
+def publish(request: pytest.FixtureRequest, tmp_path: Path):
+    """Run jim-publish as a payload would: give its exit code and what it said."""
+    inside = {"JIM_SPOOL": str(tmp_path), "JIM_MARK": MARK, "JIM_INDEX": "7"}
+
+    def run(*words: str, stdin: bytes = b"", **env: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [*request.param, str(PUBLISH), *words],
+            input=stdin,
+            capture_output=True,
+            env={"PATH": "/usr/bin:/bin"} | inside | env,
+            timeout=20,
+            check=False,
+        )
+        assert not done.stdout or done.returncode == 0
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    return run
+
+
+def stored(spool: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in spool.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "line"),
+    [
+        (("gen", "117", "250"), "phase-gen", b"phase gen 117 250 events\n"),
+        (("gen", "0", "0", "files"), "phase-gen", b"phase gen 0 0 files\n"),
+        (("d0-gstar_2", "0", "9" * 15, "MB"), "phase-d0-gstar_2", b"phase d0-gstar_2 0 999999999999999 MB\n"),
+        (("x" * 40, "1", "2", "y" * 40), "phase-" + "x" * 40, b"phase %b 1 2 %b\n" % (b"x" * 40, b"y" * 40)),
+    ],
+)  # fmt: skip
+def test_phase(publish, tmp_path: Path, words: tuple[str, ...], key: str, line: bytes) -> None:
+    assert publish("phase", *words) == (0, "")
+    assert stored(tmp_path) == {f"{MARK}.7.pub.{key}": line}
+
+
+def test_a_phase_is_replaced(publish, tmp_path: Path) -> None:
+    for done in ("1", "2"):
+        assert publish("phase", "gen", done, "2") == (0, "")
+    assert stored(tmp_path) == {f"{MARK}.7.pub.phase-gen": b"phase gen 2 2 events\n"}
+
+
+@pytest.mark.parametrize("size", [1, 65535, 65536])
+def test_xml_is_kept_byte_for_byte(publish, tmp_path: Path, size: int) -> None:
+    element = (b"<a>\n\0\xff%s \\ </a>" + b"x" * size)[:size]
+    assert publish("xml", "plot", stdin=element) == (0, "")
+    assert stored(tmp_path) == {f"{MARK}.7.pub.plot": element}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("page", "gen"),
+        ("stored",),
+        ("give_up",),
+        ("phase",),
+        ("phase", "gen", "1"),
+        ("phase", "gen", "1", "2", "events", "more"),
+        ("phase", "", "1", "2"),
+        ("phase", "../gen", "1", "2"),
+        ("phase", "g n", "1", "2"),
+        ("phase", "gén", "1", "2"),
+        ("phase", "x" * 41, "1", "2"),
+        ("phase", "gen", "-1", "2"),
+        ("phase", "gen", "1.5", "2"),
+        ("phase", "gen", "1", ""),
+        ("phase", "gen", "1", "1" * 16),
+        ("phase", "gen", "1", "2", ""),
+        ("phase", "gen", "1", "2", "two words"),
+        ("phase", "gen", "1", "2", "two\nlines"),
+        ("xml",),
+        ("xml", "a/b"),
+        ("xml", "a", "b"),
+        ("xml", "empty"),
+    ],
+)
+def test_bad_words_store_nothing(publish, tmp_path: Path, words: tuple[str, ...]) -> None:
+    code, said = publish(*words)
+    assert code == 2
+    assert said.startswith("jim-publish: ")
+    assert stored(tmp_path) == {}
+
+
+def test_too_much_xml_is_refused_without_reading_it_all(publish, tmp_path: Path) -> None:
+    assert publish("xml", "a", stdin=b"x" * 65537) == (2, "jim-publish: more than 65536 bytes of XML\n")
+    assert publish("xml", "a", stdin=b"x" * (1 << 22))[0] == 2
+    assert stored(tmp_path) == {}
+
+
+@pytest.mark.parametrize("missing", ["JIM_SPOOL", "JIM_MARK", "JIM_INDEX"])
+def test_outside_a_local_job(publish, missing: str) -> None:
+    code, said = publish("phase", "gen", "1", "2", **{missing: ""})
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "not inside a local job" in said
+
+
+@pytest.mark.parametrize("words", [("phase", "gen", "1", "2"), ("xml", "a")])
+def test_a_spool_that_takes_nothing(publish, tmp_path: Path, words: tuple[str, ...]) -> None:
+    gone = tmp_path / "gone"
+    assert publish(*words, stdin=b"<a/>", JIM_SPOOL=str(gone)) == (1, f"jim-publish: cannot write into {gone}\n")
+
+
+@pytest.mark.parametrize("words", [("phase", "gen", "1", "2"), ("xml", "a")])
+def test_a_full_spool_keeps_no_draft(publish, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """The last step fails, as it would on a full disk."""
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    (commands / "mv").write_text("#!/bin/sh\nexit 1\n")
+    (commands / "mv").chmod(0o755)
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    code, said = publish(*words, stdin=b"<a/>", JIM_SPOOL=str(spool), PATH=f"{commands}:/usr/bin:/bin")
+    assert (code, said) == (1, f"jim-publish: cannot write into {spool}\n")
+    assert stored(spool) == {}
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help(publish, word: str) -> None:
+    code, said = publish(word, JIM_SPOOL="")
+    assert code == 0
+    assert "phase NAME DONE TOTAL [UNIT]" in said

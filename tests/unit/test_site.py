@@ -1,0 +1,238 @@
+"""The site file: what is in it, what may be, where it is found, and what a state directory needs."""
+
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from jim import site as site_file
+from jim.errors import BadSite
+from jim.site import SECTIONS, Site, file_system_of, load, make_state, read
+
+MOUNTS = """\
+/dev/vda / ext4 rw,relatime 0 0
+fs1:/export/home /home nfs4 rw,vers=4.2 0 0
+/dev/vdb /home/local\\040disk xfs rw 0 0
+tmpfs /run tmpfs rw 0 0
+fs2:/w /w lustre rw 0 0
+none /wide fuse.sshfs rw 0 0
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_it(text):
+        file = tmp_path / "site.toml"
+        file.write_text(text)
+        return file
+
+    return write_it
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path, monkeypatch):
+    for name in ("JIM_STATE", "JIM_SITE", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(site_file, "MANAGED_FILE", tmp_path / "etc/jim/site.toml")
+    monkeypatch.setattr(site_file, "MANAGED_STATE", tmp_path / "var/lib/jim")
+
+
+# What is in it
+
+
+def test_an_empty_file_gives_the_defaults(write, tmp_path):
+    file = write("")
+    assert read(file, tmp_path) == Site(state=tmp_path, file=file)
+
+
+def test_the_defaults_are_those_that_operators_are_told():
+    site = Site(state=Path("/s"))
+    assert (site.batch.system, site.batch.slots, site.batch.query_seconds) == ("local", 0, 2.0)
+    assert (site.batch.touch_seconds, site.batch.wall_seconds, site.limits.attempts) == (60, 86_400, 3)
+    assert (site.limits.local_jobs, site.limits.queued, site.limits.per_submission) == (1_000_000, 10_000, 1_000)
+    assert (site.keep.finished_days, site.keep.idle_seconds) == (30.0, 60.0)
+
+
+def test_what_is_set_counts_and_the_rest_stays(write, tmp_path):
+    site = read(
+        write(
+            '[site]\nname = "Ghent T2"\n[batch]\nslots = 4\nquery_seconds = 5\n'
+            '[batch.commands]\nsubmit = ["qsub", "-P", "mine"]\n[keep]\nfinished_days = 0.5\n'
+        ),
+        tmp_path,
+    )
+    assert site.site.name == "Ghent T2"
+    assert (site.batch.slots, site.batch.query_seconds, site.batch.commands) == (
+        4,
+        5,
+        {"submit": ["qsub", "-P", "mine"]},
+    )
+    assert site.keep.finished_days == 0.5
+    assert site.limits == SECTIONS["limits"]()
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_says_what_it_means_and_what_it_may_be(section):
+    for each in fields(SECTIONS[section]):
+        assert len(each.metadata["help"]) > 10, each.name
+        if each.type in ("int", "float"):
+            default = getattr(SECTIONS[section](), each.name)
+            assert each.metadata["least"] <= default <= each.metadata["most"]
+
+
+# What may be
+
+WRONG = {
+    "unknown key": ("[batch]\nslots = 1\nslotz = 2\n", 3, "batch.slotz: unknown key; did you mean 'slots'"),
+    "key of another section": ("[limits]\n\nslots = 2\n", 3, "limits.slots: unknown key"),
+    "unknown section": ("# mine\n[batsh]\nslots = 1\n", 2, "unknown section [batsh]; did you mean 'batch'"),
+    "a key without a section": ('name = "x"\n', 1, "unknown section [name]"),
+    "a section that is a value": ("\nbatch = 3\n", 2, "batch must be a section: write [batch]"),
+    "a list of sections": ("[[batch]]\nslots = 3\n", 1, "batch must be a section: write [batch]"),
+    "text for a number": ('[batch]\nslots = "4"\n', 2, "batch.slots: expected int, found '4'"),
+    "fraction for a whole number": ("[batch]\nslots = 4.5\n", 2, "batch.slots: expected int, found 4.5"),
+    "true for a whole number": ("[batch]\nslots = true\n", 2, "batch.slots: expected int, found True"),
+    "false for a number": ("[keep]\n\nfinished_days = false\n", 3, "keep.finished_days: expected float, found False"),
+    "number for a text": ("[site]\nname = 7\n", 2, "site.name: expected str, found 7"),
+    "nan": ("[batch]\nquery_seconds = nan\n", 2, "batch.query_seconds: must be between 0.1 and 3,600, found nan"),
+    "infinity": ("[batch]\nquery_seconds = inf\n", 2, "must be between 0.1 and 3,600, found inf"),
+    "negative": ("[limits]\nattempts = -1\n", 2, "limits.attempts: must be between 1 and 100, found -1"),
+    "too large": ("[limits]\nattempts = 101\n", 2, "limits.attempts: must be between 1 and 100, found 101"),
+    "too small": ("[batch]\nquery_seconds = 0.05\n", 2, "must be between 0.1 and 3,600, found 0.05"),
+    "odd name": ('[site]\nname = "a/b"\n', 2, "site.name: must match"),
+    "empty name": ('[site]\nname = ""\n', 2, "site.name: must match"),
+    "queue that is an option": ('[batch]\nqueue = "-x"\n', 2, "batch.queue: must match"),
+    "adapter that is a path": ('[batch]\nsystem = "../x"\n', 2, "batch.system: must match"),
+    "command that is no list": ('[batch]\ncommands = { submit = "qsub" }\n', 2, "expected lists of words"),
+    "command without words": ("[batch.commands]\nsubmit = []\n", 1, "expected lists of words"),
+    "dotted key": ('[site]\nname = "x"\n\n[batch]\nslotz.x = 3\n', 5, "batch.slotz: unknown key"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_is_told_with_its_place(write, tmp_path, case):
+    text, line, words = WRONG[case]
+    file = write(text)
+    with pytest.raises(BadSite) as error:
+        read(file, tmp_path)
+    assert str(error.value).startswith(f"{file}:{line}: ")
+    assert words in str(error.value)
+    assert error.value.exit_code == 3
+
+
+def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
+    with pytest.raises(BadSite, match=r"\(local batch only: jobs at once; 0: one per processor\)"):
+        read(write("[batch]\nslots = -4\n"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "utf-8"), (b"[a]\n[a]\n", "line 2")],
+)
+def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):
+    file = tmp_path / "site.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadSite) as error:
+        read(file, tmp_path)
+    assert str(file) in str(error.value)
+    assert words in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadSite, match="No such file"):
+        read(tmp_path / "none.toml", tmp_path)
+
+
+# Where it is found
+
+
+def test_without_anything_the_state_is_in_the_home(tmp_path):
+    assert load() == Site(state=tmp_path / "home/.local/state/jim")
+
+
+def test_the_xdg_state_home_counts_if_absolute(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    assert load().state == tmp_path / "xdg/jim"
+    monkeypatch.setenv("XDG_STATE_HOME", "xdg")
+    assert load().state == tmp_path / "home/.local/state/jim"
+
+
+def test_a_site_file_in_the_state_directory_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("JIM_STATE", str(tmp_path))
+    (tmp_path / "site.toml").write_text('[site]\nname = "mine"\n')
+    site = load()
+    assert (site.state, site.file, site.site.name, site.managed) == (tmp_path, tmp_path / "site.toml", "mine", False)
+
+
+def test_the_variable_names_another_site_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "s"))
+    monkeypatch.setenv("JIM_SITE", str(tmp_path / "other.toml"))
+    (tmp_path / "other.toml").write_text('[site]\nname = "other"\n')
+    assert load().site.name == "other"
+
+
+def test_a_managed_site_gives_each_account_its_directory(tmp_path, monkeypatch):
+    site_file.MANAGED_FILE.parent.mkdir(parents=True)
+    site_file.MANAGED_FILE.write_text(f'[site]\nwork = "{tmp_path}/shared"\n')
+    site = load()
+    account = site_file.pwd.getpwuid(os.getuid()).pw_name
+    assert site.managed
+    assert site.state == tmp_path / "var/lib/jim" / account
+    assert site.work == tmp_path / "shared" / account
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "own"))
+    own = load()
+    assert (own.managed, own.state, own.work) == (False, tmp_path / "own", tmp_path / "shared" / "own")
+
+
+# What a state directory needs
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/lib/jim", "ext4"),
+        ("/", "ext4"),
+        ("/home", "nfs4"),
+        ("/home/me/state", "nfs4"),
+        ("/homeless", "ext4"),
+        ("/home/local disk/me", "xfs"),
+        ("/run/jim", "tmpfs"),
+        ("/w/12", "lustre"),
+    ],
+)
+def test_the_file_system_is_that_of_the_longest_mount_point(path, kind):
+    assert file_system_of(Path(path), MOUNTS) == kind
+
+
+def test_a_file_system_mounted_over_another_counts():
+    assert file_system_of(Path("/a/b"), "x /a ext4 rw 0 0\ny /a nfs rw 0 0\n") == "nfs"
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "lustre", "gpfs", "cifs", "fuse.sshfs", "ceph", "beegfs", "smb3"])
+def test_a_network_file_system_is_refused_with_the_reason(tmp_path, kind):
+    with pytest.raises(BadSite, match=rf"network file system \({kind}\).*Set JIM_STATE"):
+        make_state(Site(state=tmp_path / "s"), f"x / {kind} rw 0 0\n")
+
+
+def test_a_state_directory_is_made_whole_and_private(tmp_path):
+    site = Site(state=tmp_path / "a/s")
+    make_state(site, MOUNTS)
+    for place in ("", "inbox", "keys", "answers", "work", "work/spool", "work/rejected"):
+        assert (site.state / place).stat().st_mode & 0o777 == 0o700, place
+
+
+def test_one_that_others_could_read_is_closed(tmp_path):
+    site = Site(state=tmp_path / "s")
+    site.state.mkdir()
+    site.state.chmod(0o755)
+    make_state(site, MOUNTS)
+    make_state(site, MOUNTS)
+    assert site.state.stat().st_mode & 0o777 == 0o700
+
+
+def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadSite, match=r"cannot make the state directory.*JIM_STATE"):
+        make_state(Site(state=tmp_path / "file/s"), MOUNTS)
