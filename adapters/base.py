@@ -94,6 +94,10 @@ class Adapter:
         """Build a cheap command that exits 0 only when the batch system answers."""
         raise NotImplementedError(f"{self.name} has no ping_command")
 
+    def set_up_command(self, slots: int) -> list[str] | None:
+        """Build the command that prepares a batch system of JIM's own; None for everyone else's."""
+        return None
+
     def trouble(self, answer: Answer) -> BatchError:
         """Sort a failed answer into one of the three kinds."""
         if answer.code is not None and answer.code >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ class Local(Adapter):
         verbs = {each: (each,) for each in ("submit", "history", "find", "cancel", "ping")}
         self.commands = {each: words + more for each, more in {**verbs, "query": ("list",), "change": ()}.items()}
         super().__init__(commands, area)
+
+    def set_up_command(self, slots: int) -> list[str]:
+        return [*self.commands["change"], "init", "--slots", str(slots or os.cpu_count() or 1)]
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources

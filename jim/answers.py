@@ -74,13 +74,13 @@ def record(store: Store, job: GridJob, seen: str = "") -> dict[str, Any]:
 def write(house: House) -> None:
     """Write the answers that changed; after a start all are looked at once."""
     changes = house.store.changes()
-    if changes == house.answered_changes:
+    if changes == house.answered_changes and house.health.failures == house.published_failures:
         return
     jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
     ended = house.answered.keys() - {job.id for job in jobs}
     for job in jobs + [house.store.grid_job(number) for number in ended]:
         _write(house, job)
-    house.answered_changes = changes
+    house.answered_changes, house.published_failures = changes, house.health.failures
     _publish(house, jobs)
 
 
@@ -100,6 +100,8 @@ def _publish(house: House, jobs: list[GridJob]) -> None:
         "site": house.site.site.name,
         "at": house.clock.utc(),
         "trouble": house.health.trouble,
+        "failures": house.health.failures,
+        "retry_due": house.health.retry_at,
         "jobs": open_jobs,
     }
     with suppress(OSError):  # a page that cannot be shown must not hold up a job

@@ -62,6 +62,7 @@ def _take_wish(house: House, content: dict[str, Any]) -> None:
         elif job.step is Step.FINISHED:
             house.store.note(grid, f"{verb} came too late", Witness.KEEPER, f"finished as {job.outcome}", n)
         elif n is not None:
+            house.store.local_job(grid, n)  # or say that there is none
             house.store.set_local_job(grid, n, wish=verb)
         elif job.wish != "cancel":  # nothing undoes a cancel
             house.store.set_grid_job(grid, wish=verb)

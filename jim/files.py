@@ -22,6 +22,7 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)  # what was asked for, whatever the umask
             file.write(content)
             file.flush()
             if durable:

@@ -90,6 +90,7 @@ class House:
     paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
     answered: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
+    published_failures: int = 0
     next_query: float = 0.0
     next_settling: float = 0.0
     next_aging: float = 0.0

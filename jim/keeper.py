@@ -57,6 +57,10 @@ class Lock:
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)  # for people
         return True
 
+    def is_there(self) -> bool:
+        """Tell whether the file still has its name; without it the state directory is gone, and our work with it."""
+        return os.fstat(self._file).st_nlink > 0
+
     def release(self) -> None:
         """Let another keeper take over."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
@@ -68,9 +72,11 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     while lock.take():
         work = open_work()
         try:
-            _rounds(state, clock, idle_seconds, work)
+            _rounds(state, clock, idle_seconds, work, lock)
         finally:
             work.close()
+        if not lock.is_there():
+            return True
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")
         lock.release()
         # A door that found the lock taken a moment ago counts on us: look once more.
@@ -79,9 +85,9 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     return False
 
 
-def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work) -> None:
+def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lock) -> None:
     beat, busy_at, failures = 0.0, clock.boot(), 0
-    while True:
+    while lock.is_there():
         now = clock.boot()
         try:
             work.round()

@@ -7,16 +7,16 @@ import logging
 import logging.handlers
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from jim import files
 from jim import site as site_file
 from jim.adapters.base import Adapter
 from jim.clock import Clock
-from jim.errors import BadSite, nearest
+from jim.errors import BadSite
 from jim.house import House, Workers
 from jim.idealizer.health import Health
+from jim.idealizer.run import run
 from jim.site import Site, make_state
 from jim.statusdb.store import Store
 
@@ -25,16 +25,33 @@ LOG_BYTES, LOG_FILES = 10_000_000, 5
 
 def site_of(state: Path) -> Site:
     """Read the settings for a state directory that is named by its path."""
-    return replace(site_file.load(), state=state.absolute())
+    return site_file.load(str(state.resolve()))
 
 
 def open_house(site: Site) -> House:
     """Open a state directory as its keeper."""
     make_state(site)
     clock = Clock()
+    adapter, instance = adapter_of(site), instance_of(site.state)
+    own_work(site, instance)
+    set_up = adapter.set_up_command(site.batch.slots)
+    if set_up:
+        answer = run(set_up, limit=site.batch.command_seconds)
+        if answer.code != 0:
+            raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     store = Store(site.state / "status.db", clock, write=True)
     store.new_boot(clock.boot_id())
-    return House(site, store, adapter_of(site), clock, Workers(), Health(clock), instance_of(site.state))
+    return House(site, store, adapter, clock, Workers(), Health(clock), instance)
+
+
+def own_work(site: Site, instance: str) -> None:
+    """Make sure that no other state directory works in this work directory: both would have a grid job 1."""
+    file = site.work / "instance"
+    if not file.exists():
+        files.replace_durably(file, f"{instance}\n".encode())
+    owner = file.read_text().strip()
+    if owner != instance:
+        raise BadSite(f"{site.work} belongs to another state directory (its instance is {owner}, ours is {instance})")
 
 
 def instance_of(state: Path) -> str:
@@ -48,9 +65,7 @@ def instance_of(state: Path) -> str:
 def adapter_of(site: Site) -> Adapter:
     """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name."""
     system = site.batch.system
-    known = [each.stem for each in (Path(__file__).parent / "adapters").glob("[a-z]*.py") if each.stem != "base"]
-    if "." not in system and system not in known:
-        raise BadSite(f"[batch] system: unknown batch system {system!r}{nearest(system, known)}")
+    site_file.check_system(site)
     try:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))

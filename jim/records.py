@@ -92,7 +92,7 @@ def read_exit_record(text: str) -> ExitRecord:
             batch=facts["batch"].strip("-"),
             started=_time(facts["started"]),
             ended=_time(facts["ended"]),
-            cpu=float(facts["cpu"]),
+            cpu=_seconds(facts["cpu"]),
             code=_number(facts["code"]),
             signal=_number(facts["signal"]),
             reason=_words(facts["reason"]),
@@ -113,6 +113,12 @@ def _output(value: str) -> Output:
 
 def _number(value: str) -> int | None:
     return None if value == "-" else int(value)
+
+
+def _seconds(value: str) -> float:
+    if not re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value):
+        raise ValueError(f"{value[:40]!r} is no number of seconds")
+    return float(value)
 
 
 def _words(value: str) -> str:

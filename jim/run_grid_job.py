@@ -19,7 +19,10 @@ from jim import site as site_file
 from jim.errors import JimError
 
 if TYPE_CHECKING:
+    from jim.handlers.base import Handler
     from jim.house import House
+    from jim.site import Site
+    from jim.sizing import Size
 
 
 # What the keeper does, in this order, five times a second.
@@ -46,14 +49,21 @@ MOVES = (
 def submit(file: Path, *, key: str = "") -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
     site = site_file.load()
-    attributes = request.read(file)
-    handler, checked = request.check(attributes, site.site.handlers)
-    sizing.check_limits(checked, site, sizing.size(handler, checked, site))
+    _, checked, _ = prepare(file, site)
     site_file.make_state(site)
     key = key or checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     number = inbox.deposit(site.state, key, checked | {"key": key})
     wake(site.state)
     return number
+
+
+def prepare(file: Path, site: Site) -> tuple[Handler, dict[str, Any], Size]:
+    """Read, check and size a request; everything that can be refused is refused here, with nothing stored."""
+    site_file.check_system(site)
+    handler, checked = request.check(request.read(file), site.site.handlers)
+    size = sizing.size(handler, checked, site)
+    sizing.check_limits(checked, site, size)
+    return handler, checked, size
 
 
 def cancel(target: str) -> None:

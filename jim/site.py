@@ -7,11 +7,12 @@ import pwd
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from jim.errors import BadSite, nearest
+from jim.model import Resources
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -108,25 +109,32 @@ class Site:
             return self.state / "work"
         return Path(self.site.work) / self.state.name
 
+    def complete(self, asked: Resources) -> Resources:
+        """Fill in what a request leaves to the site."""
+        return replace(
+            asked,
+            queue=asked.queue or self.batch.queue or None,
+            wall_seconds=asked.wall_seconds or self.batch.wall_seconds,
+        )
+
     @property
     def summary(self) -> Path:
         """Where the keeper publishes what anyone of the group may read."""
         published = self.state.parent / ".published"
-        return published / f"{self.state.name}.json" if self.managed else self.state / "summary.json"
+        return published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
 
 
 SECTIONS: dict[str, type] = {"site": General, "batch": Batch, "limits": Limits, "sizing": Sizing, "keep": Keep}
 KINDS = {"int": (int,), "float": (int, float), "str": (str,), "dict[str, list[str]]": (dict,)}
 
 
-def load() -> Site:
+def load(state: str = "") -> Site:
     """Find this account's site file and state directory, and read the settings."""
-    state = os.environ.get(STATE_VARIABLE)
+    state = state or os.environ.get(STATE_VARIABLE, "")
     named = os.environ.get(SITE_VARIABLE)
-    if state is None and MANAGED_FILE.exists():
-        account = pwd.getpwuid(os.getuid()).pw_name
-        return read(Path(named or MANAGED_FILE), MANAGED_STATE / account, managed=True)
-    place = Path(state).absolute() if state else _own_state()
+    place = Path(state).resolve() if state else _managed_state() if MANAGED_FILE.exists() else own_state()
+    if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
+        return read(Path(named or MANAGED_FILE), place, managed=True)
     if named:
         return read(Path(named).absolute(), place)
     for file in (place / "site.toml", MANAGED_FILE):
@@ -195,7 +203,29 @@ def _line(text: str, section: str, key: str) -> int:
     return 1
 
 
-def _own_state() -> Path:
+def _managed_state() -> Path:
+    try:
+        return MANAGED_STATE / pwd.getpwuid(os.getuid()).pw_name
+    except KeyError as error:
+        raise BadSite(f"uid {os.getuid()} is no account of this machine; set {STATE_VARIABLE}") from error
+
+
+def check_system(site: Site) -> None:
+    """Refuse a batch system that no adapter is there for, without importing one."""
+    known = [each.stem for each in (Path(__file__).parent / "adapters").glob("[a-z]*.py") if each.stem != "base"]
+    system = site.batch.system
+    if "." not in system and system not in known:
+        raise BadSite(f"[batch] system: unknown batch system {system!r}{nearest(system, known)}")
+
+
+def _remedy(site: Site) -> str:
+    if site.managed:
+        return f"ask root for: jim site init --account {site.state.name}"
+    return f"set {STATE_VARIABLE} to a directory that can be written"
+
+
+def own_state() -> Path:
+    """Name the state directory of a person who has set nothing."""
     home = os.environ.get("XDG_STATE_HOME")
     if home and Path(home).is_absolute():
         return Path(home) / "jim"
@@ -218,20 +248,18 @@ def file_system_of(path: Path, mounts: str | None = None) -> str:
 
 def make_state(site: Site, mounts: str | None = None) -> None:
     """Make the state directory and what belongs in it; refuse a place that cannot keep a promise."""
+    kind = file_system_of(site.state, mounts)
+    if NETWORK_FILE_SYSTEMS.fullmatch(kind):
+        raise BadSite(
+            f"{site.state} lies on a network file system ({kind}): locks and the database need a local disk. "
+            f"Set {STATE_VARIABLE} to a directory on one; only [site] work belongs on shared disk"
+        )
     try:
         for place in (site.state, site.state / "inbox", site.state / "keys", site.state / "answers"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kind = file_system_of(site.state, mounts)
-        if NETWORK_FILE_SYSTEMS.fullmatch(kind):
-            raise BadSite(
-                f"{site.state} lies on a network file system ({kind}): locks and the database need a local disk. "
-                f"Set {STATE_VARIABLE} to a directory on one; only [site] work belongs on shared disk"
-            )
         for place in (site.work, site.work / "spool", site.work / "rejected"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BadSite(
-            f"cannot make the state directory: {error}; set {STATE_VARIABLE} to one that can be written"
-        ) from error
+        raise BadSite(f"cannot make the state directory: {error}; {_remedy(site)}") from error
     if site.state.stat().st_mode & 0o077:
         site.state.chmod(0o700)

@@ -135,7 +135,7 @@ def own_state() -> Path:
             f"this machine is managed: its settings are in {site_file.MANAGED_FILE}. "
             f"Set {STATE_VARIABLE} to a directory of your own to have settings of your own"
         )
-    return Path(named).absolute() if named else site_file._own_state()
+    return Path(named).absolute() if named else site_file.own_state()
 
 
 # Accounts of a managed site

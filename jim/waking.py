@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from jim.errors import JimError
+from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 
 def wake(state: Path) -> None:
@@ -24,10 +25,11 @@ def start_keeper(state: Path) -> None:
     """Start a keeper process that shares nothing with us: not the session, the descriptors, nor the environment."""
     from jim.idealizer.run import scrubbed_environment, spawn
 
-    home = str(Path(__file__).resolve().parents[1])
-    site = {name: os.environ[name] for name in ("JIM_STATE", "JIM_SITE") if name in os.environ}
-    environment = scrubbed_environment({"PYTHONPATH": home, "JIM_STATE": str(state)} | site)
-    spawn((sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(state)), env=environment)
+    place = str(state.resolve())  # one directory must have one name: it is a part of the work directory's
+    named = os.environ.get(SITE_VARIABLE)
+    site = {SITE_VARIABLE: str(Path(named).absolute())} if named else {}
+    environment = scrubbed_environment({STATE_VARIABLE: place} | site)
+    spawn((sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", place), env=environment)
 
 
 def run_keeper(state: Path, *, foreground: bool = False) -> int:

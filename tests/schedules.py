@@ -80,7 +80,8 @@ class Schedule:
         self.grid = self.world.submit(self.pieces)
         for _ in range(self.random.randint(30, 200)):
             self.random.choice(
-                [self.round] * 8 + [self.lie, self.doom, self.start, self.start, self.finish]
+                [self.round] * 8
+                + [self.lie, self.doom, self.start, self.start, self.finish]
                 + [self.requeue, self.vanish, self.hide, self.crash, self.restart]
             )()
             if self.random.random() < 0.002 and not self.cancelled:

@@ -241,8 +241,9 @@ class StandInBatch(Adapter):
         lines = {w: v for _, w, v in self._job_lines(task)}
         end = f"code {code}\nsignal -" if code is not None else "code -\nsignal 15"
         record = (
-            f"jim-exit 1\nmark {task.mark}\nindex {index}\nnonce {task.nonce}\nn {lines['n']}\nattempt {lines['attempt']}\n"
-            f"host node1\nbatch {id_}\nstarted 2026-01-01T00:00:00Z\nended 2026-01-01T00:00:01Z\ncpu 0.1\n{end}\n"
+            f"jim-exit 1\nmark {task.mark}\nindex {index}\nnonce {task.nonce}\n"
+            f"n {lines['n']}\nattempt {lines['attempt']}\nhost node1\nbatch {id_}\n"
+            f"started 2026-01-01T00:00:00Z\nended 2026-01-01T00:00:01Z\ncpu 0.1\n{end}\n"
             f"reason {reason}\nrecovery {recovery}\n{extra}end\n"
         )
         run = task.directory / f"run.{index}"
@@ -291,9 +292,7 @@ class World:
             self.house.store.close()
         store = Store(self.site.state / "status.db", self.clock, write=True)
         store.new_boot(self.clock.boot_id())
-        self.house = House(
-            self.site, store, self.batch, self.clock, StandInWorkers(1), Health(self.clock), INSTANCE
-        )
+        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(1), Health(self.clock), INSTANCE)
         self.rounds = Rounds(self.house, MOVES)
 
     @property

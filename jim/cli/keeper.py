@@ -19,6 +19,7 @@ from jim.site import MANAGED_STATE, make_state
 from jim.waking import run_keeper, start_keeper
 
 LIMIT_SECONDS = 60
+DAY = 86_400.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,9 @@ def _start_own() -> int:
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
-    if not unfinished and not wishes:
+    oldest = view.store.oldest_finished()
+    old = bool(oldest) and view.age(oldest) > view.site.keep.finished_days * DAY
+    if not unfinished and not wishes and not old:
         say(f"{name}: nothing to do")
     elif _runs(view.site.state):
         say(f"{name}: a keeper runs, {unfinished:,} grid jobs are unfinished")

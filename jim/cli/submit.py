@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from jim import request, run_grid_job, sizing
+from jim import run_grid_job
 from jim import site as site_file
 from jim.cli.reading import add_json, look
 from jim.cli.text import facts, plain, say, say_json, span
-from jim.handlers.base import Handler
 from jim.model import Resources
 from jim.site import Site
 from jim.sizing import Size
@@ -51,10 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _dry_run(file: Path, *, as_json: bool) -> int:
     site = site_file.load()
-    handler, checked = request.check(request.read(file), site.site.handlers)
-    size = sizing.size(handler, checked, site)
-    sizing.check_limits(checked, site, size)
-    resources = _resources(handler, checked, site)
+    handler, checked, size = run_grid_job.prepare(file, site)
+    resources = site.complete(handler.resources(checked))
     if as_json:
         say_json({"type": checked["job_type"], **asdict(size), "resources": asdict(resources)})
     else:
@@ -90,13 +85,6 @@ def _altogether(size: Size, site: Site) -> str:
         return words
     slots = site.batch.slots or os.cpu_count() or 1
     return f"{words}, {span(-(-size.pieces // slots) * size.cpu_seconds)} on the {slots} slots of this machine"
-
-
-def _resources(handler: Handler, checked: Mapping[str, Any], site: Site) -> Resources:
-    asked, batch = handler.resources(checked), site.batch
-    return replace(
-        asked, queue=asked.queue or batch.queue or None, wall_seconds=asked.wall_seconds or batch.wall_seconds
-    )
 
 
 def _asked(resources: Resources) -> str:

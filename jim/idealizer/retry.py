@@ -5,8 +5,8 @@ from __future__ import annotations
 from tenacity import RetryCallState, Retrying, wait_exponential, wait_random
 from tenacity.wait import wait_base
 
-# What waits for a batch system or a disk to come back: soon at first, then every few minutes, for ever.
-AGAIN = wait_exponential(multiplier=0.5, max=300) + wait_random(0, 1)
+# What waits for a batch system or a disk to come back: soon at first, then once a minute, for ever.
+AGAIN = wait_exponential(multiplier=0.5, max=60) + wait_random(0, 1)
 # What follows a failed attempt: the site may have a bad node or a bad minute.
 NEXT_ATTEMPT = wait_exponential(multiplier=1, max=600)
 

@@ -17,7 +17,8 @@ from jim.model import Answer
 # A command carries its submission's mark in its environment, so that it is found again after our own
 # death without a moment in which it lives unrecorded.
 MARK_VARIABLE = "JIM_COMMAND_OF"
-KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "PYTHONPATH")
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
+HOME = str(Path(__file__).resolve().parents[2])  # where the package of this very JIM lies
 LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
 
 
@@ -25,7 +26,7 @@ def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, st
     """Give a started process only what it needs, messages in English."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
-    return kept | {"LC_ALL": "C"} | dict(extra or {})
+    return kept | {"LC_ALL": "C", "PYTHONPATH": HOME} | dict(extra or {})
 
 
 def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "") -> Answer:

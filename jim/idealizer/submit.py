@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from jim import arrivals, verdict, verdicts
@@ -13,7 +12,7 @@ from jim.handlers.base import Handler
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
-from jim.model import Batch, Job, Resources, State, Step, Witness
+from jim.model import Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_sent
 from jim.statusdb.rows import GridJob, LocalJob, Submission
@@ -78,7 +77,9 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
-    batch = Batch(submission.mark, str(script), str(directory), len(jobs), _resources(house, handler, job))
+    batch = Batch(
+        submission.mark, str(script), str(directory), len(jobs), site.complete(handler.resources(job.request))
+    )
     mark_sent(directory)
     answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=submission.mark)
     try:
@@ -110,13 +111,6 @@ def _settings(house: House, handler: Handler, job: GridJob, submission: Submissi
         *(("out", pattern) for pattern in handler.outputs(job.request)),
         *(("env", f"{name}={value}") for name, value in handler.environment(job.request).items()),
     ]
-
-
-def _resources(house: House, handler: Handler, job: GridJob) -> Resources:
-    asked, batch = handler.resources(job.request), house.site.batch
-    return replace(
-        asked, queue=asked.queue or batch.queue or None, wall_seconds=asked.wall_seconds or batch.wall_seconds
-    )
 
 
 def _recorded(house: House, submission: Submission, batch_id: str) -> None:

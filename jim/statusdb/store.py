@@ -32,17 +32,17 @@ class Store:
         self.file, self.clock = file, clock
         self.db = sqlite3.connect(f"file:{_quoted(file)}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         self.db.execute("PRAGMA cache_size = -32000")
-        if write:
-            self._prepare()
-
-    def _prepare(self) -> None:
-        self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute("PRAGMA synchronous = FULL")
-        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
-        if version == 0:
+        if write:
+            self._prepare(new=version == 0)
+
+    def _prepare(self, *, new: bool) -> None:
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
+        if new:
             schema = Path(__file__).with_name("schema.sql").read_text()
             self.db.executescript(f"BEGIN; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
@@ -121,6 +121,11 @@ class Store:
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
         return [rows.grid_job(row) for row in found]
+
+    def oldest_finished(self) -> str:
+        """Tell when the grid job that finished longest ago did; empty when none has."""
+        row = self.db.execute("SELECT min(updated) FROM grid_job WHERE step = 'finished'").fetchone()
+        return str(row[0] or "")
 
     def unfinished(self) -> bool:
         """Tell whether there is anything left to do."""

@@ -220,7 +220,7 @@ def test_a_failed_payload_is_not_tried_again(world):
 
 
 def test_a_recoverable_failure_hands_its_arguments_to_the_next_attempt(world):
-    grid = world.submit(1)
+    world.submit(1)
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     world.batch.finish(1, code=3, recovery="recoverable --skip 'event 7'")
