@@ -22,6 +22,7 @@ from jim.files import replace
 log = logging.getLogger(__name__)
 ROUND_SECONDS = 0.2  # how soon a door's request is seen
 BEAT_SECONDS = 2.0
+LONGEST_PAUSE = 2.0  # after rounds that failed
 FRESH_SECONDS = 20  # what jim-poll takes for a living keeper
 
 
@@ -100,7 +101,7 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
             # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
             failures += 1
             log.error("a round failed (%d in a row), will go on: %s: %s", failures, type(error).__name__, error)
-            time.sleep(min(10.0, 0.2 * 2**failures))
+            time.sleep(min(LONGEST_PAUSE, 0.2 * 2**failures))
             idle = False
         if not idle:
             busy_at = now

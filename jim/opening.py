@@ -84,6 +84,7 @@ def start_log(site: Site, *, foreground: bool) -> None:
     if foreground:
         handlers.append(logging.StreamHandler(sys.stderr))
     form = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.raiseExceptions = False  # a full disk must not stop what can go on without a log
     logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
     # Nobody sees the stderr of a keeper: its last words belong into the log.
     sys.excepthook = lambda kind, error, trace: logging.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -95,7 +95,7 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str]]:
     attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
     command = handler.command_and_arguments(job.request, attempt, local.piece)
-    words = [*command, *local.recovery]
+    words = list(command)  # a handler says itself where recovery arguments go
     if any("\n" in word or "\0" in word for word in words):
         raise JimError(f"job type {job.job_type}: an argument of {job.id}.{local.n} holds a newline")
     return attempt, words

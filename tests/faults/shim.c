@@ -3,6 +3,7 @@
  *   SHIM_AT   which call, from 1; 0 or unset: only count
  *   SHIM_DO   kill (default), or full: that call and the next SHIM_FOR - 1 fail with ENOSPC
  *   SHIM_LOG  file that gets the count when the program ends by itself
+ *   SHIM_ONCE file that the first program to end it takes away; the others are left in peace
  *   SHIM_ALL  shared file: one count for all processes that are started, the kill ends their group
  */
 #define _GNU_SOURCE
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@ __attribute__((constructor)) static void begin(void) {
     if ((value = getenv("SHIM_AT"))) at = atol(value);
     if ((value = getenv("SHIM_FOR"))) span = atol(value);
     if ((value = getenv("SHIM_DO"))) full = !strcmp(value, "full");
+    if ((value = getenv("SHIM_ONCE")) && syscall(SYS_unlink, value)) at = 0;
     if ((value = getenv("SHIM_ALL"))) {
         int file = open(value, O_RDWR);
         void *shared = file < 0 ? MAP_FAILED : mmap(NULL, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

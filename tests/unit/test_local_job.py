@@ -300,8 +300,19 @@ def test_publication_reaches_the_spool(site: Site) -> None:
 
 def test_the_wrapper_is_found_by_a_relative_name(site: Site) -> None:
     site.jobs(*sh('echo "$JIM_PUBLISH"'))
-    subprocess.run([*site.shell, "local-job", str(site.here), "1"], cwd=LOCAL_JOB.parent, check=True)
+    command = [*site.shell, "local-job", str(site.here), "1"]
+    subprocess.run(command, cwd=LOCAL_JOB.parent, env={"PATH": site.path}, check=True)
     assert site.file("run.1/stdout") == f"{LOCAL_JOB.parent}/jim-publish\n"
+
+
+def test_a_relative_directory_is_not_looked_for_elsewhere(site: Site) -> None:
+    decoy = site.root / "decoy" / "s1"
+    decoy.mkdir(parents=True)
+    site.jobs("/bin/true")
+    environment = {"PATH": site.path, "CDPATH": str(decoy.parent)}
+    subprocess.run([*site.shell, str(LOCAL_JOB), "s1", "1"], cwd=site.here.parent, env=environment, check=True)
+    assert site.record()["code"] == "0"
+    assert not list(decoy.iterdir())
 
 
 @pytest.mark.parametrize("index", [1, 11, 111])
@@ -597,15 +608,16 @@ def test_a_file_that_cannot_be_read(site: Site) -> None:
 
 
 def test_a_file_that_is_gone_before_it_is_read(site: Site) -> None:
-    site.fake("stat", 'rm -f gone.dat; exec $real "$@"')
-    site.jobs(*sh("printf abc >gone.dat; printf abc >here.dat"), facts=("out *.dat",))
+    site.fake("stat", 'rm -f a.dat c.dat; exec $real "$@"')
+    site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
     assert site.run() == 0
-    assert sorted(site.manifest()) == [f"file 3 {ABC} here.dat", "refused changed gone.dat"]
+    assert sorted(site.manifest()) == [f"file 3 {ABC} b.dat", "refused changed a.dat", "refused changed c.dat"]
 
 
-def test_outputs_that_cannot_be_listed(site: Site) -> None:
+@pytest.mark.parametrize(("command", "script"), [("sort", "exit 1"), ("stat", "echo 1 of another ./file")])
+def test_outputs_that_cannot_be_listed(site: Site, command: str, script: str) -> None:
     """A manifest that lacks something without saying so would be worse than none."""
-    site.fake("sort", "exit 1")
+    site.fake(command, script)
     site.jobs(*sh("printf abc >a.dat"), facts=("out *.dat",))
     assert site.run() == 72
     assert "cannot list the outputs" in site.file("log.1")

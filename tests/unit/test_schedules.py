@@ -12,3 +12,11 @@ def test_schedules(block, tmp_path, monkeypatch):
     for seed in range(block * 12, block * 12 + 12):
         with monkeypatch.context() as patch:
             Schedule(seed, tmp_path / str(seed), patch).run()
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("block", range(100))
+def test_many_schedules(block, tmp_path, monkeypatch):
+    for seed in range(1000 + block * 20, 1000 + block * 20 + 20):
+        with monkeypatch.context() as patch:
+            Schedule(seed, tmp_path / str(seed), patch).run()

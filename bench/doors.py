@@ -1,0 +1,88 @@
+"""What a gatekeeper waits for: poll and submit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from bench.place import HOME, Place
+from bench.taking import Figure, alternate, ratio, seconds_of
+
+POLL, SUBMIT = str(HOME / "shell/jim-poll"), str(HOME / "shell/jim-submit")
+BARE_SHELL = ("/bin/sh", "-c", ":")
+BARE_PYTHON = (sys.executable, "-I", "-S", "-c", "pass")
+
+
+# Poll
+
+
+def poll(pieces: int, runs: int) -> Iterator[Figure]:
+    """Poll a grid job that a keeper keeps, against a shell that does nothing."""
+    with Place() as place:
+        place.block()
+        job = place.submit(place.true_jobs(pieces))
+        place.until(lambda: place.answer(job).startswith("GRAM_SCRIPT_JOB_STATE:1\n"))
+        trap, ran = _trap(place.directory)
+        environment = place.environment | {"JIM_PYTHON": trap}
+        shown = place.directory / "shown"
+        times = alternate(
+            runs,
+            partial(seconds_of, (POLL, str(job)), environment, str(shown)),
+            partial(seconds_of, BARE_SHELL, environment),
+        )
+        if shown.read_text() != place.answer(job):
+            raise RuntimeError(f"a poll printed {shown.read_text()!r} instead of {place.answer(job)!r}")
+        starts = len(ran.read_text().splitlines()) if ran.exists() else 0
+        _prove(place, environment, ran, starts)
+    yield ratio(f"poll of {pieces:,} pieces", 2, times, "sh -c :")
+    yield Figure("Pythons started by these polls", starts, "", 0, "trapped by JIM_PYTHON; the trap was proved to work")
+
+
+def _trap(directory: Path) -> tuple[str, Path]:
+    """Make a Python that only tells that it was started: every start of one by the doors goes by JIM_PYTHON."""
+    trap, ran = directory / "python-trap", directory / "python-ran"
+    trap.write_text(f"#!/bin/sh\necho ran >>'{ran}'\n")
+    trap.chmod(0o700)
+    return str(trap), ran
+
+
+def _prove(place: Place, environment: dict[str, str], ran: Path, starts: int) -> None:
+    """Poll where no heart beats: now the trap must speak."""
+    dead = place.directory / "dead"
+    (dead / "inbox").mkdir(parents=True)
+    seconds_of((POLL, "1"), environment | {"JIM_STATE": str(dead)})
+    place.until(lambda: ran.exists() and len(ran.read_text().splitlines()) > starts)
+
+
+# Submit
+
+
+def submit(pieces: int, runs: int) -> Iterator[Figure]:
+    """Submit one piece and very many, with a keeper and without, against a Python that does nothing."""
+    bare = partial(seconds_of, BARE_PYTHON, {})
+    with Place(queued=1) as place:
+        place.block()  # and so nothing else is sent
+        one, many = _requests(place, pieces)
+        times = alternate(runs, partial(seconds_of, (SUBMIT, one), place.environment), bare)
+        yield ratio("submit 1 piece, warm", 10, times, "python -I -S -c pass")
+        # It holds its lock, but must not split on one of our processors what was handed in a moment ago.
+        os.kill(place.keeper(), signal.SIGSTOP)
+        times = alternate(runs, partial(seconds_of, (SUBMIT, many), place.environment), bare)
+        yield ratio(f"submit {pieces:,} pieces, warm", 10, times, "the same; keeper stopped meanwhile")
+    for which, count in enumerate((1, pieces)):
+        times = alternate(runs, partial(_cold, which, pieces), bare)
+        yield ratio(f"submit {count:,} piece{'s' * (count > 1)}, cold", 10, times, "the same; starts a keeper")
+
+
+def _requests(place: Place, pieces: int) -> tuple[str, str]:
+    return place.request("one", job_type="executable", executable="/bin/true"), place.events(pieces)
+
+
+def _cold(which: int, pieces: int) -> float:
+    """Submit into a new state directory; the keeper that this starts is ended before it gets far."""
+    with Place() as place:
+        return seconds_of((SUBMIT, _requests(place, pieces)[which]), place.environment)

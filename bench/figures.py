@@ -1,0 +1,96 @@
+"""Measure the figures that JIM promises; exit 1 if one of them is past its bound.
+
+All of it happens in temporary state directories, with the local batch system; medians, and where two things
+are compared, runs that alternate. `--quick` only shows that the measurements work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
+
+from bench import doors, keeping, listing
+from bench.taking import Figure
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How much is measured."""
+
+    poll_pieces: int = 1000
+    poll_runs: int = 300
+    pieces: int = 100_000
+    submit_runs: int = 31
+    split_runs: int = 3
+    many_changes: int = 250_000
+    few_changes: int = 250
+    change_runs: int = 5
+    short_jobs: int = 500
+
+
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6)
+
+
+def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
+    """Name what can be measured by itself."""
+    a = amounts
+    return {
+        "poll": partial(doors.poll, a.poll_pieces, a.poll_runs),
+        "submit": partial(doors.submit, a.pieces, a.submit_runs),
+        "split": partial(keeping.split, a.pieces, a.split_runs),
+        "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
+        "short": partial(keeping.short_jobs, a.short_jobs),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, show, and judge."""
+    names = list(measurements(Amounts()))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="tiny amounts: shows that it works, measures nothing")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--only", choices=names, action="append", help="one measurement; may be repeated")
+    asked = parser.parse_args(arguments)
+    chosen = measurements(QUICK if asked.quick else Amounts())
+    taken = (figure for name in asked.only or names for figure in chosen[name]())
+    return (_show_json if asked.json else _show)(taken)
+
+
+def _machine() -> str:
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    return f"Python {platform.python_version()}, {os.cpu_count()} processors, load average {load}"
+
+
+def _show(figures: Iterable[Figure]) -> int:
+    print(f"{_machine()}\n\n{'figure':<44} {'measured':>12} {'bound':>10}")
+    over = 0
+    for figure in figures:
+        verdict = "" if figure.bound is None else "ok" if figure.ok else "OVER"
+        over += not figure.ok
+        amounts = f"{_amount(figure.measured, figure.unit):>12} {_amount(figure.bound, figure.unit):>10}"
+        print(f"{figure.name:<44} {amounts}  {verdict:<4}  {figure.note}".rstrip(), flush=True)
+    print(f"\n{_machine()}\n{f'{over} past the bound' if over else 'all within their bounds'}")
+    return 1 if over else 0
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:,.3g} {unit}" if value < 100 else f"{value:,.0f} {unit}"
+
+
+def _show_json(figures: Iterable[Figure]) -> int:
+    taken = list(figures)
+    print(json.dumps({"machine": _machine(), "figures": [asdict(each) | {"ok": each.ok} for each in taken]}, indent=1))
+    return 0 if all(each.ok for each in taken) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""What a listing costs in which everything has changed: reading what is live, comparing, storing."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.taking import Figure
+from jim.adapters.local import Local
+from jim.clock import Clock
+from jim.house import House, Workers
+from jim.idealizer import evidence
+from jim.idealizer.health import Health
+from jim.model import Listing, Observation, Piece, State, Step, Witness
+from jim.site import Site
+from jim.statusdb.rows import Change
+from jim.statusdb.store import Store
+
+GRID, AT_ONCE = 1, 1000
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Seconds of one listing's parts."""
+
+    live: float
+    compare: float
+    store: float
+    longest: float  # without a look at anything else
+
+    @property
+    def all(self) -> float:
+        return self.compare + self.store
+
+
+def listings(many: int, few: int, runs: int) -> Iterator[Figure]:
+    """Take in listings of very many and of few local jobs, all changed, and of few changes among very many."""
+    with tempfile.TemporaryDirectory(prefix="jim-bench-") as place:
+        directory = Path(place)
+        full, small = _stored(directory / "many.db", many), _stored(directory / "few.db", few)
+        cases = ((full, _listing(many, many)), (small, _listing(few, few)), (full, _listing(many, few)))
+        rounds = [[_take_in(file, listing) for file, listing in cases] for _ in range(runs)]
+    large, little, among = (list(each) for each in zip(*rounds, strict=True))
+    yield Figure(f"change of {many:,} local jobs taken in", _median(large, "all"), "s", 4, f"{runs} runs")
+    for part, what in (("compare", "comparing"), ("store", "storing"), ("longest", "longest hold of the loop")):
+        yield Figure(f"  of it {what}", _median(large, part), "s")
+    yield Figure("  before it, reading what is live", _median(large, "live"), "s", note="in a worker")
+    yield Figure(f"change of {few:,} local jobs taken in", _median(little, "all") * 1000, "ms", 50, f"{runs} runs")
+    yield Figure("  before it, reading what is live", _median(little, "live") * 1000, "ms", note="in a worker")
+    for part, what in (("compare", "compared"), ("store", "stored")):
+        yield Figure(f"change of {few:,} among {many:,}, {what}", _median(among, part) * 1000, "ms")
+
+
+def _median(taken: Sequence[Taken], part: str) -> float:
+    return median(getattr(each, part) for each in taken)
+
+
+def _stored(file: Path, count: int) -> Path:
+    """Store a grid job whose local jobs are all submitted, in confirmed submissions, as the keeper does it."""
+    store = Store(file, Clock(), write=True)
+    store.add_grid_job(GRID, "key", "bench", store.clock.utc(), {"job_type": "executable"})
+    store.add_pieces(GRID, 0, (Piece(first_event=n + 1, events=1) for n in range(count)))
+    store.end_split(GRID, count)
+    for k, first in enumerate(range(0, count, AT_ONCE), 1):
+        with store.transaction():
+            _send(store, k, min(AT_ONCE, count - first))
+    store.set_grid_job(GRID, step=Step.ACTIVE)
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    return file
+
+
+def _send(store: Store, k: int, size: int) -> None:
+    jobs = store.local_jobs(GRID, (State.WAITING,), limit=size)
+    store.intend(GRID, k, _mark(k), jobs)
+    store.set_submission(GRID, k, state="confirmed", batch_id=str(k))
+    store.change(Change(GRID, job.n, 1, State.SUBMITTING, State.SUBMITTED, Witness.SUBMISSION) for job in jobs)
+
+
+def _mark(k: int) -> str:
+    return f"jim-cafe0001-{GRID}-{k}"
+
+
+def _listing(count: int, running: int) -> Listing:
+    """List so many tasks, the first ones of them running."""
+    return {
+        (str(n // AT_ONCE + 1), n % AT_ONCE + 1): Observation(
+            State.RUNNING if n < running else State.SUBMITTED, _mark(n // AT_ONCE + 1)
+        )
+        for n in range(count)
+    }
+
+
+def _take_in(file: Path, listing: Listing) -> Taken:
+    """Take one listing in, on a copy of the store."""
+    copy = file.with_name("copy") / "status.db"
+    copy.parent.mkdir()
+    try:
+        shutil.copy(file, copy)
+        with copy.open("rb") as written:
+            os.fsync(written.fileno())
+        return _timed(copy, listing)
+    finally:
+        shutil.rmtree(copy.parent)
+
+
+def _timed(file: Path, listing: Listing) -> Taken:
+    clock = Clock()
+    store, reader = Store(file, clock, write=True), Store(file, clock)
+    adapter = Local()
+    house = House(Site(file.parent), store, adapter, clock, Workers(1), Health(clock), "cafe0001")
+    try:
+        moments = [time.perf_counter()]
+        live = list(reader.live())
+        moments.append(time.perf_counter())
+        compared = evidence.compare(listing, live, adapter.name_length)
+        moments.append(time.perf_counter())
+        evidence._asked(house, compared)  # just as the loop does
+        moments.append(time.perf_counter())
+        while house.workers.deliver(0):
+            moments.append(time.perf_counter())
+        _check(store, listing)
+    finally:
+        house.workers.stop()
+        reader.close()
+        store.close()
+    holds = [after - before for before, after in itertools.pairwise(moments[2:])]
+    return Taken(moments[1] - moments[0], moments[2] - moments[1], moments[-1] - moments[2], max(holds))
+
+
+def _check(store: Store, listing: Listing) -> None:
+    wanted = sum(seen.state is State.RUNNING for seen in listing.values())
+    stored = store.counts(GRID).get(State.RUNNING, 0)
+    if stored != wanted:
+        raise RuntimeError(f"{stored} local jobs are stored as running, {wanted} were listed so")

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.real import Place, build_shim
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory):
+    return build_shim(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture
+def place(tmp_path):
+    places = []
+
+    def make(name: str = "p", **settings):
+        places.append(Place(tmp_path / name, **settings))
+        return places[-1]
+
+    yield make
+    for each in places:
+        each.close()

@@ -1,0 +1,208 @@
+"""Kill -9, and a full disk, at writing system calls of each program: a sample here, all by `make torture`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim.sandbox import Line, prepare_submission
+from jim.model import Job
+from tests.faults.real import BATCH, LIMIT, ROOT, Place
+
+PIECES = 2
+
+
+def writes_of_keeper(place, shim) -> int:
+    """Count the writing calls of an undisturbed keeper."""
+    calm = place("calm")
+    calm.submit(PIECES)
+    log = calm.place / "count"
+    assert calm.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
+    calm.check(PIECES)
+    return int(log.read_text())
+
+
+def spread(count: int, sample: int) -> list[int]:
+    """Choose so many of the calls 1 … count, evenly; all when sample is 0."""
+    step = max(1, count // sample) if sample else 1
+    return list(range(1, count + 1, step))
+
+
+def hurt_keeper(place, shim, at: int, **more: str) -> Place:
+    hurt = place(f"at{at}{more}")
+    hurt.submit(PIECES)
+    hurt.keep({"LD_PRELOAD": str(shim), "SHIM_AT": str(at), **more})
+    hurt.finish()
+    hurt.check(PIECES)
+    hurt.close()
+    return hurt
+
+
+def kill_keeper(place, shim, sample: int) -> None:
+    count = writes_of_keeper(place, shim)
+    assert count > 50
+    for at in spread(count, sample):
+        hurt_keeper(place, shim, at)
+
+
+def fill_disk(place, shim, sample: int) -> None:
+    count = writes_of_keeper(place, shim)
+    for at in spread(count, sample):
+        for span in ("1", "12"):
+            hurt_keeper(place, shim, at, SHIM_DO="full", SHIM_FOR=span)
+
+
+def hurt_submit_command(place, shim, at: int, do: str) -> None:
+    """Let the first batch command be killed, or find the disk full, at one of its writes."""
+    hurt = place(f"submit{at}{do}")
+    once = hurt.place / "once"
+    once.touch()
+    words = ["env", f"LD_PRELOAD={shim}", f"SHIM_AT={at}", f"SHIM_DO={do}", f"SHIM_ONCE={once}", "SHIM_FOR=3"]
+    words += [*BATCH, str(hurt.state / "batch"), "submit"]
+    with (hurt.state / "site.toml").open("a") as file:
+        file.write(f"[batch.commands]\nsubmit = {words!r}\n")
+    hurt.submit(PIECES)
+    hurt.finish()
+    hurt.check(PIECES)
+    hurt.close()
+
+
+def hurt_daemon(place, shim, at: int, **more: str) -> None:
+    """Let the local batch daemon be killed at one of its writes; the next command starts another."""
+    hurt = place(f"daemon{at}{more}")
+    hurt.submit(PIECES)
+    area = hurt.state / "batch"
+    subprocess.run([*BATCH, area, "init", "--slots", "2"], env=hurt.environment(), timeout=LIMIT, check=True)
+    shimmed = hurt.environment({"LD_PRELOAD": str(shim), "SHIM_AT": str(at), **more})
+    daemon = subprocess.Popen([*BATCH, area, "serve"], env=shimmed, stderr=subprocess.DEVNULL)
+    hurt.started.append(daemon)
+    hurt.finish()
+    hurt.check(PIECES)
+    hurt.close()
+
+
+def hurt_door(place, shim, at: int) -> None:
+    """Kill the submit door at one of its writes; the gatekeeper submits again with the same key."""
+    hurt = place(f"door{at}")
+    file = hurt.place / "request.toml"
+    file.write_text(f'job_type = "executable"\nexecutable = "{hurt.payload()}"\noutputs = ["out.txt"]\nkey = "k"\n')
+    door = [sys.executable, "-P", "-s", str(ROOT / "jim/run_grid_job.py"), "submit", str(file)]
+    # The lock makes the door believe that a keeper runs: what is tried here is the door alone.
+    lock = (hurt.state / "keeper.lock").open("a")
+    import fcntl
+
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    killed = hurt.environment({"LD_PRELOAD": str(shim), "SHIM_AT": str(at)})
+    first = subprocess.run(door, env=killed, capture_output=True, text=True, timeout=LIMIT)
+    again = subprocess.run(door, env=hurt.environment(), capture_output=True, text=True, timeout=LIMIT)
+    lock.close()
+    assert again.stdout.startswith("GRAM_SCRIPT_JOB_ID:"), again
+    number = int(again.stdout.split("\n")[0].split(":")[1])
+    assert first.stdout in ("", again.stdout)
+    hurt.finish()
+    hurt.check(1, number)
+    assert len(hurt.store().grid_jobs()) == 1
+    hurt.close()
+
+
+def wrapper_directory(place: Place) -> Path:
+    """Make a submission directory with one index, as the keeper does."""
+    grid = place.site.work / "1"
+    grid.mkdir()
+    for name in ("local-job", "jim-publish"):
+        (grid / name).write_bytes((ROOT / "shell" / name).read_bytes())
+        (grid / name).chmod(0o755)
+    job = Job(1, "k", 0, 1)
+    settings = [("mark", "jim-cafe-1-1"), ("spool", "../../spool"), ("touch", "60"), ("limit", "1000"), ("out", "out.txt")]
+    lines = [Line(job, [str(place.payload())])]
+    prepare_submission(grid / "s1", {"index": "I", "id": "B", "restart": ""}, settings, lines)
+    return grid / "s1"
+
+
+def hurt_wrapper(place, shim, at: int) -> int:
+    """Let a node die at one of the writes of wrapper and payload; the batch system starts it again."""
+    hurt = place(f"wrapper{at}")
+    directory = wrapper_directory(hurt)
+    shared = hurt.place / "shared"
+    shared.write_bytes(bytes(8))
+    wrapper = ["/bin/sh", str(directory.parent / "local-job"), str(directory), "1"]
+    shimmed = hurt.environment({"LD_PRELOAD": str(shim), "SHIM_AT": str(at), "SHIM_ALL": str(shared)})
+    subprocess.run(wrapper, env=shimmed, timeout=LIMIT, start_new_session=True, check=False, stderr=subprocess.DEVNULL)
+    claimed = (directory / "claim.1").exists()
+    again = subprocess.run(wrapper, env=hurt.environment(), timeout=LIMIT, check=False).returncode
+    assert again == (71 if claimed else 0)
+    assert hurt.events("start").count((0, 1)) <= 1
+    record = directory / "exit.1"
+    assert not record.exists() or record.read_text().endswith("\nend\n")
+    if not claimed:
+        assert hurt.events("end") == [(0, 1)]
+    return int.from_bytes(shared.read_bytes(), sys.byteorder)
+
+
+# The sample
+
+
+def test_keeper_killed_at_some_writes(place, shim):
+    kill_keeper(place, shim, 7)
+
+
+def test_disk_full_at_some_writes(place, shim):
+    fill_disk(place, shim, 3)
+
+
+@pytest.mark.parametrize(("at", "do"), [(2, "kill"), (6, "kill"), (9, "full")])
+def test_batch_command_hurt_at_some_writes(place, shim, at, do):
+    hurt_submit_command(place, shim, at, do)
+
+
+@pytest.mark.parametrize("at", [3, 9, 16])
+def test_daemon_killed_at_some_writes(place, shim, at):
+    hurt_daemon(place, shim, at)
+
+
+@pytest.mark.parametrize("at", [2, 7, 11])
+def test_door_killed_at_some_writes(place, shim, at):
+    hurt_door(place, shim, at)
+
+
+def test_node_dies_at_every_write_of_the_wrapper(place, shim):
+    count = hurt_wrapper(place, shim, 0)
+    assert count > 15
+    for at in range(1, count + 1):
+        hurt_wrapper(place, shim, at)
+
+
+# All of it
+
+
+@pytest.mark.torture
+def test_keeper_killed_at_every_write(place, shim):
+    kill_keeper(place, shim, 0)
+
+
+@pytest.mark.torture
+def test_disk_full_at_every_write(place, shim):
+    fill_disk(place, shim, 0)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("do", ["kill", "full"])
+@pytest.mark.parametrize("at", range(1, 31))
+def test_batch_command_hurt_at_every_write(place, shim, at, do):
+    hurt_submit_command(place, shim, at, do)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("at", range(1, 61))
+def test_daemon_hurt_at_every_write(place, shim, at):
+    hurt_daemon(place, shim, at)
+    hurt_daemon(place, shim, at, SHIM_DO="full", SHIM_FOR="3")
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("at", range(1, 31))
+def test_door_killed_at_every_write(place, shim, at):
+    hurt_door(place, shim, at)

@@ -1,0 +1,35 @@
+"""The benchmark's parts work; what they measure here is too little to mean anything."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIGURES = Path(__file__).parents[2] / "bench/figures.py"
+
+
+@pytest.mark.parametrize(
+    ("part", "bounds"),
+    [("poll", 2), ("submit", 4), ("split", 4), ("listing", 2), ("short", 1)],
+)
+def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bounds):
+    command = [sys.executable, "-P", "-s", str(FIGURES), "--quick", "--json", "--only", part]
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 1), done.stderr  # a busy machine may well pass a bound
+    figures = json.loads(done.stdout)["figures"]
+    assert sum(each["bound"] is not None for each in figures) == bounds
+    assert all(each["measured"] > 0 for each in figures if each["bound"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bound_that_is_passed_shows():
+    sys.path.insert(0, str(FIGURES.parents[1]))
+    from bench.taking import Figure
+
+    assert Figure("f", 2.0, "s", 2).ok
+    assert not Figure("f", 2.1, "s", 2).ok
+    assert Figure("f", 2.1, "s").ok

@@ -1,0 +1,242 @@
+"""What is told is so: every link, path, target, verb and option exists, and the README's commands work as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from jim import __version__, cli
+from jim import site as site_file
+from jim.request import check, read
+
+HOME = Path(__file__).parents[2]
+PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
+FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench"
+INVENTED = {"handlers/pi.py"}  # what readers are told to make themselves
+JOB_TYPES = {path.stem for path in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}
+
+
+@cache
+def text_of(page: str) -> str:
+    return (HOME / page).read_text()
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Give the fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+
+
+def indented(page: str) -> list[str]:
+    """Give the indented blocks, without their indentation."""
+    found = re.findall(r"(?:^\n)((?:^(?: {4}|\t).*\n|^\n(?= {4}))+)", text_of(page), re.MULTILINE)
+    return [re.sub(r"^ {4,}(?=\S)", "", block, flags=re.MULTILINE) for block in found]
+
+
+def code(page: str) -> Iterator[str]:
+    """Give what is set as code: spans, and lines of blocks."""
+    text = re.sub(r"^```\w*\n.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    yield from (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text))
+    for block in [*blocks(page, "sh"), *indented(page)]:
+        yield from block.splitlines()
+
+
+# Links and paths
+
+
+def slugs(page: str) -> set[str]:
+    """Name the headings of a page as links do."""
+    titles = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        path, _, heading = target.partition("#")
+        if target.startswith("https://"):
+            continue
+        there = ((HOME / page).parent / path).resolve() if path else HOME / page
+        assert there.is_relative_to(HOME), target
+        assert there.exists(), target
+        if heading:
+            assert heading in slugs(str(there.relative_to(HOME))), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_exist(page: str) -> None:
+    for piece in code(page):
+        for path in re.findall(rf"(?<![\w/.-])(?:/opt/jim/)?((?:{FOLDERS})/[\w./*-]*)", piece):
+            known = path in INVENTED or list(HOME.glob(path.rstrip("./")))
+            assert known, f"{page}: {path} is not there"
+
+
+def test_the_picture_is_well_formed_and_says_what_it_shows() -> None:
+    for picture in (HOME / "docs/images").iterdir():
+        assert picture.suffix == ".svg"
+        root = ElementTree.fromstring(picture.read_text())
+        words = {"".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"gatekeeper", "door", "inbox", "keeper", "batch system", "wrapper", "tar"} <= words
+        assert root.find("{http://www.w3.org/2000/svg}desc") is not None
+        assert any(f"images/{picture.name}" in text_of(page) for page in PAGES)
+
+
+# Commands
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_targets_exist(page: str) -> None:
+    targets = set(re.findall(r"^(\w+):.*##", (HOME / "Makefile").read_text(), re.MULTILINE))
+    for piece in code(page):
+        for name in re.findall(r"^\s*make (\w+)", piece):
+            assert name in targets, f"{page}: make {name}"
+
+
+@cache
+def options_of(words: tuple[str, ...]) -> frozenset[str]:
+    """Ask a verb for its options."""
+    command = [sys.executable, "-P", "-s", "-c", "import sys; from jim.cli import main; sys.exit(main())"]
+    environment = {**os.environ, "PYTHONPATH": str(HOME), "COLUMNS": "200"}
+    done = subprocess.run(
+        [*command, *words, "--help"], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    return frozenset(re.findall(r"(?<![\w-])--?[a-z][\w-]*", done.stdout))
+
+
+def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Give the calls of `jim` that a page shows: the verb, of `site` its own verb too, and what follows."""
+    for piece in code(page):
+        found = re.match(r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip())
+        words = (found[1] or "").split() if found else []
+        if words[:1] == ["site"] and len(words) > 1:
+            yield tuple(words[:2]), words[2:]
+        elif words and re.fullmatch(r"[a-z]+", words[0]):
+            yield (words[0],), words[1:]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_verbs_and_options_exist(page: str) -> None:
+    for verb, rest in calls(page):
+        assert verb[0] in cli.VERBS, f"{page}: jim {verb[0]}"
+        told = {word.partition("=")[0] for word in rest if word.startswith("-")}
+        assert told <= options_of(verb), f"{page}: jim {' '.join(verb)}"
+
+
+def test_the_calls_are_found() -> None:
+    """The tests above look at something."""
+    assert (("submit",), ["examples/hello.toml", "--watch"]) in list(calls("README.md"))
+    assert (("site", "init"), ["--account", "mc", "--account", "cms"]) in list(calls("docs/operating.md"))
+    assert {"make demo", "make test"} <= set(code("README.md"))
+
+
+def test_the_verbs_examples_are_as_they_are_told() -> None:
+    """`jim VERB --help` and the guide show calls that their own verb takes."""
+    examples = [verb.example for verb in cli.VERBS.values()] + re.findall(r"^  (jim .*?)(?:  |$)", cli.GUIDE, re.M)
+    for example in examples:
+        words = example.partition(">")[0].split()
+        verb = tuple(words[1:3]) if words[1] == "site" else (words[1],)
+        assert {word for word in words if word.startswith("-")} <= options_of(verb), example
+
+
+# The README's commands, run as written
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A state directory; when it is gone, its keeper and its local batch system end."""
+    state = tmp_path / "state"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JIM_")}
+    yield {**kept, "JIM_STATE": str(state), "JIM_PYTHON": sys.executable}
+    shutil.rmtree(state, ignore_errors=True)  # what they still write meanwhile does not matter
+
+
+def test_the_readme_s_own_commands_work(newcomer: dict[str, str]) -> None:
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines() if not line.startswith("make ")]
+    assert len(lines) >= 5
+    said = {}
+    for line in lines:
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], cwd=HOME, env=newcomer, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}{done.stdout}"
+        assert "Traceback" not in done.stderr, line
+        said[line] = done.stdout
+    followed = said["shell/jim submit examples/hello.toml --watch"].splitlines()
+    assert (followed[0], followed[-2]) == ("1", "1 completed")
+    assert followed[-1].startswith("tar ")
+    assert "hello, grid\n" in said["shell/jim logs 1.0"]
+
+
+def test_the_demo_ends_as_told() -> None:
+    """The captured words are those that programs still say."""
+    (told,) = blocks("README.md", "text")
+    demo = (HOME / "shell/jim-demo").read_text()
+    assert told.startswith("Handed in as grid job 1:\n")
+    assert "Handed in as grid job $job:" in demo
+    events = tomllib.loads((HOME / "examples/z_to_ee.toml").read_text())
+    assert f"generate {events['events']:,} of {events['events']:,} events" in told
+    assert f"finished ({events['events'] // events['events_per_job']} completed)" in told
+
+
+# Examples, and what is said to exist
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in (HOME / "examples").iterdir()))
+def test_examples_are_accepted(file: str) -> None:
+    assert check(read(HOME / "examples" / file))
+
+
+def test_requests_in_pages_are_accepted(tmp_path: Path) -> None:
+    requests = [block for page in PAGES for block in blocks(page, "toml")]
+    assert requests
+    for number, block in enumerate(requests):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(block)
+        assert check(read(file))
+
+
+def test_the_readme_s_request_is_the_example() -> None:
+    (told,) = blocks("README.md", "toml")
+    assert tomllib.loads(told) == tomllib.loads((HOME / "examples/hello.toml").read_text())
+
+
+def test_settings_in_pages_are_accepted(tmp_path: Path) -> None:
+    settings = [block for page in PAGES for block in indented(page) if block.startswith("[")]
+    assert len(settings) >= 2
+    for number, block in enumerate(settings):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(block)
+        assert site_file.read(file, tmp_path)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/handlers.md"])
+def test_the_table_of_job_types_is_complete(page: str) -> None:
+    table = text_of(page).split("| job type | what it does |")[1].split("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == JOB_TYPES
+
+
+def test_the_batch_systems_that_are_told_are_those_that_are_there() -> None:
+    there = {path.stem for path in (HOME / "adapters").glob("[a-z]*.py")} - {"base"}
+    assert there == {"local"}, "README.md, CHANGELOG.md and docs/operating.md say that there is no other"
+
+
+def test_the_version_is_told() -> None:
+    assert f"version {__version__}" in text_of("README.md")
+    assert __version__ in text_of("CHANGELOG.md")
+
+
+def test_the_rooms_are_told() -> None:
+    """Each module and package right below `jim/` has its place in the table of rooms."""
+    told = text_of("docs/architecture.md")
+    for path in (HOME / "jim").glob("[a-z]*"):
+        name = f"jim/{path.name}" if path.suffix or path.is_symlink() else f"jim/{path.name}/"
+        assert f"`{name}`" in told or path.name == "py.typed", f"{name} is in no row"

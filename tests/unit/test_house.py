@@ -1,0 +1,267 @@
+"""The architecture as a test: which way imports point, who owns what, and how large a room may be."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import io
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+HOME = Path(__file__).parents[2]
+LARGEST_MODULE, LARGEST_FUNCTION = 250, 40
+# It is sent to the worker nodes and runs there by itself: a payload, no part of JIM's processes.
+PAYLOAD = "handlers/parts/pythia_generate.py"
+FILES = sorted(
+    str(path.relative_to(HOME))
+    for folder in ("jim", "adapters", "handlers")
+    for path in (HOME / folder).rglob("*.py")
+    if not path.is_relative_to(HOME / "jim/adapters") and not path.is_relative_to(HOME / "jim/handlers")
+)
+
+
+class Import(NamedTuple):
+    """One imported module; `loaded`: when its importer is loaded, not in a function or for types only."""
+
+    module: str
+    loaded: bool
+
+
+@cache
+def text_of(file: str) -> str:
+    return (HOME / file).read_text()
+
+
+@cache
+def tree_of(file: str) -> ast.Module:
+    return ast.parse(text_of(file))
+
+
+def name_of(file: str) -> str:
+    """Give the name under which a file imports."""
+    name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return name if name.startswith("jim") else f"jim.{name}"
+
+
+NAMES = {name_of(file): file for file in FILES}
+
+
+@cache
+def imports(file: str) -> tuple[Import, ...]:
+    return tuple(_imports(tree_of(file), loaded=True))
+
+
+def _imports(node: ast.AST, *, loaded: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(each.name, loaded) for each in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert not child.level, "imports are absolute"
+            inner = [f"{child.module}.{each.name}" for each in child.names]
+            yield from (Import(each if each in NAMES else str(child.module), loaded) for each in inner)
+        for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield from _imports(child, loaded=loaded and not for_types and not isinstance(child, ast.FunctionDef))
+
+
+def ours(file: str) -> set[str]:
+    """Name the modules of JIM that a file imports, wherever in it."""
+    return {each.module for each in imports(file) if each.module.partition(".")[0] == "jim"}
+
+
+def importers(module: str) -> set[str]:
+    """Name the files that import a module, or something in it."""
+    return {file for file in FILES if any(f"{each.module}.".startswith(f"{module}.") for each in imports(file))}
+
+
+def test_the_files_are_found() -> None:
+    assert len(FILES) > 50
+    assert {"jim/run_grid_job.py", "adapters/base.py", PAYLOAD} <= set(FILES)
+
+
+# Which way imports point. The first pattern that fits a file says what it may import of JIM.
+
+MAY_IMPORT = [
+    ("adapters/*", {"jim.errors", "jim.model", "jim.adapters"}),
+    (PAYLOAD, set()),
+    ("handlers/*", {"jim.errors", "jim.model", "jim.files", "jim.handlers"}),
+    ("jim/model.py", set()),
+    ("jim/errors.py", set()),
+    ("jim/clock.py", set()),
+    ("jim/files.py", {"jim.errors"}),
+    ("jim/records.py", {"jim.errors"}),
+    ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),
+    ("jim/verdict.py", {"jim.errors", "jim.model", "jim.records"}),
+    ("jim/keeper.py", {"jim.errors", "jim.clock", "jim.files"}),
+    ("jim/idealizer/retry.py", set()),
+    ("jim/idealizer/run.py", {"jim.model"}),
+    ("jim/idealizer/health.py", {"jim.clock", "jim.idealizer"}),
+    ("jim/statusdb/xml.py", {"jim.errors", "jim.records", "jim.statusdb", "jim.answers"}),  # the record is answers'
+    ("jim/statusdb/xpath.py", {"jim.errors", "jim.statusdb", "jim.idealizer.run"}),
+    ("jim/statusdb/*", {"jim.errors", "jim.model", "jim.clock", "jim.statusdb"}),
+    ("jim/localbatch/*", {"jim.errors", "jim.clock", "jim.files", "jim.localbatch", "jim.idealizer.run"}),
+    ("jim/request/*", {"jim.errors", "jim.files", "jim.handlers.base", "jim.request"}),
+]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_point_one_way(file: str) -> None:
+    allowed = next((allowed for pattern, allowed in MAY_IMPORT if fnmatch(file, pattern)), None)
+    if allowed is None:
+        return
+    beyond = {each for each in ours(file) if not any(f"{each}.".startswith(f"{room}.") for room in allowed)}
+    assert beyond == set()
+
+
+def test_nobody_imports_a_door() -> None:
+    """The people's door is nobody's; the page of a grid job's life is theirs, and of the starting of a keeper."""
+    outside = {file for file in importers("jim.cli") if not file.startswith("jim/cli/")}
+    assert outside == set()
+    life = {file for file in importers("jim.run_grid_job") if not file.startswith("jim/cli/")}
+    assert life == {"jim/run_grid_job.py", "jim/waking.py"}
+
+
+def test_the_keeper_knows_no_step() -> None:
+    assert importers("jim.keeper") <= {"jim/waking.py", "jim/site_check.py", "jim/cli/reading.py"}
+
+
+def test_adapters_and_the_local_batch_system_meet_only_at_a_command_line() -> None:
+    assert {file for file in importers("jim.localbatch") if not file.startswith("jim/localbatch/")} == set()
+    by_name = {"jim/opening.py", "jim/house.py"}  # the one imports it by its name, the other for types
+    assert {file for file in importers("jim.adapters") if not file.startswith("adapters/")} == by_name
+
+
+def test_no_two_rooms_need_each_other_to_be_loaded() -> None:
+    graph = {name: {each.module for each in imports(file) if each.loaded} - {name} for name, file in NAMES.items()}
+    graph = {name: needed & graph.keys() for name, needed in graph.items()}
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises at a circle
+    assert set(order) == set(NAMES)
+
+
+# Who owns what
+
+
+@pytest.mark.parametrize(
+    ("module", "owners"),
+    [
+        ("subprocess", {"jim/idealizer/run.py", PAYLOAD}),
+        ("multiprocessing", set()),
+        ("pty", set()),
+        ("tenacity", {"jim/idealizer/retry.py"}),
+        ("lxml", {"jim/statusdb/xml.py"}),
+        ("psutil", {"jim/localbatch/processes.py"}),
+    ],
+)
+def test_one_room_owns_it(module: str, owners: set[str]) -> None:
+    assert importers(module) == owners
+
+
+def test_only_the_people_s_door_is_rich() -> None:
+    assert importers("rich")
+    assert all(file.startswith("jim/cli/") for file in importers("rich"))
+
+
+def test_two_import_roots_are_banned() -> None:
+    assert importers("adapters") == importers("handlers") == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_shell_and_no_other_way_to_start_a_process(file: str) -> None:
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Call):
+            assert not any(each.arg == "shell" for each in node.keywords), f"{file}:{node.lineno}"
+            called = ast.unparse(node.func)
+            starts = ("os.system", "os.popen", "os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn")
+            assert file == "jim/idealizer/run.py" or not called.startswith(starts), f"{file}:{node.lineno}: {called}"
+
+
+def _catches_all(handler: ast.ExceptHandler) -> bool:
+    names = ast.unparse(handler.type) if handler.type else "BaseException"
+    return bool({"Exception", "BaseException"} & set(names.strip("()").split(", ")))
+
+
+def test_errors_become_exit_codes_in_one_place() -> None:
+    all_nodes = ((file, node) for file in FILES for node in ast.walk(tree_of(file)))
+    catchers = [file for file, node in all_nodes if isinstance(node, ast.ExceptHandler) and _catches_all(node)]
+    assert catchers == ["jim/run_grid_job.py"]
+
+
+def test_library_code_neither_prints_nor_exits() -> None:
+    """Those that are programs of their own, or speak to people, may."""
+    speak = {PAYLOAD, "jim/localbatch/__main__.py", "jim/run_grid_job.py"}
+    calls = [
+        (file, ast.unparse(node.func))
+        for file in FILES
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Call) and not file.startswith("jim/cli/") and file not in speak
+    ]
+    assert [(file, name) for file, name in calls if name in ("print", "sys.exit", "exit", "quit")] == []
+
+
+# The two links
+
+
+def test_there_are_two_links_and_never_a_third() -> None:
+    links = {str(path.relative_to(HOME)): str(path.readlink()) for path in _all_of("jim") if path.is_symlink()}
+    assert links == {"jim/adapters": "../adapters", "jim/handlers": "../handlers"}
+    others = [path for folder in ("adapters", "handlers", "shell", "docs", "examples") for path in _all_of(folder)]
+    assert [path for path in others if path.is_symlink()] == []
+
+
+def _all_of(folder: str) -> list[Path]:
+    return [path for path in (HOME / folder).rglob("*") if "__pycache__" not in path.parts]
+
+
+# Small on purpose
+
+
+@cache
+def code_lines(file: str) -> frozenset[int]:
+    """Number the lines that are neither blank, nor comment, nor docstring."""
+    unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    tokens = tokenize.generate_tokens(io.StringIO(text_of(file)).readline)
+    lines = {n for each in tokens if each.type not in unseen for n in range(each.start[0], each.end[0] + 1)}
+    for node in ast.walk(tree_of(file)):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
+            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return frozenset(lines)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_module_is_small(file: str) -> None:
+    assert len(code_lines(file)) <= LARGEST_MODULE
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_function_is_small(file: str) -> None:
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = len(code_lines(file) & set(range(node.lineno, (node.end_lineno or 0) + 1)))
+            assert size <= LARGEST_FUNCTION, f"{file}:{node.lineno}: {node.name} has {size} code lines"
+
+
+def test_the_linter_is_asked_for_the_rest() -> None:
+    settings = tomllib.loads(text_of("pyproject.toml"))["tool"]
+    lint = settings["ruff"]["lint"]
+    assert lint["mccabe"]["max-complexity"] <= 8
+    assert {"C90", "D", "ANN", "TID", "BLE"} <= set(lint["select"])
+    assert not {"C90", "C901", "BLE", "BLE001", "D103"} & set(lint["ignore"])
+    assert set(lint["flake8-tidy-imports"]["banned-api"]) == {
+        *("adapters", "handlers", "subprocess", "tenacity", "lxml", "psutil")
+    }
+    assert settings["mypy"]["strict"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_module_says_what_it_is(file: str) -> None:
+    lines = text_of(file).strip()
+    assert not lines or ast.get_docstring(tree_of(file)), f"{file} has no docstring"
