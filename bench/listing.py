@@ -81,7 +81,7 @@ def _send(store: Store, k: int, size: int) -> None:
     jobs = store.local_jobs(GRID, (State.WAITING,), limit=size)
     store.intend(GRID, k, _mark(k), jobs)
     store.set_submission(GRID, k, state="confirmed", batch_id=str(k))
-    store.change(Change(GRID, job.n, 1, State.SUBMITTING, State.SUBMITTED, Witness.SUBMISSION) for job in jobs)
+    store.change([Change(GRID, 1, State.SUBMITTING, State.SUBMITTED, Witness.SUBMISSION, [job.n for job in jobs])])
 
 
 def _mark(k: int) -> str:

@@ -170,7 +170,9 @@ def begun(house: House, key: Key, host: str, batch_id: str) -> None:
     store.set_attempt(*key, started=house.clock.utc(), host=host)
     confirm(house, key, batch_id)
     pending = (State.SUBMITTING, State.SUBMITTED, State.HELD)
-    store.change(Change(attempt.grid, attempt.n, attempt.attempt, was, State.RUNNING, Witness.CLAIM) for was in pending)
+    store.change(
+        Change(attempt.grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n]) for was in pending
+    )
     if not store.grid_job(attempt.grid).started:
         store.set_grid_job(attempt.grid, started=1)
 
@@ -188,10 +190,12 @@ def confirm(house: House, key: Key, batch_id: str) -> None:
 
 def accepted(house: House, grid: int, k: int, witness: Witness) -> None:
     """Move what a submission carries from submitting to submitted."""
+    alike: dict[int, list[int]] = {}
+    for each in house.store.attempts(grid, k=k):
+        if not each.verdict:
+            alike.setdefault(each.attempt, []).append(each.n)
     house.store.change(
-        Change(grid, attempt.n, attempt.attempt, State.SUBMITTING, State.SUBMITTED, witness)
-        for attempt in house.store.attempts(grid, k=k)
-        if not attempt.verdict
+        Change(grid, attempt, State.SUBMITTING, State.SUBMITTED, witness, numbers) for attempt, numbers in alike.items()
     )
     if house.store.grid_job(grid).step is Step.SPLIT:
         house.store.set_grid_job(grid, step=Step.ACTIVE)

@@ -10,6 +10,8 @@ from enum import Enum
 class State(Enum):
     """Where a local job is. Values are the words shown and stored."""
 
+    __hash__ = object.__hash__  # each is one object, and a listing looks up 100,000 of them
+
     WAITING = "waiting"  # not sent yet
     SUBMITTING = "submitting"  # the batch command's outcome is not known yet
     SUBMITTED = "submitted"
@@ -26,10 +28,10 @@ class State(Enum):
     @property
     def final(self) -> bool:
         """No evidence changes it any more."""
-        return self in _FINAL
+        return self in FINAL
 
 
-_FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW})
+FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW})
 
 
 class Step(Enum):

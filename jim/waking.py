@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from jim.errors import JimError
+from jim.errors import BadSite, JimError
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 
@@ -32,14 +32,25 @@ def start_keeper(state: Path) -> None:
     spawn((sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", place), env=environment)
 
 
+def _last_words(state: Path, words: str) -> BadSite:
+    """Leave in the log what keeps a keeper from starting: nobody sees its stderr."""
+    with (state / "keeper.log").open("a") as log:
+        log.write(f"{words}\n")
+    return BadSite(words)
+
+
 def run_keeper(state: Path, *, foreground: bool = False) -> int:
     """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already."""
     import signal
 
     from jim.clock import Clock
     from jim.keeper import keep
-    from jim.opening import open_house, site_of, start_log
-    from jim.run_grid_job import Rounds
+
+    try:
+        from jim.opening import open_house, site_of, start_log
+        from jim.run_grid_job import Rounds
+    except ImportError as error:
+        raise _last_words(state, f"a library is missing for {sys.executable}: {error}") from error
 
     os.umask(0o077)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

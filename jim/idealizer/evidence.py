@@ -6,9 +6,8 @@ needs the exit record, or the certainty that there will never be one.
 
 from __future__ import annotations
 
-import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,7 +16,7 @@ from jim.errors import BatchError, JimError
 from jim.files import read_regular
 from jim.house import House, Key
 from jim.idealizer.run import run
-from jim.model import Listing, Observation, State, Witness
+from jim.model import FINAL, Listing, Observation, State, Witness
 from jim.records import LONGEST_RECORD
 from jim.sandbox import fence, submission_directory, trace
 from jim.statusdb.rows import Change, Live
@@ -45,11 +44,19 @@ class Doubt:
 class Compared:
     """What a listing means for what is stored."""
 
-    changes: list[Change] = field(default_factory=list)
+    # (grid job, attempt, was, now, reason) → local jobs
+    alike: dict[tuple[int, int, State, State, str], list[int]] = field(default_factory=dict)
     confirmed: set[tuple[int, int]] = field(default_factory=set)
     missing: dict[Key, Live] = field(default_factory=dict)
     unknown_words: set[str] = field(default_factory=set)
     proves_absence: bool = False
+
+    def changes(self) -> Iterator[Change]:
+        """Give what moves, in parts that do not hold the loop for long."""
+        for (grid, attempt, was, now, reason), numbers in self.alike.items():
+            for at in range(0, len(numbers), CHANGED_AT_ONCE):
+                part = numbers[at : at + CHANGED_AT_ONCE]
+                yield Change(grid, attempt, was, now, Witness.QUEUE, part, reason)
 
 
 # What a listing may change; a claim knows better than a listing whether something runs.
@@ -94,25 +101,26 @@ def _ask(house: House) -> Compared:
 def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> Compared:
     """Hold a listing against what is stored."""
     result = Compared()
+    missing, confirmed, alike = result.missing, result.confirmed, result.alike
+    # Written out, with local names: it is run for every job of a listing of 250,000.
     for each in live:
-        seen = listing.get((each.batch_id, each.idx))
-        if seen is None or seen.mark[:name_length] != each.mark[:name_length]:  # an id can be reused
-            result.missing[each.grid, each.k, each.idx] = each
+        grid, k, idx, n, attempt, state, started, mark, batch_id, known = each
+        seen = listing.get((batch_id, idx))
+        # An id can be reused: only together with the mark does it name our job.
+        if seen is None or (seen.mark != mark and seen.mark[:name_length] != mark[:name_length]):
+            missing[grid, k, idx] = each
             continue
-        if not each.confirmed:
-            result.confirmed.add((each.grid, each.k))
-        if seen.state.final:
-            result.missing[each.grid, each.k, each.idx] = each
+        if not known:
+            confirmed.add((grid, k))
+        now = seen.state
+        if now in FINAL:
+            missing[grid, k, idx] = each
             continue
         result.proves_absence = True
-        if seen.state is State.UNKNOWN:
+        if now is not state and now in (_QUEUE_MAY if started else _QUEUE_MAY_UNCLAIMED).get(state, ()):
+            alike.setdefault((grid, attempt, state, now, seen.reason), []).append(n)
+        elif now is State.UNKNOWN:
             result.unknown_words.add(seen.word)
-        elif seen.state is not each.state and seen.state in (_QUEUE_MAY if each.started else _QUEUE_MAY_UNCLAIMED).get(
-            each.state, ()
-        ):
-            result.changes.append(
-                Change(each.grid, each.n, each.attempt, each.state, seen.state, Witness.QUEUE, seen.reason)
-            )
     return result
 
 
@@ -125,9 +133,8 @@ def _asked(house: House, compared: Compared) -> None:
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")
             arrivals.accepted(house, grid, k, Witness.QUEUE)
-    changes = iter(compared.changes)
-    while chunk := list(itertools.islice(changes, CHANGED_AT_ONCE)):
-        house.workers.later("changes", partial(house.store.change, chunk))
+    for chunk in compared.changes():
+        house.workers.later("changes", partial(house.store.change, [chunk]))
     if compared.proves_absence:
         _doubt(house, compared)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ class GridJob:
     job_type: str
     owner: str
     step: Step
-    request: Mapping[str, Any]
+    request_text: str
     size: int
     events_per_job: int
     why: str
@@ -33,6 +33,12 @@ class GridJob:
     due: float
     created: str
     updated: str
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Give the checked attributes. Read when asked for: they may be a megabyte, and most looks do not need them."""
+        attributes: dict[str, Any] = json.loads(self.request_text)
+        return attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +108,21 @@ class Live(NamedTuple):
     confirmed: bool
 
 
-class Change(NamedTuple):
-    """A local job moves on, if it still is where the evidence found it. A tuple for the same reason."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Local jobs that move alike: those of them that still are where the evidence found them."""
 
     grid: int
-    n: int
     attempt: int
     was: State
     now: State
     witness: Witness
+    numbers: Sequence[int]
     reason: str = ""
+
+    def words(self) -> tuple[str, str, str]:
+        """Give what is stored of the new state."""
+        return self.now.value, self.witness.value, self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,7 @@ class Journal:
 def grid_job(row: tuple[Any, ...]) -> GridJob:
     """Read a row of grid_job."""
     fields = list(row)
-    fields[4], fields[5] = Step(fields[4]), json.loads(fields[5])
+    fields[4] = Step(fields[4])
     fields[12], fields[13] = json.loads(fields[12]), bool(fields[13])
     return GridJob(*fields)
 
@@ -159,3 +170,11 @@ def piece_of(text: str) -> Piece:
 
 def _number(value: int | None) -> str:
     return "null" if value is None else str(value)
+
+
+def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:
+    """Say in SQL that n is one of these; a run of consecutive ones is found faster."""
+    first, last = numbers[0], numbers[-1]
+    if list(numbers) == list(range(first, last + 1)):
+        return "n BETWEEN ? AND ?", (first, last)
+    return "n IN (SELECT value FROM json_each(?))", (json.dumps(list(numbers)),)

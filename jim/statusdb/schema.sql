@@ -99,12 +99,10 @@ CREATE TABLE journal (
 );
 CREATE INDEX journal_of ON journal (grid, n);
 
--- The journal and the tally follow every change of state by themselves, so that none can be missed.
+-- The journal follows every change of state by itself, so that none can be missed.
 CREATE TRIGGER local_job_moved AFTER UPDATE OF state ON local_job WHEN OLD.state <> NEW.state BEGIN
     INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason)
         VALUES (NEW.updated, NEW.grid, NEW.n, NEW.attempt, OLD.state, NEW.state, NEW.witness, NEW.reason);
-    UPDATE tally SET count = count - 1 WHERE grid = NEW.grid AND state = OLD.state;
-    INSERT INTO tally VALUES (NEW.grid, NEW.state, 1) ON CONFLICT DO UPDATE SET count = count + 1;
 END;
 
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
@@ -30,7 +31,7 @@ class Store:
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
         mode = "rwc" if write else "ro"
         self.file, self.clock = file, clock
-        self.db = sqlite3.connect(f"file:{_quoted(file)}?mode={mode}", uri=True, isolation_level=None, timeout=10)
+        self.db = sqlite3.connect(f"file:{quote(str(file))}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         self.db.execute("PRAGMA cache_size = -32000")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
@@ -67,6 +68,13 @@ class Store:
         finally:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
+
+    def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
+        """Change columns of one row."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        which = " AND ".join(f"{name} = ?" for name in where)
+        values = (*columns.values(), self.clock.utc(), *where.values())
+        self.db.execute(f"UPDATE {table} SET {names}, updated = ? WHERE {which}", values)
 
     def changes(self) -> int:
         """Count what this store has changed since it was opened."""
@@ -137,10 +145,7 @@ class Store:
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:
             columns["result"] = json.dumps(columns["result"])
-        names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(
-            f"UPDATE grid_job SET {names}, updated = ? WHERE id = ?", (*columns.values(), self.clock.utc(), number)
-        )
+        self._set("grid_job", columns, id=number)
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
         """Add a line to the journal that is no change of state."""
@@ -223,22 +228,24 @@ class Store:
         return frozenset(n for (n,) in found)
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Move local jobs on; one that is no longer where the evidence found it stays as it is.
-
-        What moves alike moves in one statement: a listing of 250,000 jobs is taken in by a few.
-        """
-        alike: dict[tuple[Any, ...], list[int]] = {}
-        for c in changes:
-            move = (c.now, c.witness, c.reason, c.grid, c.attempt, c.was)
-            alike.setdefault(move, []).append(c.n)
-        now = self.clock.utc()
+        """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
         with self.transaction():
-            for (to, witness, reason, grid, attempt, was), numbers in alike.items():
-                self.db.execute(
+            for each in changes:
+                which, values = rows.among(each.numbers)
+                moved = self.db.execute(
                     "UPDATE local_job SET state = ?, witness = ?, reason = ?, updated = ? "
-                    "WHERE grid = ? AND n IN (SELECT value FROM json_each(?)) AND attempt = ? AND state = ?",
-                    (to.value, witness.value, reason, now, grid, json.dumps(numbers), attempt, was.value),
-                )
+                    f"WHERE grid = ? AND {which} AND attempt = ? AND state = ?",
+                    (*each.words(), self.clock.utc(), each.grid, *values, each.attempt, each.was.value),
+                ).rowcount
+                self._count(each.grid, each.was.value, each.now.value, moved)
+
+    def _count(self, grid: int, was: str, now: str, moved: int) -> None:
+        """Let the tally follow so many local jobs."""
+        for state, change in ((was, -moved), (now, moved)):
+            self.db.execute(
+                "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                (grid, state, change),
+            )
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change columns of a local job."""
@@ -247,11 +254,11 @@ class Store:
         for name in ("state", "witness"):
             if name in columns:
                 columns[name] = columns[name].value
-        names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(
-            f"UPDATE local_job SET {names}, updated = ? WHERE grid = ? AND n = ?",
-            (*columns.values(), self.clock.utc(), grid, n),
-        )
+        with self.transaction():
+            if "state" in columns:
+                was = self.local_job(grid, n).state
+                self._count(grid, was.value, columns["state"], 1)
+            self._set("local_job", columns, grid=grid, n=n)
 
     # Submissions and attempts
 
@@ -272,6 +279,7 @@ class Store:
                 "reason = '', updated = ? WHERE grid = ? AND n = ?",
                 ((k, now, grid, job.n) for job in jobs),
             )
+            self._count(grid, State.WAITING.value, State.SUBMITTING.value, len(jobs))
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:
@@ -287,11 +295,7 @@ class Store:
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change columns of a submission."""
-        names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(
-            f"UPDATE submission SET {names}, updated = ? WHERE grid = ? AND k = ?",
-            (*columns.values(), self.clock.utc(), grid, k),
-        )
+        self._set("submission", columns, grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Give one attempt by its place in a submission."""
@@ -309,11 +313,7 @@ class Store:
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
-        names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(
-            f"UPDATE attempt SET {names}, updated = ? WHERE grid = ? AND k = ? AND idx = ?",
-            (*columns.values(), self.clock.utc(), grid, k, idx),
-        )
+        self._set("attempt", columns, grid=grid, k=k, idx=idx)
 
     def live(self) -> Iterator[Live]:
         """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
@@ -355,9 +355,3 @@ class Store:
             for table in ("local_job", "tally", "submission", "attempt", "detail", "journal"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (grid,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (grid,))
-
-
-def _quoted(file: Path) -> str:
-    from urllib.parse import quote
-
-    return quote(str(file))

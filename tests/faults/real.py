@@ -57,7 +57,8 @@ class Place:
         self.ledger.touch()
         site = place / "site.toml"
         site.write_text(
-            f"[batch]\nslots = 2\nquery_seconds = 0.2\nvisible_seconds = 0.3\n{batch}\n[keep]\nidle_seconds = 0.0\n{settings}"
+            f"[batch]\nslots = 2\nquery_seconds = 0.2\nvisible_seconds = 0.3\n{batch}\n"
+            f"[keep]\nidle_seconds = 0.0\n{settings}"
         )
         self.site = read(site, self.state)
         make_state(self.site)
@@ -123,7 +124,11 @@ class Place:
     def batch_ledger(self) -> list[list[str]]:
         """Give the local batch system's own ledger: event, id, index, name."""
         out = subprocess.run(
-            [*BATCH, self.state / "batch", "ledger"], env=self.environment(), capture_output=True, text=True, timeout=LIMIT
+            [*BATCH, self.state / "batch", "ledger"],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
         ).stdout
         return [line.split("|")[2:6] for line in out.splitlines()[1:-1]]
 
@@ -145,7 +150,9 @@ class Place:
             assert (local.n, done[0]) in self.events("end"), "completed without its payload's end"
         with tarfile.open(job.result["tar"]) as tar:
             names = Counter(tar.getnames())
-            assert {name for name in names if name.endswith("out.txt")} == {f"{grid}.{n}/out.txt" for n in range(pieces)}
+            assert {name for name in names if name.endswith("out.txt")} == {
+                f"{grid}.{n}/out.txt" for n in range(pieces)
+            }
             assert max(names.values()) == 1
             for n in range(pieces):
                 assert tar.extractfile(f"{grid}.{n}/out.txt").read() == f"data {n}\n".encode()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jim.sandbox import Line, prepare_submission
 from jim.model import Job
+from jim.sandbox import Line, prepare_submission
 from tests.faults.real import BATCH, LIMIT, ROOT, Place
 
 PIECES = 2
@@ -116,7 +116,13 @@ def wrapper_directory(place: Place) -> Path:
         (grid / name).write_bytes((ROOT / "shell" / name).read_bytes())
         (grid / name).chmod(0o755)
     job = Job(1, "k", 0, 1)
-    settings = [("mark", "jim-cafe-1-1"), ("spool", "../../spool"), ("touch", "60"), ("limit", "1000"), ("out", "out.txt")]
+    settings = [
+        ("mark", "jim-cafe-1-1"),
+        ("spool", "../../spool"),
+        ("touch", "60"),
+        ("limit", "1000"),
+        ("out", "out.txt"),
+    ]
     lines = [Line(job, [str(place.payload())])]
     prepare_submission(grid / "s1", {"index": "I", "id": "B", "restart": ""}, settings, lines)
     return grid / "s1"

@@ -226,7 +226,8 @@ def test_a_recoverable_failure_hands_its_arguments_to_the_next_attempt(world):
     world.batch.finish(1, code=3, recovery="recoverable --skip 'event 7'")
     world.until(lambda: ("2", 1) in world.batch.tasks)
     lines = (world.site.work / "1/s2/jobs").read_text()
-    assert "1 arg --skip\n1 arg event 7\n" in lines
+    assert lines.count("1 arg --skip\n1 arg event 7\n") == 1
+    assert lines.count("--skip") == 1
     assert "1 attempt 2\n" in lines
 
 
