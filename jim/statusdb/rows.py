@@ -155,6 +155,15 @@ def local_job(row: tuple[Any, ...]) -> LocalJob:
     return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest)
 
 
+_STATES = {state.value: state for state in State}
+
+
+def live(row: tuple[Any, ...]) -> Live:
+    """Read a row of what is live."""
+    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed = row
+    return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed))
+
+
 def piece_text(piece: Piece) -> str:
     """Write a piece as it is stored: first event, events, then the arguments."""
     if not piece.arguments:

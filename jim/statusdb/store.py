@@ -206,12 +206,11 @@ class Store:
         self, grid: int, states: Sequence[State] = (), *, limit: int = -1, due: float | None = None
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
-        sql, values = "SELECT * FROM local_job WHERE grid = ?", [grid]
+        sql, parameters = "SELECT * FROM local_job WHERE grid = ?", [float(grid)]
         if len(states) == 1:  # a literal lets the partial indices serve
             sql += f" AND state = '{states[0].value}'"
         elif states:
             sql += f" AND state IN ({','.join(repr(state.value) for state in states)})"
-        parameters: list[Any] = [*values]
         if due is not None:
             sql += " AND due <= ?"
             parameters.append(due)
@@ -323,9 +322,7 @@ class Store:
             "JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
             "WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
         )
-        states = {state.value: state for state in State}
-        for grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed in found:
-            yield Live(grid, k, idx, n, attempt, states[state], bool(started), mark, batch_id, bool(confirmed))
+        return map(rows.live, found)
 
     def end_submissions(self) -> None:
         """Close the submissions of which no attempt is live."""
