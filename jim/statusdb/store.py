@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,8 +74,8 @@ class Store:
         """Change columns of one row."""
         names = ", ".join(f"{name} = ?" for name in columns)
         which = " AND ".join(f"{name} = ?" for name in where)
-        values = (*columns.values(), self.clock.utc(), *where.values())
-        self.db.execute(f"UPDATE {table} SET {names}, updated = ? WHERE {which}", values)
+        sql = f"UPDATE {table} SET {names}, updated = ? WHERE {which}"
+        self.db.execute(sql, (*columns.values(), self.clock.utc(), *where.values()))
 
     def changes(self) -> int:
         """Count what this store has changed since it was opened."""
@@ -84,8 +85,7 @@ class Store:
 
     def fact(self, name: str) -> str:
         """Read a fact about this state directory; empty when never set."""
-        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return str(row[0]) if row else ""
+        return next((str(value) for (value,) in self.db.execute("SELECT value FROM meta WHERE name = ?", (name,))), "")
 
     def set_fact(self, name: str, value: str) -> None:
         """Record a fact about this state directory."""
@@ -132,8 +132,7 @@ class Store:
 
     def oldest_finished(self) -> str:
         """Tell when the grid job that finished longest ago did; empty when none has."""
-        row = self.db.execute("SELECT min(updated) FROM grid_job WHERE step = 'finished'").fetchone()
-        return str(row[0] or "")
+        return str(self.db.execute("SELECT min(updated) FROM grid_job WHERE step = 'finished'").fetchone()[0] or "")
 
     def unfinished(self) -> bool:
         """Tell whether there is anything left to do."""
@@ -206,7 +205,8 @@ class Store:
         self, grid: int, states: Sequence[State] = (), *, limit: int = -1, due: float | None = None
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
-        sql, parameters = "SELECT * FROM local_job WHERE grid = ?", [float(grid)]
+        sql = "SELECT * FROM local_job WHERE grid = ?"
+        parameters: list[float] = [grid]
         if len(states) == 1:  # a literal lets the partial indices serve
             sql += f" AND state = '{states[0].value}'"
         elif states:
@@ -219,11 +219,9 @@ class Store:
 
     def wished(self, grid: int) -> frozenset[int]:
         """Give the local jobs that someone wished to end and that have not ended."""
-        found = self.db.execute(
-            "SELECT n FROM local_job WHERE grid = ? AND wish <> '' AND state NOT IN "
-            "('completed', 'failed', 'killed', 'new')",
-            (grid,),
-        )
+        ends = "('completed', 'failed', 'killed', 'new')"
+        sql = f"SELECT n FROM local_job WHERE grid = ? AND wish <> '' AND state NOT IN {ends}"
+        found = self.db.execute(sql, (grid,))
         return frozenset(n for (n,) in found)
 
     def change(self, changes: Iterable[Change]) -> None:
@@ -278,7 +276,8 @@ class Store:
                 "reason = '', updated = ? WHERE grid = ? AND n = ?",
                 ((k, now, grid, job.n) for job in jobs),
             )
-            self._count(grid, State.WAITING.value, State.SUBMITTING.value, len(jobs))
+            for state, count in Counter(job.state for job in jobs).items():
+                self._count(grid, state.value, State.SUBMITTING.value, count)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:
