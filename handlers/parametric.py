@@ -9,6 +9,8 @@ from jim.handlers.base import Attribute, Attributes, Work
 from jim.handlers.executable import Executable
 from jim.model import Piece
 
+MOST_WORDS = 5_000_000  # a small file must not become gigabytes
+
 
 class Parametric(Executable):
     """One local job per argument set; what all have in common comes before it."""
@@ -23,6 +25,12 @@ class Parametric(Executable):
         """Refuse a request without any set: it would be no work at all."""
         if not request["argument_sets"]:
             raise BadRequest("argument_sets: expected at least one list of arguments, found none")
+        common, sets = len(request["arguments"]), len(request["argument_sets"])
+        if common * sets > MOST_WORDS:
+            raise BadRequest(
+                f"arguments: {common:,} common arguments × {sets:,} argument sets = {common * sets:,} words, "
+                f"more than the {MOST_WORDS:,} that JIM keeps for one grid job"
+            )
 
     def work(self, request: Attributes) -> Work:
         """Say that each set is a piece."""

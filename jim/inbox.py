@@ -78,7 +78,7 @@ def account() -> str:
 
 def target_of(text: str) -> tuple[int, int | None]:
     """Read `G` or `G.n`."""
-    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?", text)
+    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?", text, re.ASCII)
     if not found:
         raise UnknownJob(f"{text!r} is no id: a grid job is a number such as 12, a local job 12.3")
     return int(found[1]), int(found[2]) if found[2] else None

@@ -1,9 +1,16 @@
 """Requests in TOML."""
 
+import re
 import tomllib
 from typing import Any
+
+# The standard parser needs quadratic time for a key of thousands of parts; requests are flat.
+DEEP_KEY = re.compile(r"""(?:[\w"'-]{1,64}[ \t]*\.[ \t]*){32}[\w"'-]{1,64}[ \t]*[=\]]""")
 
 
 def parse(text: str) -> dict[str, Any]:
     """Read the attributes of a request; `ValueError` says where it is wrong."""
+    deep = DEEP_KEY.search(text)
+    if deep:
+        raise ValueError(f"a key of more than 32 parts in line {text.count(chr(10), 0, deep.start()) + 1}")
     return tomllib.loads(text)

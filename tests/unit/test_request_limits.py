@@ -1,0 +1,31 @@
+"""Small files that would become large or slow are refused before they do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jim import inbox, request
+from jim.errors import BadRequest, UnknownJob
+
+
+def test_a_key_of_thousands_of_parts_is_refused_at_once(tmp_path):
+    file = tmp_path / "deep.toml"
+    file.write_text("a" + ".a" * 50_000 + "=1")
+    with pytest.raises(BadRequest, match="more than 32 parts in line 1"):
+        request.read(file)
+
+
+def test_a_product_of_arguments_is_refused_before_it_is_made(tmp_path):
+    file = tmp_path / "boom.json"
+    words = {"executable": "/bin/true", "arguments": [""] * 40_000, "argument_sets": [[]] * 40_000}
+    file.write_text(json.dumps({"job_type": "parametric", **words}))
+    with pytest.raises(BadRequest, match="40,000 common arguments × 40,000 argument sets = 1,600,000,000 words"):
+        request.check(request.read(file))
+
+
+@pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])
+def test_an_id_is_plain_digits(text):
+    with pytest.raises(UnknownJob, match="is no id"):
+        inbox.target_of(text)
