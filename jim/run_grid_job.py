@@ -24,23 +24,7 @@ if TYPE_CHECKING:
     from jim.site import Site
     from jim.sizing import Size
 
-
-# What the keeper does, in this order, five times a second.
-MOVES = (
-    ("arrivals", "take_inbox"),  # requests and wishes of the doors
-    ("arrivals", "take_spool"),  # starts, ends and publications of the wrappers
-    ("dividing", "resolve"),  # accepted ─> resolved: its size, its directory
-    ("dividing", "split"),  # resolved ─> split: its local jobs
-    ("idealizer.cancel", "fulfil"),  # cancel, suspend, resume
-    ("idealizer.submit", "send"),  # waiting ─> submitting ─> submitted
-    ("idealizer.lookup", "look_up"),  # submissions whose answer was lost
-    ("idealizer.evidence", "query"),  # one question for all jobs
-    ("idealizer.evidence", "settle"),  # what good listings no longer show
-    ("outputs", "verify"),  # completing ─> completed
-    ("outputs", "collect"),  # active ─> collecting ─> finished
-    ("aging", "age"),  # what is finished has an age limit
-    ("answers", "write"),  # what polls print
-)
+    Move = Callable[[House], None]
 
 
 # The verbs of the doors
@@ -88,16 +72,41 @@ def wake(state: Path) -> None:
 # The keeper's rounds
 
 
+def moves() -> tuple[Move, ...]:
+    """Give what the keeper does, in this order, five times a second; a door need not load any of it."""
+    from jim.aging import age
+    from jim.answers import write
+    from jim.arrivals import take_inbox, take_spool
+    from jim.dividing import resolve, split
+    from jim.idealizer.cancel import fulfil
+    from jim.idealizer.evidence import query, settle
+    from jim.idealizer.lookup import look_up
+    from jim.idealizer.submit import send
+    from jim.outputs import collect, verify
+
+    return (
+        take_inbox,  # requests and wishes of the doors
+        take_spool,  # starts, ends and publications of the wrappers
+        resolve,  # accepted ─> resolved: its size, its directory
+        split,  # resolved ─> split: its local jobs
+        fulfil,  # cancel, suspend, resume
+        send,  # waiting ─> submitting ─> submitted
+        look_up,  # submissions whose answer was lost
+        query,  # one question for all jobs
+        settle,  # what good listings no longer show
+        verify,  # completing ─> completed
+        collect,  # active ─> collecting ─> finished
+        age,  # what is finished has an age limit
+        write,  # what polls print
+    )
+
+
 class Rounds:
     """The keeper's work on one state directory."""
 
-    def __init__(self, house: House, moves: tuple[tuple[str, str], ...] = MOVES) -> None:
-        from importlib import import_module
-
+    def __init__(self, house: House) -> None:
         self.house = house
-        self._moves: list[Callable[[House], None]] = [
-            getattr(import_module(f"jim.{room}"), name) for room, name in moves
-        ]
+        self._moves = moves()
 
     def round(self) -> None:
         """Make every move once."""

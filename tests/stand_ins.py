@@ -20,7 +20,7 @@ from jim.house import House, Workers
 from jim.idealizer import cancel, evidence, lookup, submit
 from jim.idealizer.health import Health
 from jim.model import Answer, Observation, State, Step
-from jim.run_grid_job import MOVES, Rounds
+from jim.run_grid_job import Rounds
 from jim.site import Site, make_state
 from jim.statusdb.store import Store
 
@@ -293,7 +293,7 @@ class World:
         store = Store(self.site.state / "status.db", self.clock, write=True)
         store.new_boot(self.clock.boot_id())
         self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(1), Health(self.clock), INSTANCE)
-        self.rounds = Rounds(self.house, MOVES)
+        self.rounds = Rounds(self.house)
 
     @property
     def store(self) -> Store:
