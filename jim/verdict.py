@@ -72,12 +72,15 @@ def of_refused(reason: str, *, cancelled: bool) -> Verdict:
     return Verdict(State.FAILED, f"refused by the batch system: {reason}", Witness.SUBMISSION)
 
 
-def of_vanished(ended: Observation | None, *, cancelled: bool) -> Verdict:
+def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: bool) -> Verdict:
     """Judge an attempt that started, is dead, and left no exit record."""
     told = _told(ended)
     witness = Witness.ACCOUNTING if told else Witness.CLAIM
     if cancelled:
         return Verdict(State.KILLED, f"cancelled ({told or 'no exit record'})", witness)
+    if back:
+        reason = "put back into the queue by the batch system after it had started; it left no exit record"
+        return Verdict(State.FAILED, reason, Witness.QUEUE, again=True)
     return Verdict(State.FAILED, told or "vanished: it started, ended, and left no exit record", witness, again=True)
 
 

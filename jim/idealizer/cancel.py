@@ -61,14 +61,26 @@ def _end(house: House, live: Sequence[Live]) -> str:
         by_submission.setdefault(each.k, []).append(each.idx)
     for k, indices in by_submission.items():
         fence(submission_directory(house.site.work, live[0].grid, k), indices)
-    for chunk in (live[at : at + IDS_AT_ONCE] for at in range(0, len(live), IDS_AT_ONCE)):
-        answer = run(
-            house.adapter.cancel_command([(each.batch_id, each.idx) for each in chunk if each.batch_id]),
-            limit=house.site.batch.command_seconds,
-        )
+    return _end_in_queue(house, [(each.batch_id, each.idx) for each in live if each.batch_id])
+
+
+def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
+    """Tell the batch system to end these."""
+    for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
+        answer = run(house.adapter.cancel_command(chunk), limit=house.site.batch.command_seconds)
         if answer.code != 0 and not house.adapter.says(house.adapter.gone, answer.err):
             raise house.adapter.trouble(answer)
-    return f"cancel of {len(live)} local jobs"
+    return f"cancel of {len(ids)} local jobs"
+
+
+def clear(house: House, ids: Sequence[tuple[str, int]]) -> None:
+    """Take out of the queue what is left there of attempts that have ended. Nothing hangs on it: none could start."""
+    name = "leftovers"
+    if not house.workers.busy(name) and house.pace(name):
+        log.info("%d jobs of ended attempts are still in the queue: cancelled", len(ids))
+        house.workers.start(
+            name, partial(_end_in_queue, house, ids), lambda _: None, partial(_not_said, house, "leftovers")
+        )
 
 
 def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
@@ -105,10 +117,10 @@ def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
 
 
 def _said(grid: int, what: str) -> None:
-    log.info("%d: %s told to the batch system; believed when seen", grid, what)
+    log.info("%s: %s told to the batch system; believed when seen", grid, what)
 
 
-def _not_said(house: House, grid: int, error: BaseException) -> None:
+def _not_said(house: House, what: int | str, error: BaseException) -> None:
     if not isinstance(error, BatchError | JimError | OSError):
         raise error
-    log.warning("%d: the batch system could not be told: %s", grid, error)
+    log.warning("%s: the batch system could not be told: %s", what, error)

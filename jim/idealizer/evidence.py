@@ -7,7 +7,9 @@ needs the exit record, or the certainty that there will never be one.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,11 +17,13 @@ from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError
 from jim.files import read_regular
 from jim.house import House, Key
+from jim.idealizer.cancel import clear
 from jim.idealizer.run import run
 from jim.model import FINAL, Listing, Observation, State, Witness
 from jim.records import LONGEST_RECORD
 from jim.sandbox import fence, submission_directory, trace
 from jim.statusdb.rows import Change, Live
+from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
@@ -38,6 +42,7 @@ class Doubt:
     touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
     touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
     ended: Observation | None = None  # what accounting said
+    back: bool = False  # it had started, and the queue shows it as pending again
 
 
 @dataclass
@@ -48,7 +53,9 @@ class Compared:
     alike: dict[tuple[int, int, State, State, str], list[int]] = field(default_factory=dict)
     confirmed: set[tuple[int, int]] = field(default_factory=set)
     missing: dict[Key, Live] = field(default_factory=dict)
+    back: set[Key] = field(default_factory=set)  # of these, the ones that are pending again
     unknown_words: set[str] = field(default_factory=set)
+    leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
     proves_absence: bool = False
 
     def changes(self) -> Iterator[Change]:
@@ -67,6 +74,7 @@ _QUEUE_MAY = {
     State.RUNNING: (State.SUSPENDED,),
     State.SUSPENDED: (State.RUNNING,),
 }
+_PENDING = (State.SUBMITTED, State.HELD)
 _QUEUE_MAY_UNCLAIMED = {**_QUEUE_MAY, State.RUNNING: (State.SUBMITTED, State.HELD, State.SUSPENDED)}
 
 
@@ -83,15 +91,15 @@ def query(house: House) -> None:
 
 def _ask(house: House) -> Compared:
     """Read what is live, list the queue, compare. Runs in a worker, with its own reader of the store."""
-    store = house.store.reader()
-    try:
+    with closing(house.store.reader()) as store:
         live = list(store.live())  # before the listing: what is sent meanwhile must not look absent
-    finally:
-        store.close()
-    answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
-    if answer.code != 0:
-        raise house.adapter.trouble(answer)
-    compared = compare(house.adapter.parse_query(answer), live, house.adapter.name_length)
+        answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
+        if answer.code != 0:
+            raise house.adapter.trouble(answer)
+        listing = house.adapter.parse_query(answer)
+        compared = compare(listing, live, house.adapter.name_length)
+        if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
+            compared.leftovers = list(_leftovers(house, store, listing, live))
     if compared.missing and not compared.proves_absence:
         ping = run(house.adapter.ping_command(), limit=house.site.batch.command_seconds)
         compared.proves_absence = ping.code == 0
@@ -117,11 +125,25 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
             missing[grid, k, idx] = each
             continue
         result.proves_absence = True
-        if now is not state and now in (_QUEUE_MAY if started else _QUEUE_MAY_UNCLAIMED).get(state, ()):
+        if started and now in _PENDING:
+            missing[grid, k, idx] = each
+            result.back.add((grid, k, idx))
+        elif now is not state and now in (_QUEUE_MAY if started else _QUEUE_MAY_UNCLAIMED).get(state, ()):
             alike.setdefault((grid, attempt, state, now, seen.reason), []).append(n)
         elif now is State.UNKNOWN:
             result.unknown_words.add(seen.word)
     return result
+
+
+def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
+    """Find what waits in the queue although its attempt has ended: a batch system may put jobs back by itself."""
+    ours = re.compile(rf"jim-{house.instance}-([0-9]+)-([0-9]+)")
+    known = {(each.batch_id, each.idx) for each in live}
+    for key, seen in listing.items():
+        mark = ours.fullmatch(seen.mark) if seen.state in _PENDING and key not in known else None
+        attempt = store.attempt(int(mark[1]), int(mark[2]), key[1]) if mark else None
+        if attempt and attempt.verdict:
+            yield key
 
 
 def _asked(house: House, compared: Compared) -> None:
@@ -135,6 +157,8 @@ def _asked(house: House, compared: Compared) -> None:
             arrivals.accepted(house, grid, k, Witness.QUEUE)
     for chunk in compared.changes():
         house.workers.later("changes", partial(house.store.change, [chunk]))
+    if compared.leftovers:
+        clear(house, compared.leftovers)
     if compared.proves_absence:
         _doubt(house, compared)
 
@@ -145,7 +169,8 @@ def _doubt(house: House, compared: Compared) -> None:
         del house.doubts[key]
     for key, live in compared.missing.items():
         old = house.doubts.get(key)
-        house.doubts[key] = replace(old, live=live, missed=old.missed + 1) if old else Doubt(live, now)
+        doubt = replace(old, live=live, missed=old.missed + 1) if old else Doubt(live, now)
+        house.doubts[key] = replace(doubt, back=key in compared.back)
 
 
 def _could_not_ask(house: House, error: BaseException) -> None:
@@ -252,7 +277,9 @@ def _settled(house: House, results: list[Settled]) -> None:
             elif settled.lost:
                 verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
             elif settled.dead:
-                verdicts.record(house, key, verdict.of_vanished(settled.doubt.ended, cancelled=wish))
+                verdicts.record(
+                    house, key, verdict.of_vanished(settled.doubt.ended, back=settled.doubt.back, cancelled=wish)
+                )
 
 
 def _take_record(house: House, key: Key, text: str) -> None:

@@ -1,0 +1,61 @@
+"""A batch system that starts jobs again by itself, or keeps them after their end, against a clock that is set."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.model import State
+from jim.site import Batch
+from tests.stand_ins import World
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=10, query_seconds=1.0, visible_seconds=1.0))
+    world.batch.end_is_death = False
+    world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.batch.start(1, 2)
+    world.until(lambda: world.state(1, 1) is State.RUNNING)
+    return world
+
+
+def put_back(world, index, state=State.SUBMITTED):
+    """Kill the wrapper and put its task into the queue again, as a batch system does that lost its node."""
+    world.batch.tasks["1", index].state = state
+
+
+@pytest.mark.parametrize("state", [State.SUBMITTED, State.HELD])
+def test_a_job_put_back_into_the_queue_is_followed_by_another_attempt_once_its_claim_is_stale(world, state):
+    put_back(world, 1, state)
+    world.go(5, 1.0)
+    assert world.state(1, 0) is State.RUNNING  # its claim may still be touched
+    world.until(lambda: len(world.store.attempts(1, n=0)) == 2)
+    assert world.store.attempts(1, n=0)[0].reason == (
+        "put back into the queue by the batch system after it had started; it left no exit record"
+    )
+
+
+def test_what_is_left_of_an_ended_attempt_is_taken_out_of_the_queue(world):
+    put_back(world, 1, State.HELD)
+    world.until(lambda: world.batch.tasks["1", 1].state is State.KILLED)
+    assert world.batch.tasks["1", 2].state is State.RUNNING
+
+
+def test_a_fresh_exit_record_ends_it_although_the_queue_shows_it_again(world):
+    world.batch.finish(1, 1)
+    put_back(world, 1)
+    world.until(lambda: world.batch.tasks["1", 1].state is State.KILLED)
+    assert world.state(1, 0) is State.COMPLETED
+    assert len(world.store.attempts(1, n=0)) == 1
+
+
+def test_nothing_else_is_taken_out_of_the_queue(world):
+    world.batch.lies += ["@submit", "lost after"]
+    world.submit(1, key="k2")
+    world.until(lambda: len(world.batch.tasks) == 3)
+    before = world.batch.calls.count("cancel")
+    world.go(10, 1.0)
+    assert world.batch.calls.count("cancel") == before
+    assert world.batch.tasks["2", 1].state is State.SUBMITTED
