@@ -8,25 +8,28 @@ from pathlib import Path
 
 from jim import site as site_file
 from jim import site_init
-from jim.cli.text import say, say_json
+from jim.cli import site_test
+from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadSite
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim site` takes."""
-    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check", required=True)
+    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check|test", required=True)
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
     init.add_argument("--work", default="", help="directory that the worker nodes see, if not the state directory")
     init.add_argument("--account", action="append", default=[], help="as root: make what this account needs")
     check = verbs.add_parser("check", help="prove with real operations that this place works (exit 3: it does not)")
     check.add_argument("--json", action="store_true", help="print one JSON document")
+    site_test.add_arguments(verbs.add_parser("test", help="run jobs through the batch system, for real"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a site, or check one."""
-    return _check(as_json=arguments.json) if arguments.site_verb == "check" else _init(arguments)
+    verbs = {"init": _init, "check": _check, "test": site_test.run}
+    return verbs[arguments.site_verb](arguments)
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -50,17 +53,17 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _check(*, as_json: bool) -> int:
+def _check(arguments: argparse.Namespace) -> int:
     """Say in one line each what was found; only what failed makes the exit code."""
     from jim.site_check import FAILED, findings
 
     found = []
     for finding in findings():
         found.append(finding)
-        if not as_json:
-            say(f"{finding.level:<8} {finding.name}: {finding.said}{f'; {finding.todo}' if finding.todo else ''}")
+        if not arguments.json:
+            say_finding(finding)
     failed = any(finding.level == FAILED for finding in found)
-    if as_json:
+    if arguments.json:
         names = ("name", "level", "said", "todo")
         say_json({"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]})
     return BadSite.exit_code if failed else 0

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jim.site_check import Finding
 
 WIDE = 100_000  # columns: lines stay whole, and a terminal wraps them by itself
 COLOURS = {
@@ -44,6 +47,11 @@ def say(text: object = "") -> None:
 def say_json(document: Any) -> None:
     """Print one JSON document; JSON escapes by itself what a terminal must not see."""
     print(json.dumps(document, indent=2))
+
+
+def say_finding(finding: Finding) -> None:
+    """Print the answer to one question about a site."""
+    say(f"{finding.level:<8} {finding.name}: {finding.said}{f'; {finding.todo}' if finding.todo else ''}")
 
 
 def span(seconds: float) -> str:

@@ -1,0 +1,79 @@
+"""`jim site test` on the local batch system, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def state(tmp_path):
+    place = tmp_path / "state"
+    place.mkdir(mode=0o700)
+    (place / "site.toml").write_text("[batch]\nslots = 2\nquery_seconds = 0.2\ntouch_seconds = 1\n")
+    return place
+
+
+def site_test(state, *words):
+    environment = {"PATH": os.environ["PATH"], "JIM_STATE": str(state), "JIM_PYTHON": sys.executable}
+    command = [str(HOME / "shell/jim"), "site", "test", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_good_site_passes_and_nothing_is_left(state):
+    done = site_test(state, "config", "batch", "array", "glitch")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "submits 33 local jobs to local, and cleans up after itself"
+    assert [line.split()[0] for line in lines[1:-1]] == ["ok"] * 9
+    assert lines[-1] == "JIM SITE OK - 9 checks, 33 local jobs"
+    assert [each for each in state.iterdir() if each.name.startswith("site-test-")] == []
+
+
+def test_outputs_codes_and_signals_come_back(state):
+    done = site_test(state, "--load", "10", "--json")
+    assert done.returncode == 0, done.stdout
+    report = json.loads(done.stdout)
+    assert (report["status"], report["jobs"]) == ("ok", 10)
+    assert [(each["test"], each["name"], each["level"]) for each in report["checks"]] == [
+        ("load", "load of 10", "ok"),
+        ("load", "exactly once", "ok"),
+    ]
+
+
+def test_a_missing_command_is_named(state):
+    (state / "site.toml").write_text('[batch.commands]\nsubmit = ["/nowhere/submit"]\n')
+    done = site_test(state, "config")
+    assert done.returncode == 2
+    assert "failed   commands: not found: /nowhere/submit; install them" in done.stdout
+    assert done.stdout.splitlines()[-1] == "JIM SITE CRITICAL - 1 checks, 0 local jobs"
+
+
+def test_a_batch_system_that_refuses_is_told_with_its_own_words(state):
+    (state / "site.toml").write_text(
+        '[batch.commands]\nsubmit = ["/bin/sh", "-c", "echo localbatch: argument wrong >&2; exit 2"]\n'
+    )
+    done = site_test(state, "batch")
+    assert done.returncode == 2
+    assert "refused by the batch system" in done.stdout
+    assert "localbatch: argument wrong" in done.stdout
+
+
+def test_a_broken_site_file_is_neither_good_nor_bad(state):
+    (state / "site.toml").write_text("[batch]\nslotz = 2\n")
+    done = site_test(state)
+    assert done.returncode == 3
+    assert done.stdout.startswith(f"JIM SITE UNKNOWN - {state}/site.toml:2: batch.slotz: unknown key; did you mean")
+
+
+def test_an_unknown_level_is_refused(state):
+    done = site_test(state, "roundtrop")
+    assert done.returncode == 2
+    assert "did you mean 'roundtrip'" in done.stderr
