@@ -17,7 +17,7 @@ from pathlib import Path
 from jim.errors import JimError
 from jim.files import read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
-from jim.model import Job
+from jim.model import MARK_VARIABLE, Job
 from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
 
 SENT = "sent"  # there once the batch command may have been run
@@ -114,6 +114,7 @@ def _script(directory: Path, variables: Mapping[str, str]) -> str:
     restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
     return (
         "#!/bin/sh\n"
+        f"unset PYTHONPATH {MARK_VARIABLE}\n"  # the batch command's own, which some batch systems hand on
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
         f'exec {wrapper} {place} "${{{variables["index"]}:-1}}"\n'
     )

@@ -282,7 +282,7 @@ class World:
         self.clock, self.batch = StandInClock(), StandInBatch()
         for module in (submit, lookup, evidence, cancel):
             monkeypatch.setattr(module, "run", self.batch.run)
-        monkeypatch.setattr(lookup, "end_marked", lambda mark: [])
+        monkeypatch.setattr(lookup, "end_marked", lambda mark, id_variable: [])
         self.house: House
         self.restart()
 

@@ -43,7 +43,7 @@ def look_up(house: House) -> None:
 
 def _look(house: House, submission: Submission) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
-    end_marked(submission.mark)  # a batch client can sleep, and submit hours later
+    end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
     directory = submission_directory(house.site.work, submission.grid, submission.k)
     started = [claim.batch for _, claim in claims(directory) if not claim.fence]
     if started:

@@ -12,11 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from jim.model import Answer
+from jim.model import MARK_VARIABLE, Answer
 
-# A command carries its submission's mark in its environment, so that it is found again after our own
-# death without a moment in which it lives unrecorded.
-MARK_VARIABLE = "JIM_COMMAND_OF"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 HOME = str(Path(__file__).resolve().parents[2])  # where the package of this very JIM lies
 LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
@@ -82,15 +79,19 @@ def spawn(
     )
 
 
-def end_marked(mark: str) -> list[int]:
-    """End every process that was started for this mark and still lives; return their pids."""
-    wanted = f"{MARK_VARIABLE}={mark}".encode()
+def end_marked(mark: str, id_variable: str) -> list[int]:
+    """End every batch command of this mark that still lives, and return their pids.
+
+    Some batch systems hand a command's environment on to its job: what has a batch id is spared.
+    """
+    wanted, job = f"{MARK_VARIABLE}={mark}".encode(), f"{id_variable}=".encode()
     ended = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):  # gone meanwhile, or not ours to read
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            if wanted in environment and not any(each.startswith(job) for each in environment):
                 os.kill(int(entry.name), signal.SIGKILL)
                 ended.append(int(entry.name))
     return ended
