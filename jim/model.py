@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-
 # A batch command carries its submission's mark in its environment, so that it is found again after our
 # own death without a moment in which it lives unrecorded.
 MARK_VARIABLE = "JIM_COMMAND_OF"
