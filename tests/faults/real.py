@@ -1,7 +1,8 @@
 """A state directory with real processes: keeper, local batch, wrappers, payloads; and ways to hurt them.
 
 The oracles are two append-only ledgers that JIM does not read: one that every payload writes when it
-starts and ends, and the local batch system's own.
+starts and ends, and the local batch system's own. Two payloads of a piece that live at the same time
+find each other by a lock that all their descendants hold.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import sys
 import tarfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 from jim import inbox, request
 from jim.clock import Clock
-from jim.model import Step
+from jim.model import State, Step
 from jim.site import make_state, read
 from jim.statusdb.store import Store
 
@@ -26,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEEPER = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper")
 BATCH = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area")
 LIMIT = 60.0
+DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 
 
 def build_shim(place: Path) -> Path:
@@ -37,27 +42,42 @@ def build_shim(place: Path) -> Path:
 
 
 def until(true, what: str, limit: float = LIMIT):
-    """Wait for something to hold, looking often."""
+    """Wait for something that has no handle to wait on, looking often."""
     end = time.monotonic() + limit
-    while time.monotonic() < end:
-        found = true()
-        if found:
-            return found
-        os.sched_yield()
-        os.posix_spawnp("sleep", ["sleep", "0.02"], os.environ) and os.wait3(0)
-    raise AssertionError(f"not within {limit} s: {what}")
+    while not (found := true()):
+        assert time.monotonic() < end, f"not within {limit} s: {what}"
+        time.sleep(0.02)
+    return found
+
+
+def at_once(runs: Iterable[tuple[str, Callable[[], object]]]) -> None:
+    """Make many runs, some at the same time, for they mostly wait; name the one that fails."""
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        made = [(name, pool.submit(run)) for name, run in runs]
+    for name, run in made:
+        error = run.exception()
+        if error:
+            raise AssertionError(f"{name}: {error}") from error
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process is there, and more than a zombie."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
 
 
 class Place:
     """One state directory and its ledger of payloads."""
 
-    def __init__(self, place: Path, settings: str = "", batch: str = "") -> None:
+    def __init__(self, place: Path, settings: str = "", batch: str = "", slots: int = 2) -> None:
         place.mkdir(parents=True, exist_ok=True)
         self.place, self.state, self.ledger = place, place / "state", place / "ledger"
         self.ledger.touch()
         site = place / "site.toml"
         site.write_text(
-            f"[batch]\nslots = 2\nquery_seconds = 0.2\nvisible_seconds = 0.3\n{batch}\n"
+            f"[batch]\nslots = {slots}\nquery_seconds = 0.3\nvisible_seconds = 0.3\n{batch}\n"
             f"[keep]\nidle_seconds = 0.0\n{settings}"
         )
         self.site = read(site, self.state)
@@ -65,44 +85,78 @@ class Place:
         (self.state / "site.toml").write_text(site.read_text())
         self.started: list[subprocess.Popen[bytes]] = []
 
+    # What is run
+
     def payload(self, *, body: str = "") -> Path:
         """Write a payload that tells the ledger when it starts and ends."""
         script = self.place / "payload.sh"
-        ledger = shlex.quote(str(self.ledger))
+        ledger, lock = (shlex.quote(str(self.place / name)) for name in ("ledger", "alive"))
         script.write_text(
             "#!/bin/sh\n"
-            f'echo "start $JIM_LOCAL_JOB $JIM_ATTEMPT" >>{ledger}\n'
-            f'{body}\necho "data $JIM_LOCAL_JOB" >out.txt\n'
-            f'echo "end $JIM_LOCAL_JOB $JIM_ATTEMPT" >>{ledger}\n'
+            'me="$JIM_GRID_JOB $JIM_LOCAL_JOB $JIM_ATTEMPT"\n'
+            f"exec 9>>{lock}.$JIM_GRID_JOB.$JIM_LOCAL_JOB\n"
+            f'flock -n 9 || echo "overlap $me" >>{ledger}\n'
+            f'echo "start $me" >>{ledger}\n'
+            f'{body}\necho "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt\n'
+            f'echo "end $me" >>{ledger}\n'
         )
         script.chmod(0o755)
         return script
 
-    def submit(self, pieces: int = 2, *, key: str = "key", body: str = "") -> int:
+    def submit(self, pieces: int = 2, *, key: str = "key", body: str = "", outputs: tuple[str, ...] = ()) -> int:
         """Hand in a grid job as the door does, without starting a keeper."""
         raw = {
             "job_type": "parametric",
             "executable": str(self.payload(body=body)),
             "argument_sets": [[str(n)] for n in range(pieces)],
-            "outputs": ["out.txt"],
+            "outputs": ["out.txt", *outputs],
         }
         return inbox.deposit(self.state, key, request.check(raw)[1] | {"key": key})
 
-    def environment(self, shim: dict[str, str] | None = None) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("JIM_", "LD_", "SHIM_"))}
-        return kept | {"PYTHONPATH": str(ROOT), "JIM_STATE": str(self.state)} | (shim or {})
+    def wish(self, verb: str, target: str | int) -> None:
+        """Leave a wish as the door does."""
+        inbox.wish(self.state, verb, str(target))
 
-    def start_keeper(self, shim: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def front(self, name: str, script: str) -> None:
+        """Put a command in front of the real one, for wrappers and batch commands; `$real` is the real one's path."""
+        front = self.place / "front"
+        front.mkdir(exist_ok=True)
+        path = os.environ["PATH"]
+        (front / name).write_text(
+            f"#!/bin/sh\nplace={shlex.quote(str(self.place))} name=${{0##*/}} PATH={shlex.quote(path)}\n"
+            f"real=$(command -v $name)\n{script}\n"
+        )
+        (front / name).chmod(0o755)
+
+    def command(self, verb: str, script: str) -> None:
+        """Put a script before a batch command; `"$@"` is the real one, `once` is true the first time."""
+        file = self.place / f"batch-{verb}"
+        once = f"once() {{ rm $place/once.{verb} 2>/dev/null; }}"
+        file.write_text(f"#!/bin/sh\nplace={shlex.quote(str(self.place))}\n{once}\n{script}\n")
+        file.chmod(0o755)
+        (self.place / f"once.{verb}").touch()
+        real = [*BATCH, str(self.state / "batch"), *({"query": ("list",), "change": ()}.get(verb, (verb,)))]
+        with (self.state / "site.toml").open("a") as site:
+            if "[batch.commands]" not in (self.state / "site.toml").read_text():
+                site.write("[batch.commands]\n")
+            site.write(f"{verb} = {[str(file), *real]!r}\n")
+
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("JIM_", "LD_", "SHIM_"))}
+        kept["PATH"] = f"{self.place / 'front'}:{kept['PATH']}"
+        return kept | {"PYTHONPATH": str(ROOT), "JIM_STATE": str(self.state)} | (more or {})
+
+    def start_keeper(self, more: dict[str, str] | None = None, command: tuple[str, ...] = KEEPER):
         """Start a keeper in the foreground of this test."""
         process = subprocess.Popen(
-            [*KEEPER, str(self.state)], env=self.environment(shim), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+            [*command, str(self.state)], env=self.environment(more), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         self.started.append(process)
         return process
 
-    def keep(self, shim: dict[str, str] | None = None) -> int:
+    def keep(self, more: dict[str, str] | None = None, command: tuple[str, ...] = KEEPER) -> int:
         """Run a keeper to its end."""
-        process = self.start_keeper(shim)
+        process = self.start_keeper(more, command)
         process.communicate(timeout=LIMIT)
         return process.returncode
 
@@ -111,72 +165,128 @@ class Place:
         for _ in range(3):
             if self.keep() == 0:
                 return
-        raise AssertionError((self.state / "keeper.log").read_text()[-2000:])
+        raise AssertionError(self.log()[-2000:])
 
-    def store(self) -> Store:
-        return Store(self.state / "status.db", Clock())
+    def door(self, verb: str, *words: str, more: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Call the people's door, such that it starts no keeper of its own."""
+        with (self.state / "keeper.lock").open("a") as lock:
+            import fcntl
 
-    def events(self, word: str) -> list[tuple[int, int]]:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            call = "import sys; from jim.cli import main; sys.exit(main())"
+            command = [sys.executable, "-P", "-s", "-c", call, verb, *words]
+            return subprocess.run(
+                command, env=self.environment(more), capture_output=True, text=True, timeout=LIMIT, check=False
+            )
+
+    # What came of it
+
+    def log(self) -> str:
+        """Give what the keepers had to say."""
+        return (self.state / "keeper.log").read_text()
+
+    def store(self):
+        """Open the store to read, for a `with`."""
+        return closing(Store(self.state / "status.db", Clock()))
+
+    def state_of(self, n: int = 0, grid: int = 1) -> str:
+        """Tell a local job's state; empty before it is there."""
+        try:
+            with self.store() as store:
+                return store.local_job(grid, n).state.value
+        except Exception:  # no store yet, or no local job in it
+            return ""
+
+    def journal(self, grid: int = 1) -> str:
+        """Give the journal as text."""
+        with self.store() as store:
+            return "\n".join(
+                f"{line.n} {line.was} > {line.now} [{line.witness}] {line.reason}" for line in store.journal(grid)
+            )
+
+    def answer(self, grid: int = 1) -> str:
+        """Give what a poll prints."""
+        return (self.state / "answers" / str(grid)).read_text()
+
+    def events(self, word: str, grid: int = 1) -> list[tuple[int, int]]:
         """Give the (local job, attempt) of every start or end, from the payloads' ledger."""
         lines = [line.split() for line in self.ledger.read_text().splitlines()]
-        return [(int(n), int(attempt)) for event, n, attempt in lines if event == word]
+        return [(int(n), int(attempt)) for event, g, n, attempt in lines if event == word and int(g) == grid]
+
+    def batch(self, *words: str) -> str:
+        """Run a command of the local batch system."""
+        command = [*BATCH, str(self.state / "batch"), *words]
+        return subprocess.run(
+            command, env=self.environment(), capture_output=True, text=True, timeout=LIMIT, check=False
+        ).stdout
 
     def batch_ledger(self) -> list[list[str]]:
         """Give the local batch system's own ledger: event, id, index, name."""
-        out = subprocess.run(
-            [*BATCH, self.state / "batch", "ledger"],
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-        ).stdout
-        return [line.split("|")[2:6] for line in out.splitlines()[1:-1]]
+        return [line.split("|")[2:6] for line in self.batch("ledger").splitlines()[1:-1]]
 
-    def check(self, pieces: int, grid: int = 1) -> None:
-        """Hold everything against the promise."""
-        starts = Counter(self.events("start"))
+    # The promise
+
+    def held(self, grid: int = 1) -> None:
+        """Hold everything against the promise, however it ended."""
+        assert "overlap" not in self.ledger.read_text(), "two attempts of a piece were alive at once"
+        starts = Counter(self.events("start", grid))
         assert max(starts.values(), default=0) <= 1, f"an attempt started twice: {starts}"
         events = self.batch_ledger()
-        accepted = Counter(name for event, _, _, name in events if event == "accepted")
-        tasks = Counter((id_, index) for event, id_, index, _ in events if event == "started")
-        assert max(tasks.values(), default=0) <= 1, f"the local batch system started a task twice: {tasks}"
-        assert max((accepted[name] for name in accepted), default=0) <= pieces
-        store = self.store()
-        job = store.grid_job(grid)
-        assert (job.step, job.outcome) == (Step.FINISHED, "completed"), store.journal(grid)[-20:]
-        for local in store.local_jobs(grid):
-            done = [each.attempt for each in store.attempts(grid, n=local.n) if each.verdict == "completed"]
-            assert len(done) == 1
-            assert (local.n, done[0]) in self.events("end"), "completed without its payload's end"
+        for word in ("accepted", "started"):
+            seen = Counter((name, index) for event, _, index, name in events if event == word)
+            assert max(seen.values(), default=0) <= 1, f"{word} twice: {seen}"
+        with self.store() as store:
+            job = store.grid_job(grid)
+            assert job.step is Step.FINISHED, self.journal(grid)
+            attempts = {(each.n, each.attempt): each for each in store.attempts(grid)}
+            for each in starts:
+                assert attempts[each].started, f"an attempt ran that was taken for lost: {each}"
+            expected = {}
+            for local in store.local_jobs(grid):
+                assert local.state.final
+                done = [each for each in attempts if each[0] == local.n and attempts[each].verdict == "completed"]
+                assert len(done) == (local.state is State.COMPLETED), self.journal(grid)
+                for each in done:
+                    assert each in self.events("end", grid), "completed without its payload's end"
+                    expected[f"{grid}.{each[0]}/out.txt"] = f"data {each[0]} {each[1]}\n".encode()
         with tarfile.open(job.result["tar"]) as tar:
             names = Counter(tar.getnames())
-            assert {name for name in names if name.endswith("out.txt")} == {
-                f"{grid}.{n}/out.txt" for n in range(pieces)
-            }
+            assert {name for name in names if name.endswith("/out.txt")} == expected.keys()
             assert max(names.values()) == 1
-            for n in range(pieces):
-                assert tar.extractfile(f"{grid}.{n}/out.txt").read() == f"data {n}\n".encode()
-        store.close()
+            for name, content in expected.items():
+                assert tar.extractfile(name).read() == content
         assert self.leftovers() == []
-        assert (self.state / "answers" / str(grid)).read_text() == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+        with suppress(FileNotFoundError):
+            assert list(self.site.work.glob("spool/[!.]*")) == []
+
+    def check(self, pieces: int, grid: int = 1) -> None:
+        """Hold everything against the promise, all pieces being completed."""
+        self.held(grid)
+        with self.store() as store:
+            assert store.counts(grid) == {State.COMPLETED: pieces}, self.journal(grid)
+            assert store.grid_job(grid).outcome == "completed"
+        assert self.answer(grid) == DONE
 
     def leftovers(self) -> list[str]:
         """Name processes that still run for this place's local batch tasks."""
+        return [Path(f"/proc/{pid}/cmdline").read_bytes().decode() for pid in self.of_tasks()]
+
+    def of_tasks(self) -> list[int]:
+        """Find the processes that run for this place's local batch tasks."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
-                try:
+                with suppress(OSError):
                     environment = (entry / "environ").read_bytes()
                     if str(self.place).encode() in environment and b"JIM_LOCALBATCH_TASK" in environment:
-                        found.append((entry / "cmdline").read_bytes().decode())
-                except OSError:
-                    continue
+                        found.append(int(entry.name))
         return found
 
     def batch_pid(self) -> int:
-        """Give the pid of the local batch daemon; 0 when none was ever started."""
+        """Give the pid of the local batch daemon; 0 when none runs."""
         try:
-            return int((self.state / "batch/daemon.lock").read_text())
+            pid = int((self.state / "batch/daemon.lock").read_text())
+            return pid if str(self.state).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else 0
         except (OSError, ValueError):
             return 0
 
@@ -186,12 +296,6 @@ class Place:
             if process.poll() is None:
                 process.kill()
             process.communicate()
-        pid = self.batch_pid()
-        if pid and self._is_ours(pid):
-            os.kill(pid, signal.SIGKILL)
-
-    def _is_ours(self, pid: int) -> bool:
-        try:
-            return str(self.state).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            return False
+        for pid in [self.batch_pid(), *self.of_tasks()]:
+            with suppress(OSError):
+                pid and os.kill(pid, signal.SIGKILL)

@@ -1,10 +1,10 @@
 /* Preloaded into a program under test: counts its writing system calls, and at the n-th one kills the
  * program or lets the disk be full. Settings come from the environment:
  *   SHIM_AT   which call, from 1; 0 or unset: only count
- *   SHIM_DO   kill (default), or full: that call and the next SHIM_FOR - 1 fail with ENOSPC
+ *   SHIM_DO   kill (default); full, readonly: that call and the next SHIM_FOR - 1 fail with ENOSPC, EROFS
  *   SHIM_LOG  file that gets the count when the program ends by itself
- *   SHIM_ONCE file that the first program to end it takes away; the others are left in peace
  *   SHIM_ALL  shared file: one count for all processes that are started, the kill ends their group
+ *   SHIM_TIME shared file: seconds by which the wall clock is wrong, at every moment anew
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,26 +17,28 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-static long own, *count = &own, at, span = 1;
-static int full, whole_group;
+static long own, none, *count = &own, *wrong = &none, at, span = 1;
+static int error, whole_group;
+
+static long *shared(const char *path) {
+    int file = open(path, O_RDWR);
+    void *memory = mmap(NULL, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) abort();
+    return memory;
+}
 
 __attribute__((constructor)) static void begin(void) {
     const char *value;
     if ((value = getenv("SHIM_AT"))) at = atol(value);
     if ((value = getenv("SHIM_FOR"))) span = atol(value);
-    if ((value = getenv("SHIM_DO"))) full = !strcmp(value, "full");
-    if ((value = getenv("SHIM_ONCE")) && syscall(SYS_unlink, value)) at = 0;
-    if ((value = getenv("SHIM_ALL"))) {
-        int file = open(value, O_RDWR);
-        void *shared = file < 0 ? MAP_FAILED : mmap(NULL, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (shared != MAP_FAILED) count = shared;
-        if (file >= 0) close(file);
-        whole_group = 1;
-    }
+    if ((value = getenv("SHIM_DO"))) error = !strcmp(value, "full") ? ENOSPC : !strcmp(value, "readonly") ? EROFS : 0;
+    if ((value = getenv("SHIM_ALL"))) count = shared(value), whole_group = 1;
+    if ((value = getenv("SHIM_TIME"))) wrong = shared(value);
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -51,13 +53,31 @@ __attribute__((destructor)) static void end(void) {
 static int fault(void) {
     long now = __sync_add_and_fetch(count, 1);
     if (!at || now < at || now >= at + span) return 0;
-    if (!full) kill(whole_group ? 0 : getpid(), SIGKILL);
-    errno = ENOSPC;
-    return full;
+    if (!error) kill(whole_group ? 0 : getpid(), SIGKILL);
+    errno = error;
+    return 1;
 }
 
 #define REAL(name) static __typeof__(name) *real; if (!real) real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 #define WRAP(type, name, args, call) type name args { REAL(name); return fault() ? (type)-1 : real call; }
+
+int clock_gettime(clockid_t id, struct timespec *now) {
+    REAL(clock_gettime);
+    int result = real(id, now);
+    if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) now->tv_sec += *wrong;
+    return result;
+}
+time_t time(time_t *now) {
+    struct timespec exact;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    return now ? *now = exact.tv_sec : exact.tv_sec;
+}
+int gettimeofday(struct timeval *now, void *zone) {
+    REAL(gettimeofday);
+    int result = real(now, zone);
+    now->tv_sec += *wrong;
+    return result;
+}
 
 /* What goes to a terminal or a pipe changes no disk, and must not be counted. */
 static int on_disk(int file) {

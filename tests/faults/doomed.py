@@ -1,0 +1,66 @@
+"""A keeper that is killed at one of its moves: python doomed.py SEEN SIDE TIMES [MOVE] STATE.
+
+SIDE is `before` a move, or `after` a move that did something. It dies the first TIMES times that it comes to that
+side of a move, of MOVE or of whichever, counting what the keepers before it have noted in the file SEEN.
+What workers brought back counts as a move called `deliver`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+from jim import run_grid_job
+from jim.waking import run_keeper
+
+
+class Doom:
+    """Where the keeper is to die, and where those before it did."""
+
+    def __init__(self, seen: Path, side: str, times: int, move: str) -> None:
+        self.file, self.side, self.times, self.move = seen, side, times, move
+        self.seen = Counter(seen.read_text().split())
+
+    def reached(self, side: str, move: str) -> None:
+        if side != self.side:
+            return
+        self.seen[move] += 1
+        with self.file.open("a") as file:
+            file.write(f"{move}\n")
+        die = self.seen[move] == self.times if self.move == move else not self.move and self.seen[move] <= self.times
+        if die:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def watched(self, name: str, move):
+        """Make a move of which either side may be the end."""
+
+        def make(house, *more):
+            self.reached("before", name)
+            before = _print(house)
+            result = move(house, *more)
+            if _print(house) != before:
+                self.reached("after", name)
+            return result
+
+        return make
+
+
+def _print(house) -> tuple[object, ...]:
+    """Give what differs when something was done."""
+    return house.store.changes(), frozenset(house.workers._busy), dict(house.answered)
+
+
+def main(seen: str, side: str, times: str, move: str, state: str) -> int:
+    doom = Doom(Path(seen), side, int(times), move)
+    moves, deliver = run_grid_job.moves, run_grid_job.Rounds.deliver
+    watched = doom.watched("deliver", lambda house, rounds, timeout: deliver(rounds, timeout))
+    run_grid_job.moves = lambda: tuple(doom.watched(each.__name__, each) for each in moves())
+    run_grid_job.Rounds.deliver = lambda rounds, timeout: watched(rounds.house, rounds, timeout)
+    return run_keeper(Path(state))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,80 @@
+"""Kill -9 of the keeper before and after each of its moves. The moves, and how often, the code itself tells."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import pytest
+
+from jim.run_grid_job import moves
+from tests.faults.real import ROOT, at_once
+
+PIECES = 2
+MOVES = {move.__name__ for move in moves()} | {"deliver"}
+# The first answer of the batch system is lost, and a node dies under the first attempt: every move has something to do,
+NODE_DIES = '[ "$JIM_LOCAL_JOB $JIM_ATTEMPT" != "0 1" ] || kill -9 $PPID'
+ANSWER_LOST = 'once || exec "$@"; "$@" >/dev/null; exit 1'
+IDLE = {"fulfil", "age"}  # but these: nothing is wished, nothing is old.
+
+
+def doomed(seen, side: str, times: int = 0, move: str = "") -> tuple[str, ...]:
+    seen.touch()
+    return (sys.executable, "-P", "-s", str(ROOT / "tests/faults/doomed.py"), str(seen), side, str(times), move)
+
+
+def rough(place, name: str):
+    hurt = place(name)
+    hurt.command("submit", ANSWER_LOST)
+    hurt.submit(PIECES, body=NODE_DIES)
+    return hurt
+
+
+def count(place, side: str) -> Counter[str]:
+    """Count how often an undisturbed keeper comes to this side of its moves."""
+    calm = rough(place, f"calm-{side}")
+    seen = calm.place / "seen"
+    assert calm.keep(command=doomed(seen, side)) == 0
+    calm.check(PIECES)
+    assert calm.events("start") == [(0, 1), (1, 1), (0, 2)]
+    return Counter(seen.read_text().split())
+
+
+def kill_once(place, side: str, move: str, times: int) -> None:
+    """Kill a keeper there; the next one goes on unhurt."""
+    hurt = rough(place, f"{side}-{move}-{times}")
+    hurt.keep(command=doomed(hurt.place / "seen", side, times, move))
+    hurt.finish()
+    hurt.check(PIECES)
+    hurt.close()
+
+
+def kill_all(place, side: str, times: int) -> None:
+    """Kill a keeper wherever it comes to, and the next, and so on: so many times at each move."""
+    hurt = rough(place, f"{side}-all-{times}")
+    seen = hurt.place / "seen"
+    killed = 0
+    while hurt.keep(command=doomed(seen, side, times)):
+        killed += 1
+        assert killed <= times * len(MOVES), hurt.log()
+    hurt.check(PIECES)
+    assert Counter(seen.read_text().split()).keys() >= MOVES - (IDLE if side == "after" else set())
+    assert killed > times * (len(MOVES - IDLE) - 1)
+    hurt.close()
+
+
+def test_keepers_killed_at_each_move(place):
+    kill_all(place, "after", 1)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_keepers_killed_at_each_move_again_and_again(place, times):
+    at_once((side, lambda side=side: kill_all(place, side, times)) for side in ("before", "after"))
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_keeper_killed_at_each_move_every_time(place, side):
+    runs = [(side, move, times) for move, most in count(place, side).items() for times in range(1, most + 1)]
+    at_once((f"{run}", lambda run=run: kill_once(place, *run)) for run in runs)
