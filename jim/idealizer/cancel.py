@@ -56,12 +56,16 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
 
 def _end(house: House, live: Sequence[Live]) -> str:
     """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
-    by_submission: dict[int, list[int]] = {}
+    by_submission: dict[int, list[Live]] = {}
     for each in live:
-        by_submission.setdefault(each.k, []).append(each.idx)
-    for k, indices in by_submission.items():
-        fence(submission_directory(house.site.work, live[0].grid, k), indices)
-    return _end_in_queue(house, [(each.batch_id, each.idx) for each in live if each.batch_id])
+        by_submission.setdefault(each.k, []).append(each)
+    ids: dict[tuple[str, int], None] = {}  # in order, each once
+    for k, mine in by_submission.items():
+        holders = fence(submission_directory(house.site.work, mine[0].grid, k), [each.idx for each in mine])
+        # A batch system that accepted it twice may run it as another batch job than the one we were told.
+        told = [(batch_id, each.idx) for each in mine for batch_id in (each.batch_id, holders[each.idx].batch)]
+        ids |= dict.fromkeys((batch_id, index) for batch_id, index in told if batch_id)
+    return _end_in_queue(house, list(ids))
 
 
 def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLED_AT_ONCE = 500
 CHANGED_AT_ONCE = 5000
+SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 TOUCHES_MISSED = 3  # after so many a claim's holder is taken for dead, if its batch job has ended, too
 
 
@@ -253,6 +254,9 @@ def _look(house: House, doubt: Doubt) -> Settled:
     claim = left.claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
         return Settled(doubt, lost=True)
+    if doubt.ended and (doubt.ended.code == SUPERSEDED or claim.batch not in ("", live.batch_id)):
+        # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
+        doubt = replace(doubt, ended=None)
     return Settled(doubt, dead=_is_dead(house, doubt, now))
 
 

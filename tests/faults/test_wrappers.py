@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 
 import pytest
 
-from tests.faults.real import DONE, LIMIT, alive, at_once, until
+from tests.faults.real import LIMIT, until
 
-# What a wrapper starts one after the other, and how often.
-COMMANDS = "sed ln mkdir date sort stat sha256sum dd mv cp cat rm".split()
-CALLS = len("sed ln ln mkdir date date sort stat sha256sum stat dd mv ln".split())
+# What a wrapper starts, one after the other.
+CALLS = ["sed", "ln", "ln", "mkdir", "date", "date", "sort", "stat", "sha256sum", "stat", "dd", "mv", "ln"]
 # In the first submission, index I is hurt at the wrapper's call number (I + 3) / 4, before or after the real command;
 # what is killed is the wrapper, which leads its session, or all of the session: a node.
 HURT = """
@@ -40,16 +38,112 @@ def run_again(place, k: int = 1, index: int = 1, batch: int = 1) -> subprocess.P
 
 def test_wrapper_or_node_killed_at_every_command(place):
     hurt = place("p", slots=6)
-    for name in COMMANDS:
+    for name in set(CALLS):
         hurt.front(name, HURT)
-    pieces = 4 * CALLS
+    pieces = 4 * len(CALLS)
     hurt.submit(pieces)
     hurt.finish()
     hurt.check(pieces)
     calls = [len((hurt.place / f"calls.{index}").read_text().split()) for index in range(1, pieces + 1)]
-    assert calls[::2] == [call for call in range(1, CALLS + 1) for _ in range(2)], "a node does nothing once it is dead"
-    # The last but one, mv, gives the exit record its name: from then on the attempt counts.
+    assert calls[::2] == [call for call in range(1, len(CALLS) + 1) for _ in range(2)], (
+        "a node does nothing once it is dead"
+    )
+    # The mv gives the exit record its name: from then on the attempt counts. One mv may outlive its wrapper.
     again = {n for n, attempt in hurt.events("start") if attempt == 2}
-    assert again == {*range(44), 44, 47}
+    assert again - {47} == set(range(45))
     assert "attempt 1: lost: signal 9" in hurt.journal()
     assert "attempt 1: signal 9" in hurt.journal()
+
+
+def test_payload_killed_is_a_failure_and_said_so(place):
+    hurt = place("p")
+    body = "case $JIM_LOCAL_JOB in 0) kill -9 $$ ;; 1) (kill -9 $$) & wait ;; esac"
+    hurt.submit(3, body=body)
+    hurt.finish()
+    hurt.held()
+    assert [hurt.state_of(n) for n in range(3)] == ["failed", "failed", "completed"]
+    with hurt.store() as store:
+        assert {store.local_job(1, n).reason for n in (0, 1)} == {"signal 9"}
+        assert {store.local_job(1, n).attempt for n in (0, 1)} == {1}
+    assert hurt.answer() == "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:2 of 3 local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+
+
+WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
+
+
+def go(place) -> None:
+    (place.place / "payload.sh.go").touch()
+
+
+def test_a_task_started_again_is_refused_while_it_runs_and_after_its_end(place):
+    hurt = place("p")
+    hurt.submit(1, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of() == "running", "the payload runs")
+    assert [run_again(hurt).wait(LIMIT) for _ in range(2)] == [71, 71]
+    until(lambda: "refused" in hurt.journal(), "the refusal is noted")
+    go(hurt)
+    assert keeper.wait(LIMIT) == 0
+    assert run_again(hurt).wait(LIMIT) == 71
+    hurt.finish()
+    hurt.check(1)
+    host = os.uname().nodename
+    assert hurt.journal().count(f"attempt 1 was started again on {host} and refused") >= 2  # two may be told as one
+    assert "belongs to" in (hurt.site.work / "1/s1/log.1").read_text()
+
+
+# Wrappers wait before they claim until they may go: those of one batch job, or those started by hand.
+GATE = 'until [ -e "$place/go.$LOCALBATCH_ID" ]; do sleep 0.02; done; exec "$real" "$@"'
+
+
+def test_many_starts_of_a_task_at_once(place):
+    hurt = place("p", slots=3)
+    hurt.front("sed", GATE)
+    hurt.submit(3, body="sleep 1")
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of(2) == "running", "the batch system starts them")
+    starts = [run_again(hurt, index=index) for index in (1, 2, 3) for _ in range(5)]
+    (hurt.place / "go.1").touch()
+    codes = [start.wait(LIMIT) for start in starts]
+    assert keeper.wait(LIMIT) == 0
+    assert codes.count(71) >= 12
+    assert len(hurt.events("start")) == 3
+    hurt.check(3)
+
+
+def test_a_batch_system_that_accepts_twice(place):
+    """Two batch jobs of one mark: JIM hears of the second, the first one runs and the second is refused."""
+    hurt = place("p", slots=4)
+    hurt.front("sed", GATE)
+    hurt.command("submit", '"$@" >/dev/null; exec "$@"')
+    hurt.submit(1, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of() == "running", "the batch system starts them")
+    with hurt.store() as store:
+        assert store.submission(1, 1).batch_id == "2"
+    (hurt.place / "go.1").touch()
+    until(lambda: hurt.events("start"), "the first one runs")
+    (hurt.place / "go.2").touch()
+    until(lambda: ["ended", "2"] in [event[:2] for event in hurt.batch_ledger()], "the second one is refused")
+    with pytest.raises(AssertionError):  # whatever it asks and sees
+        until(lambda: hurt.state_of() != "running", "the first one's end", limit=2)
+    go(hurt)
+    assert keeper.wait(LIMIT) == 0
+    assert hurt.events("start") == [(0, 1)]
+    hurt.check(1, accepted=2)
+
+
+def test_both_of_two_batch_jobs_are_cancelled(place):
+    hurt = place("p", slots=4)
+    hurt.front("sed", GATE)
+    hurt.command("submit", '"$@" >/dev/null; exec "$@"')
+    hurt.submit(1, body="sleep 60")
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of() == "running", "the batch system starts them")
+    (hurt.place / "go.1").touch()
+    until(lambda: hurt.events("start"), "the first one runs")
+    hurt.wish("cancel", 1)
+    assert keeper.wait(LIMIT) == 0
+    hurt.held(accepted=2)
+    assert hurt.events("end") == []
+    assert hurt.state_of() == "killed"
