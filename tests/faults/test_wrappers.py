@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 
 import pytest
 
-from tests.faults.real import LIMIT, until
+from tests.faults.real import LIMIT, alive, until
 
 # What a wrapper starts, one after the other.
 CALLS = ["sed", "ln", "ln", "mkdir", "date", "date", "sort", "stat", "sha256sum", "stat", "dd", "mv", "ln"]
@@ -147,3 +148,135 @@ def test_both_of_two_batch_jobs_are_cancelled(place):
     hurt.held(accepted=2)
     assert hurt.events("end") == []
     assert hurt.state_of() == "killed"
+
+
+@pytest.mark.parametrize(
+    ("lie", "attempts"),
+    [
+        ('"$real" "$@"; exit 1', [(0, 1)]),  # it linked, and its answer was lost
+        (
+            'case $2 in claim.*) [ -e "$place/lied" ] || { : >"$place/lied"; exit 0; } ;; esac; exec "$real" "$@"',
+            [(0, 2)],
+        ),
+    ],
+    ids=["made the link and said no", "said yes and made no link"],
+)
+def test_ln_lies(place, lie, attempts):
+    hurt = place("p")
+    hurt.front("ln", lie)
+    hurt.front("sleep", 'case $1 in [124]) ;; *) exec "$real" "$@" ;; esac')  # it looks again for seven seconds
+    hurt.submit(1)
+    hurt.finish()
+    hurt.check(1)
+    assert hurt.events("start") == attempts
+    if attempts == [(0, 2)]:
+        assert "lost: exit 72" in hurt.journal()
+        assert "cannot read claim.1 (exit 72)" in (hurt.site.work / "1/s1/log.1").read_text()
+
+
+def test_a_wrapper_that_comes_after_its_successors_end(place):
+    """The batch system promises an id and forgets the job; its wrapper turns up during and after the next attempt."""
+    hurt = place("p")
+    hurt.command("submit", 'once || exec "$@"; echo 999')
+    hurt.submit(1, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.events("start") == [(0, 2)], "the next attempt")
+    assert run_again(hurt, batch=999).wait(LIMIT) == 71
+    go(hurt)
+    assert keeper.wait(LIMIT) == 0
+    assert run_again(hurt, batch=999).wait(LIMIT) == 71
+    hurt.finish()
+    hurt.check(1)
+    assert "batch job 999 was promised but is not listed" in hurt.journal()
+
+
+def test_a_wrapper_that_stands_still_before_its_claim(place):
+    """A node hangs before the claim; JIM has another attempt made; then the node goes on."""
+    hurt = place("p")
+    hurt.front("sed", GATE)
+    hurt.command("submit", 'once || exec "$@"; echo 999')
+    (hurt.place / "go.1").touch()  # the first that is really accepted
+    hurt.submit(1)
+    keeper = hurt.start_keeper()
+    until((hurt.site.work / "1/s1/job.sh").exists, "the first submission")
+    stands = run_again(hurt, batch=999)
+    assert keeper.wait(LIMIT) == 0
+    assert hurt.events("end") == [(0, 2)]
+    (hurt.place / "go.999").touch()
+    assert stands.wait(LIMIT) == 71
+    hurt.finish()
+    hurt.check(1)
+
+
+def test_a_grid_job_that_was_removed_leaves_nothing_to_start(place):
+    hurt = place("p", settings="finished_days = 0\n")
+    hurt.command("submit", 'once || exec "$@"; echo 999')
+    hurt.submit(1)
+    hurt.finish()
+    hurt.finish()  # its time is over
+    assert not (hurt.site.work / "1").exists()
+    late = hurt.batch("submit", "--name", "late", str(hurt.site.work / "1/s1/job.sh")).strip()
+    until(lambda: "cannot start: No such file or directory" in hurt.batch("history", late), "the late job's end")
+    assert len(hurt.events("start")) == 1
+    assert not (hurt.site.work / "1").exists()
+
+
+# The first batch command stands still: killed at its limit, found by its mark by the next keeper, or out of reach.
+STILL = 'once || exec "$@"; echo $$ >"$place/still"; kill -STOP $$; exec "$@"'
+
+
+def still(place) -> int:
+    """Wait for the standing command."""
+    file = place.place / "still"
+    return int(until(lambda: file.exists() and file.read_text(), "the batch command"))
+
+
+def test_a_standing_batch_command_is_ended_and_does_not_submit_later(place):
+    hurt = place("p", batch="command_seconds = 3")
+    hurt.command("submit", STILL)
+    hurt.submit(1)
+    keeper = hurt.start_keeper()
+    pid = still(hurt)
+    assert keeper.wait(LIMIT) == 0
+    assert not alive(pid)
+    hurt.check(1)
+    assert hurt.events("start") == [(0, 2)]
+    assert "did not return" in hurt.log()
+    assert "not accepted: " in hurt.journal()
+
+
+def test_a_standing_batch_command_of_a_killed_keeper_is_ended(place):
+    hurt = place("p")
+    hurt.command("submit", STILL)
+    hurt.submit(1)
+    keeper = hurt.start_keeper()
+    pid = still(hurt)
+    keeper.kill()
+    keeper.wait()
+    assert alive(pid)
+    hurt.finish()
+    assert not alive(pid)
+    hurt.check(1)
+    assert "JIM was ended before the batch system's answer was recorded" in hurt.journal()
+
+
+@pytest.mark.parametrize("late", ["while the next attempt runs", "after the end"])
+def test_a_batch_command_out_of_reach_submits_hours_later(place, late):
+    """It has left its session and its environment, so nothing finds it; the fence makes its job harmless."""
+    hurt = place("p", slots=4)
+    away = 'setsid env -i PATH="$PATH" PYTHONPATH="$PYTHONPATH" sh -c \'kill -STOP $$; exec "$@"\' - "$@" &'
+    hurt.command("submit", f'once || exec "$@"\n{away}\necho $! >"$place/still"; exit 1')
+    hurt.submit(1, body=WAITS)
+    keeper = hurt.start_keeper()
+    pid = still(hurt)
+    until(lambda: hurt.events("start") == [(0, 2)], "the next attempt")
+    if late == "after the end":
+        go(hurt)
+        assert keeper.wait(LIMIT) == 0
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: [event[:2] for event in hurt.batch_ledger()].count(["ended", "2"]), "its job's end")
+    go(hurt)
+    assert keeper.wait(LIMIT) == 0
+    hurt.finish()
+    hurt.check(1)
+    assert "was started again on" in hurt.journal()
