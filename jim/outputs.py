@@ -231,7 +231,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
     bad = {state: counts.get(state, 0) for state in (State.FAILED, State.KILLED, State.NEW)}
     parts = [f"{count} of {job.size} local jobs {state.value}" for state, count in bad.items() if count]
     reason = ", ".join(parts).replace(f"{job.size} local jobs new", f"{job.size} local jobs never sent")
-    if job.wish == "cancel":
+    if job.wish == "cancel" and (reason or not job.size):  # else it came too late: all had completed
         return State.KILLED, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
         return State.FAILED, reason
