@@ -21,6 +21,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 LARGEST_ARRAY = 10_000
 LARGEST_NUMBER = 1_000_000_000
 LARGEST_LOG = 1_000_000
+LARGEST_AGE = 36_500
 CANNOT_ANSWER, CANNOT_RECORD = 74, 75  # EX_IOERR, EX_TEMPFAIL of sysexits.h
 
 
@@ -136,7 +137,7 @@ def _framed(what: str, rows: Sequence[Row]) -> Reply:
 
 def init(queue: Queue, asked: argparse.Namespace) -> Reply:
     """Make the area if need be, and set what is given."""
-    queue.configure(asked.slots, asked.grace, asked.idle)
+    queue.configure(asked.slots, asked.grace, asked.idle, asked.history_days)
     return Reply()
 
 
@@ -215,7 +216,7 @@ MEANINGS = {
     "suspend": "stop running jobs; their slots become free",
     "resume": "let suspended jobs go on, once slots are free",
     "ping": "exit 0 when the queue can be read and written, and is served",
-    "ledger": "print all that ever happened: SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL",
+    "ledger": "print what happened to all jobs that are known: SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL",
     "serve": "be the daemon; other verbs start it by themselves",
 }
 VERBS: dict[str, Callable[[Queue, argparse.Namespace], Reply]] = {
@@ -228,6 +229,11 @@ ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "--slots": {"type": _number(LARGEST_ARRAY), "metavar": "N", "help": "tasks at once; default: the processors"},
         "--grace": {"type": _seconds, "metavar": "SECONDS", "help": "between TERM and KILL; default: 10"},
         "--idle": {"type": _seconds, "metavar": "SECONDS", "help": "until a daemon without work ends; default: 60"},
+        "--history-days": {
+            "type": _number(LARGEST_AGE),
+            "metavar": "DAYS",
+            "help": "days of use that an ended job stays known; default: 30",
+        },
     },
     "submit": {
         "--name": {"type": _name, "required": True, "metavar": "NAME"},

@@ -12,7 +12,7 @@ from pathlib import Path
 from jim.errors import BadSite
 from jim.files import sync_directory
 
-VERSION = 1
+VERSION = 2
 QUEUE_FILE = "queue.db"
 LOCK_FILE = "daemon.lock"
 LOG_FILE = "daemon.log"

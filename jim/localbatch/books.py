@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from jim.localbatch.queue import Key, Queue
 
+FORGOTTEN_AT_ONCE = 1000  # tasks
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -118,8 +120,19 @@ class Books(Queue):
             told = "SELECT code, signal, reason FROM tasks WHERE job = ? AND idx = ?"
             code, signal, reason = self.db.execute(told, key).fetchone()
             state = "cancelled" if reason == "cancelled" else "ended"
-            self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (state, *key))
-            self.note(state, [key], f"exit {code} signal {signal} {reason}".replace("None", "-").rstrip())
+            self.close(key, state, f"exit {code} signal {signal} {reason}".replace("None", "-").rstrip())
+
+    def forget(self) -> bool:
+        """Remove a part of the jobs whose history is too old, each as a whole; tell whether there was any."""
+        old = "SELECT id FROM jobs WHERE ended < (SELECT day - history_days FROM area) ORDER BY ended LIMIT ?"
+        removed = 0
+        for job in self.db.execute(old, (FORGOTTEN_AT_ONCE,)).fetchall():
+            if removed >= FORGOTTEN_AT_ONCE:  # an array counts as many: no verb shall wait long for the queue
+                break
+            self.db.execute("DELETE FROM jobs WHERE id = ?", job)
+            self.db.execute("DELETE FROM ledger WHERE job = ?", job)
+            removed += self.db.execute("DELETE FROM tasks WHERE job = ?", job).rowcount
+        return removed > 0
 
     def warned(self, key: Key, reason: str, kill_at: float) -> None:
         """Record that TERM was sent, why, and when KILL is due."""

@@ -120,7 +120,7 @@ class Daemon:
         return self.books.changed() or bool(seen) or now >= self.due
 
     def turn(self) -> None:
-        """Record what was seen, do what is wished and due, and start what fits: one transaction, then the starts."""
+        """Record what was seen, do what is wished and due, start what fits; then forget what is too old."""
         now = self.clock.boot()
         clean = self.sweep() if (self.ending or self.exits) and now >= self.next_sweep else set()
         with self.books.transaction():
@@ -136,6 +136,9 @@ class Daemon:
             recorded.clear()
         for task in chosen:
             self._launch(task)
+        with self.books.transaction():
+            if self.books.forget():  # more may be left; in between, the verbs have their turn
+                self.due = min(self.due, now + LOOK_SECONDS)
 
     def _record(self, clean: set[Key]) -> None:
         for key, (pid, birth) in self.births.items():

@@ -67,11 +67,20 @@ class Queue:
         """Read the area's settings."""
         return Settings(*self.db.execute("SELECT identity, slots, grace, idle FROM area").fetchone())
 
-    def configure(self, slots: int | None, grace: float | None, idle: float | None) -> None:
+    def configure(
+        self,
+        slots: int | None = None,
+        grace: float | None = None,
+        idle: float | None = None,
+        history_days: int | None = None,
+    ) -> None:
         """Change the settings that are given; the daemon takes them at its next turn."""
-        change = "UPDATE area SET slots = ifnull(?, slots), grace = ifnull(?, grace), idle = ifnull(?, idle)"
+        change = (
+            "UPDATE area SET slots = ifnull(?, slots), grace = ifnull(?, grace), idle = ifnull(?, idle),"
+            " history_days = ifnull(?, history_days)"
+        )
         with self.transaction():
-            self.db.execute(change, (slots, grace, idle))
+            self.db.execute(change, (slots, grace, idle, history_days))
 
     def submit(self, order: Order) -> int:
         """Take a job; when this returns, it will not be lost."""
@@ -87,8 +96,7 @@ class Queue:
     def live(self) -> list[Row]:
         """List what has not ended: job, index, state, name."""
         return self.db.execute(
-            "SELECT job, idx, state, name FROM tasks JOIN jobs ON id = job"
-            " WHERE state IN ('pending', 'held', 'running', 'suspended', 'ending') ORDER BY job, idx"
+            "SELECT job, idx, state, name FROM live JOIN jobs ON id = job ORDER BY job, idx"
         ).fetchall()
 
     def history(self, ids: Sequence[Key]) -> list[Row]:
@@ -108,20 +116,15 @@ class Queue:
         ).fetchall()
 
     def ledger(self) -> list[Row]:
-        """Tell all that happened: number, time, event, job, index, name, detail."""
+        """Tell all that happened to the jobs that are kept: number, time, event, job, index, name, detail."""
         return self.db.execute("SELECT seq, time, event, job, idx, name, detail FROM ledger ORDER BY seq").fetchall()
 
     def counts(self) -> dict[str, int]:
         """Count the live tasks by state."""
-        return dict(
-            self.db.execute(
-                "SELECT state, count(*) FROM tasks"
-                " WHERE state IN ('pending', 'held', 'running', 'suspended', 'ending') GROUP BY state"
-            ).fetchall()
-        )
+        return dict(self.db.execute("SELECT state, count(*) FROM live GROUP BY state").fetchall())
 
     def known(self, key: Key) -> bool:
-        """Tell whether there ever was such a job, or such a task of it; index 0 means the job."""
+        """Tell whether there is or was such a job, or such a task of it; index 0 means the job."""
         there = "SELECT 1 FROM tasks WHERE job = ?1 AND ?2 IN (0, idx) LIMIT 1"
         return self.db.execute(there, key).fetchone() is not None
 
@@ -137,19 +140,30 @@ class Queue:
     def make_change(self, verb: str, key: Key, state: str, wish: str | None) -> None:
         """Do the verb at once or leave it to the daemon, in the caller's transaction."""
         becomes = AT_ONCE.get(verb, {}).get(state)
-        if becomes:
+        if becomes == "cancelled":
+            self.db.execute("UPDATE tasks SET reason = 'cancelled' WHERE job = ? AND idx = ?", key)
+            self.close(key, becomes)
+        elif becomes:
             self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (becomes, *key))
-            if becomes == "cancelled":
-                self.db.execute("UPDATE tasks SET reason = 'cancelled' WHERE job = ? AND idx = ?", key)
-                self.note("cancelled", [key])
         elif verb in FOR_DAEMON and wish != "cancel":
             # Where there is nothing to do, the opposite that was still to be done is taken back.
             wanted = verb if state in FOR_DAEMON[verb] else None
             self.db.execute("UPDATE tasks SET wish = ? WHERE job = ? AND idx = ?", (wanted, *key))
 
+    def close(self, key: Key, state: str, detail: str = "") -> None:
+        """Record that nothing of a task is left; the last one's end is its job's. In the caller's transaction."""
+        self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (state, *key))
+        self.note(state, [key], detail)
+        self.db.execute(
+            "UPDATE jobs SET ended = (SELECT day FROM area)"
+            " WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM live WHERE job = ?1)",
+            key[:1],
+        )
+
     def note(self, event: str, keys: Iterable[Key], detail: str = "") -> None:
-        """Append to the ledger, in the caller's transaction."""
+        """Append to the ledger, in the caller's transaction; the first line of a date counts a day."""
         now = self.clock.utc()
+        self.db.execute("UPDATE area SET day = day + 1, date = ?1 WHERE date <> ?1", (now[:10],))
         self.db.executemany(
             "INSERT INTO ledger (time, event, job, idx, name, detail)"
             " SELECT ?, ?, id, ?, name, ? FROM jobs WHERE id = ?",

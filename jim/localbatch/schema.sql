@@ -4,7 +4,12 @@ CREATE TABLE area (
     identity TEXT NOT NULL,             -- part of every task's mark in its environment
     slots INTEGER NOT NULL,             -- tasks that run at once
     grace REAL NOT NULL DEFAULT 10,     -- seconds between TERM and KILL
-    idle REAL NOT NULL DEFAULT 60       -- seconds after which a daemon without work ends
+    idle REAL NOT NULL DEFAULT 60,      -- seconds after which a daemon without work ends
+    history_days INTEGER NOT NULL DEFAULT 30,  -- how long a job is known after its end
+    -- Only days on which something happens count: neither weeks without power nor a clock set forward
+    -- take from anybody the time to ask how a job ended.
+    day INTEGER NOT NULL DEFAULT 0,     -- the number of the latest such day
+    date TEXT NOT NULL DEFAULT ''       -- its date, UTC
 );
 
 CREATE TABLE jobs (
@@ -13,9 +18,14 @@ CREATE TABLE jobs (
     script TEXT NOT NULL,
     wall INTEGER,                       -- seconds; NULL: no limit
     memory_mb INTEGER,                  -- recorded, not enforced
-    queue TEXT                          -- recorded: there is only one
+    queue TEXT,                         -- recorded: there is only one
+    ended INTEGER                       -- area.day when the last of its tasks ended
 );
 CREATE INDEX jobs_by_name ON jobs (name);
+CREATE INDEX jobs_by_end ON jobs (ended) WHERE ended IS NOT NULL;
+CREATE TRIGGER jobs_not_forgotten_early BEFORE DELETE ON jobs
+    WHEN OLD.ended IS NULL OR OLD.ended >= (SELECT day - history_days FROM area)
+    BEGIN SELECT RAISE(ABORT, 'a job is kept until its history is too old'); END;
 
 CREATE TABLE tasks (
     job INTEGER NOT NULL REFERENCES jobs (id),
@@ -34,8 +44,9 @@ CREATE TABLE tasks (
     PRIMARY KEY (job, idx)
 ) WITHOUT ROWID;
 CREATE INDEX tasks_by_state ON tasks (state, job, idx);
+CREATE VIEW live AS SELECT * FROM tasks WHERE state IN ('pending', 'held', 'running', 'suspended', 'ending');
 
--- What happened, for ever: accepted, starting, started, deferred, ended, cancelled.
+-- All that happened to the jobs above: accepted, starting, started, deferred, ended, cancelled.
 CREATE TABLE ledger (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     time TEXT NOT NULL,                 -- UTC
@@ -45,9 +56,10 @@ CREATE TABLE ledger (
     name TEXT NOT NULL,
     detail TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX ledger_by_job ON ledger (job);
 CREATE TRIGGER ledger_not_changed BEFORE UPDATE ON ledger
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER ledger_not_deleted BEFORE DELETE ON ledger
+CREATE TRIGGER ledger_goes_with_its_job BEFORE DELETE ON ledger WHEN OLD.job IN (SELECT id FROM jobs)
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 -- INSERT OR REPLACE deletes without asking the trigger above.
 CREATE TRIGGER ledger_not_replaced BEFORE INSERT ON ledger WHEN NEW.seq IN (SELECT seq FROM ledger)
