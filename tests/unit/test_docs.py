@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -185,6 +186,49 @@ def test_the_demo_ends_as_told() -> None:
     events = tomllib.loads((HOME / "examples/z_to_ee.toml").read_text())
     assert f"generate {events['events']:,} of {events['events']:,} events" in told
     assert f"finished ({events['events'] // events['events_per_job']} completed)" in told
+
+
+# The job type of docs/handlers.md, installed, handed in and brought home as written
+
+
+def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: Path) -> None:
+    (module,) = blocks("docs/handlers.md", "python")
+    settings, request, handing_in, told = (
+        block for block in indented("docs/handlers.md") if re.match(r"\[site\]|job_type|shell/|1 completed", block)
+    )
+    assert len(module.splitlines()) <= 40
+    assert "`/opt/site/mysite/pi.py`" in text_of("docs/handlers.md")
+    assert handing_in == "shell/jim submit pi.toml --watch\n"
+    home, state = tmp_path / "opt/site", Path(newcomer["JIM_STATE"])
+    (home / "mysite").mkdir(parents=True)
+    (home / "mysite/pi.py").write_text(module)
+    state.mkdir(mode=0o700)
+    (state / "site.toml").write_text(settings.replace("/opt/site", str(home)))
+    (tmp_path / "pi.toml").write_text(request)
+
+    def say(*words: str) -> str:
+        command = [HOME / "shell" / words[0], *words[1:]]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=newcomer, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    # The page shows the people's door; a gatekeeper's is taken here, and must do the same.
+    assert say("jim-submit", "pi.toml").startswith("GRAM_SCRIPT_JOB_ID:1\n")
+    *_, ended, tar, result = say("jim", "watch", "1").splitlines()
+    assert say("jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+    names = {"summary.json"} | {f"1.{n}/{name}" for n in range(4) for name in ("hits", "stdout", "stderr")}
+    with tarfile.open(state / "work/1/result/1.tar") as brought:
+        assert set(brought.getnames()) == names
+        thrown = [brought.extractfile(f"1.{n}/hits").read().split() for n in range(4)]  # type: ignore[union-attr]
+    assert len({hits for hits, _ in thrown}) > 1  # no two with the same seed
+    assert [darts for _, darts in thrown] == [b"1000000"] * 4
+    pi = 4 * sum(int(hits) for hits, _ in thrown) / 4e6
+    assert abs(pi - 3.14159) < 6 * 0.0008
+    assert result == f"result       pi is {pi:.4f} +- 0.0008, after 4,000,000 darts"
+    as_told = [re.sub(r"/\S+/work|[0-9.]+ kB|is [0-9.]+", "…", line) for line in told.splitlines()]
+    assert as_told == [re.sub(r"/\S+/work|[0-9.]+ kB|is [0-9.]+", "…", line) for line in (ended, tar, result)]
 
 
 # Examples, and what is said to exist
