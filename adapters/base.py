@@ -4,9 +4,10 @@ An adapter never runs anything and keeps nothing. The idealizer runs the argumen
 `*_command` functions build, always under a time limit, and hands the answer to the `parse_*` function
 of the same name. A parser that cannot be sure raises:
 
-* `Unclear`: no one can tell from this whether the command was obeyed. The idealizer then looks.
-* `Refused`: the batch system's plain no; nothing was done and the same call will never succeed.
-* `BatchError` (transient): nothing was done or told; ask again later.
+* `Unclear`: no one can tell whether the command was obeyed, as when a submission ran into its time limit,
+  or printed no id. The idealizer then looks for the submission's mark before it does anything else.
+* `Refused`: the batch system's plain no. Nothing was done, and the same call will never succeed.
+* `BatchError` itself: nothing was done, and the same call may succeed later. A server that is down says this.
 
 An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end.
 """
@@ -33,7 +34,8 @@ class Adapter:
     array_limit: int = 1000  # highest index the batch system takes
     name_length: int = 60  # how much of a job name survives in a listing
     shared_work: bool = True  # worker nodes see the work directory
-    # An ended job has no process left, so a claim need not grow stale before the next attempt.
+    # Once this batch system tells that a job has ended, no process of it lives. Where that is not certain, the
+    # next attempt has to wait until the claim of the ended one has not been touched for some minutes.
     end_is_death: bool = False
     can_suspend: bool = False  # users may suspend what runs
 
@@ -63,7 +65,7 @@ class Adapter:
         raise NotImplementedError(f"{self.name} has no query_command")
 
     def parse_query(self, answer: Answer) -> Listing:
-        """Read a listing; a failed or unreadable one raises, and proves nothing."""
+        """Read a listing: (batch id, index) → what is seen. A failed or unreadable one raises, and proves nothing."""
         raise NotImplementedError(f"{self.name} has no parse_query")
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
@@ -83,7 +85,7 @@ class Adapter:
         return self.parse_query(answer)
 
     def cancel_command(self, ids: Ids) -> list[str]:
-        """Build the command that ends these jobs; index 0 means the whole of a batch id."""
+        """Build the command that ends these jobs, (batch id, index) each; index 0 means all of a batch id."""
         raise NotImplementedError(f"{self.name} has no cancel_command")
 
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
@@ -99,7 +101,11 @@ class Adapter:
         return None
 
     def trouble(self, answer: Answer) -> BatchError:
-        """Sort a failed answer into one of the three kinds."""
+        """Sort a failed answer into one of the three kinds, by what it says.
+
+        What it says does not count where there is no exit code (it ran into its time limit) or a negative one
+        (a signal ended it): it may have been obeyed before that.
+        """
         if answer.code is not None and answer.code >= 0:
             text = f"{answer.err}\n{answer.out}"
             if self.says(self.permanent, text):

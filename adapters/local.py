@@ -28,7 +28,8 @@ class Local(Adapter):
     name = "local"
     index_variable, id_variable = "LOCALBATCH_INDEX", "LOCALBATCH_ID"
     array_limit, name_length = 10_000, 200
-    end_is_death = can_suspend = True
+    end_is_death = True  # an ended task's leavings are killed before its end is told
+    can_suspend = True
     # An I/O error is left out: SQLite may find the transaction whole when it looks again.
     transient = (
         r"cannot record: (database is locked|database or disk is full|unable to open database)",
@@ -38,9 +39,16 @@ class Local(Adapter):
     gone = (r"unknown job",)
 
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
-        words = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", area)
-        verbs = {each: (each,) for each in ("submit", "history", "find", "cancel", "ping")}
-        self.commands = {each: words + more for each, more in {**verbs, "query": ("list",), "change": ()}.items()}
+        program = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", area)
+        self.commands = {
+            "submit": (*program, "submit"),
+            "query": (*program, "list"),
+            "history": (*program, "history"),
+            "find": (*program, "find"),
+            "cancel": (*program, "cancel"),
+            "change": program,  # the verb comes with each change
+            "ping": (*program, "ping"),
+        }
         super().__init__(commands, area)
 
     def set_up_command(self, slots: int) -> list[str]:
