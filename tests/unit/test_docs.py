@@ -16,8 +16,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from jim import __version__, cli
+from jim import __version__, cli, waking
 from jim import site as site_file
+from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
 
 HOME = Path(__file__).parents[2]
@@ -132,11 +133,27 @@ def test_verbs_and_options_exist(page: str) -> None:
         assert told <= options_of(verb), f"{page}: jim {' '.join(verb)}"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_calls_of_the_local_batch_system_are_possible(page: str) -> None:
+    for piece in code(page):
+        for words in re.findall(r"-m jim\.localbatch (--area .*)", piece):
+            assert localbatch_parser().parse_args(words.split())
+
+
+def test_the_command_that_ends_keepers_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [re.fullmatch(r"pkill (?:-u mc )?-f '(.*)'", piece) for piece in code("docs/operating.md")]
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr("jim.idealizer.run.spawn", lambda words, **_: started.append(words))
+    waking.start_keeper(tmp_path)
+    assert {bool(re.search(found[1], " ".join(started[0]))) for found in told if found} == {True}
+
+
 def test_the_calls_are_found() -> None:
     """The tests above look at something."""
     assert (("submit",), ["examples/hello.toml", "--watch"]) in list(calls("README.md"))
     assert (("site", "init"), ["--account", "mc", "--account", "cms"]) in list(calls("docs/operating.md"))
     assert {"make demo", "make test"} <= set(code("README.md"))
+    assert any("-m jim.localbatch --area" in piece for piece in code("docs/operating.md"))
 
 
 def test_the_verbs_examples_are_as_they_are_told() -> None:
