@@ -12,17 +12,15 @@ Most override `attributes`, `command_and_arguments`, and a number or two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jim.model import Job, Piece, Resources
+from jim.model import BATCH_NAME, Job, Piece, Resources
 
 Attributes = Mapping[str, Any]  # a checked request: every value has the declared type
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute of a request: what it may be, and a line of help."""
 
     kind: type | str  # int, float, str, "list" (of str), "lists" (of lists of str) or "table" (of str)
@@ -36,11 +34,16 @@ class Attribute:
 
 # What every request may say.
 COMMON = {
-    "job_type": Attribute(str, "what to run: the name of a handler", required=True, pattern=r"[a-z][\w.]*"),
-    "key": Attribute(str, "the gatekeeper's own id of this request; the same key is the same grid job"),
-    "queue": Attribute(str, "the batch system's queue or partition", pattern=r"[A-Za-z0-9][\w.@:-]*"),
+    "job_type": Attribute(str, "what to run: the name of a handler", required=True),
+    "key": Attribute(
+        str, "the gatekeeper's own id of this request; the same key is the same grid job", pattern=r".*\S.*"
+    ),
+    "queue": Attribute(str, "the batch system's queue or partition", pattern=BATCH_NAME),
+    "account": Attribute(str, "the batch system's account or project, which is charged", pattern=BATCH_NAME),
     "wall_seconds": Attribute(int, "time limit of one local job", minimum=1, maximum=10**8),
     "memory_mb": Attribute(int, "memory of one local job", minimum=1, maximum=10**8),
+    "cores": Attribute(int, "processor cores of one local job", minimum=1, maximum=10**6),
+    "disk_mb": Attribute(int, "scratch disk of one local job", minimum=1, maximum=10**9),
     "environment": Attribute("table", "environment variables of the payload", default={}),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
 }
@@ -53,16 +56,14 @@ BY_EVENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """What there is to do: a number of events to cut, or pieces already cut."""
 
     events: int = 0
     pieces: Sequence[Piece] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """One completed local job's verified outputs, as `collect` sees them."""
 
     n: int
@@ -96,7 +97,7 @@ class Handler:
 
     def resources(self, request: Attributes) -> Resources:
         """Say what one local job needs of the batch system."""
-        return Resources(request.get("queue"), request.get("wall_seconds"), request.get("memory_mb"))
+        return Resources(**{name: request.get(name) for name in Resources._fields})
 
     def environment(self, request: Attributes) -> Mapping[str, str]:
         """Say which environment variables the payload gets."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from jim.errors import BadRequest
 from jim.handlers.base import Attribute, Attributes, Handler, Work
 from jim.model import Job, Piece
 
-# An absolute path, or a name without slash that does not look like an option; no control or line characters.
-PROGRAM = r"/[^\x00-\x1f\x7f-\x9f\u2028\u2029]+|[^-/\x00-\x1f\x7f-\x9f\u2028\u2029][^/\x00-\x1f\x7f-\x9f\u2028\u2029]*"
+# An absolute path, or a name without slash that does not look like an option.
+PROGRAM = r"/.*\S|[^-/\s][^/]*"
 
 
 class Executable(Handler):
@@ -20,6 +21,11 @@ class Executable(Handler):
         ),
         "arguments": Attribute("list", "the program's arguments", default=[]),
     }
+
+    def check(self, request: Attributes) -> None:
+        """Refuse a program whose name nobody could read: control characters, line and paragraph ends."""
+        if not request["executable"].isprintable():
+            raise BadRequest(f"executable: {request['executable']!r} holds what cannot be printed")
 
     def work(self, request: Attributes) -> Work:
         """Say that there is one piece."""

@@ -23,6 +23,7 @@ class Parametric(Executable):
 
     def check(self, request: Attributes) -> None:
         """Refuse a request without any set: it would be no work at all."""
+        super().check(request)
         if not request["argument_sets"]:
             raise BadRequest("argument_sets: expected at least one list of arguments, found none")
         common, sets = len(request["arguments"]), len(request["argument_sets"])

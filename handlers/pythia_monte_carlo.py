@@ -9,8 +9,6 @@ from pathlib import Path
 from jim.errors import BadRequest
 from jim.files import replace_durably
 from jim.handlers.base import BY_EVENTS, Attribute, Attributes, Handler, Result
-from jim.handlers.parts.histogram import Histogram, draw
-from jim.handlers.parts.tables import column
 from jim.model import Job, Piece
 
 PAYLOAD = Path(__file__).parent / "parts" / "pythia_generate.py"
@@ -47,6 +45,9 @@ class PythiaMonteCarlo(Handler):
 
     def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
         """Draw the mass of all electron pairs."""
+        from jim.handlers.parts.histogram import Histogram, draw  # only the keeper draws
+        from jim.handlers.parts.tables import column
+
         masses = Histogram.between(request["mass_min_gev"], request["mass_max_gev"])
         for mass in column("events.tsv", "mass_gev", results):
             masses.fill(mass)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -53,6 +52,8 @@ class Refused(BatchError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Say which known word `word` may have meant, and list the known ones."""
+    import difflib  # a door that has nothing to complain about need not load it
+
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 # A batch command carries its submission's mark in its environment, so that it is found again after our
 # own death without a moment in which it lives unrecorded.
@@ -83,17 +83,21 @@ def roll_up(counts: Mapping[State, int]) -> State:
     return State.NEW
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+BATCH_NAME = r"[A-Za-z0-9][\w.@:-]*"  # what a queue or an account may be called: never an option, never a path
+
+
+class Resources(NamedTuple):
     """What one local job asks of the batch system; None leaves it to the site."""
 
     queue: str | None = None
     wall_seconds: int | None = None
     memory_mb: int | None = None
+    account: str | None = None
+    cores: int | None = None
+    disk_mb: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One part of the work: a range of events, or a list of arguments, or both."""
 
     first_event: int | None = None
@@ -101,8 +105,7 @@ class Piece:
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """One attempt at a local job, as a handler sees it when it builds the command."""
 
     grid_job: int
@@ -120,19 +123,18 @@ class Job:
         return int.from_bytes(hashlib.sha256(text).digest()[:8]) % 899_999_999 + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """One submission, as an adapter sees it when it builds the command."""
 
     mark: str
     script: str  # absolute path of what the batch system runs
     directory: str  # absolute path of the submission directory
     size: int  # more than 1: an array with indices 1 … size
-    resources: Resources = field(default_factory=Resources)
+    resources: Resources = Resources()
+    options: tuple[str, ...] = ()  # the site's own words for the submit command
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command gave back. `code` is None when it never returned, negative for a signal."""
 
     command: tuple[str, ...]
@@ -151,8 +153,7 @@ class Answer:
         return f"{' '.join(self.command[:6])} ({end} after {self.seconds:.1f} s){said}"
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What a listing or an accounting record says of one batch job.
 
     `state` FAILED with `code` None means "ended, why is not told"; an ended job is reported COMPLETED

@@ -9,34 +9,35 @@ import shutil
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jim import site as site_file
 from jim.errors import BadSite
 from jim.files import replace_durably, sync_directory
-from jim.site import NETWORK_FILE_SYSTEMS, SECTIONS, STATE_VARIABLE, file_system_of
+from jim.settings import SECTIONS, Setting, settings
+from jim.site import STATE_VARIABLE, file_system_of, is_network, refuse_network
 
 # The command that tells of a batch system on this machine.
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}
 NETWORK_VISIBLE_SECONDS = 90.0  # files of another node may be seen that late
-Setting = tuple[str, str]  # section and key
+Key = tuple[str, str]  # section and key
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What this machine tells of itself: values to set, and remarks for people."""
 
-    values: Mapping[Setting, Any]
-    remarks: Mapping[Setting, str]
+    values: Mapping[Key, Any]
+    remarks: Mapping[Key, str]
 
 
 def look_around(state: Path, work: str = "", mounts: str | None = None) -> Found:
     """Find out what the site file should say; refuse a place where no state directory can be."""
     refuse_network(state, mounts)
     seen = [f"{name} ({command})" for command, name in BATCH_COMMANDS.items() if shutil.which(command)]
-    values: dict[Setting, Any] = {("site", "name"): _host_name(), ("batch", "system"): "local"}
+    values: dict[Key, Any] = {("site", "name"): _host_name(), ("batch", "system"): "local"}
     remarks = {
         ("site", "work"): f"The state directory, {toml(str(state))}, is on {file_system_of(state, mounts)}.",
         ("batch", "slots"): f"This machine has {os.cpu_count() or 1} processors.",
@@ -46,19 +47,9 @@ def look_around(state: Path, work: str = "", mounts: str | None = None) -> Found
         kind = file_system_of(Path(work), mounts)
         values["site", "work"] = work
         remarks["site", "work"] += f" The work directory is on {kind}."
-        if NETWORK_FILE_SYSTEMS.fullmatch(kind):
+        if is_network(kind):
             values["batch", "visible_seconds"] = NETWORK_VISIBLE_SECONDS
     return Found(values, remarks)
-
-
-def refuse_network(state: Path, mounts: str | None = None) -> None:
-    """Refuse a state directory on a network file system."""
-    kind = file_system_of(state, mounts)
-    if NETWORK_FILE_SYSTEMS.fullmatch(kind):
-        raise BadSite(
-            f"{state} lies on a network file system ({kind}): locks and the database need a local disk. "
-            f"Set {STATE_VARIABLE} to a directory on one; only [site] work belongs on shared disk"
-        )
 
 
 def _host_name() -> str:
@@ -78,20 +69,19 @@ def site_text(found: Found) -> str:
 def _section(name: str, found: Found) -> Iterator[str]:
     about = (SECTIONS[name].__doc__ or "").splitlines()[0]
     yield from ("", f"# {about}", f"[{name}]")
-    for each in fields(SECTIONS[name]):
-        default = getattr(SECTIONS[name](), each.name)
-        yield from ("", f"# {sentence(each.metadata)}")
-        if remark := found.remarks.get((name, each.name)):
+    for key, declared in settings(name).items():
+        yield from ("", f"# {sentence(declared.rule)}")
+        if remark := found.remarks.get((name, key)):
             yield f"# {remark}"
-        value = found.values.get((name, each.name), default)
-        yield f"{'' if (name, each.name) in found.values else '# '}{each.name} = {toml(value)}"
+        value = found.values.get((name, key), declared.default)
+        yield f"{'' if (name, key) in found.values else '# '}{key} = {toml(value)}"
 
 
-def sentence(metadata: Mapping[str, Any]) -> str:
+def sentence(rule: Setting) -> str:
     """Say what a setting means and what it may be."""
-    text = f"{metadata['help'][:1].upper()}{metadata['help'][1:]}"
-    if metadata.get("least") is not None:
-        text = f"{text} ({metadata['least']:,} to {metadata['most']:,})"
+    text = f"{rule.help[:1].upper()}{rule.help[1:]}"
+    if rule.least is not None:
+        text = f"{text} ({rule.least:,} to {rule.most:,})"
     return f"{text}."
 
 
@@ -99,7 +89,7 @@ def toml(value: Any) -> str:
     """Write a value as TOML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{toml(key)} = {toml(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, str):
         return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value) + '"'

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from jim.errors import BadRequest
+from jim.errors import BadRequest, nearest
 from jim.handlers.base import Handler
+from jim.model import Resources
 from jim.site import Site
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """How a grid job is cut, and why so."""
 
     pieces: int
@@ -73,20 +72,27 @@ def _within(size: Size, site: Site) -> Size:
     return size
 
 
-def check_limits(request: Mapping[str, Any], site: Site, size: Size) -> None:
+def check_limits(asked: Resources, site: Site, size: Size) -> None:
     """Refuse what the site file says can never run, with the arithmetic."""
-    wall, memory = request.get("wall_seconds"), request.get("memory_mb")
-    if wall and wall > site.batch.most_wall_seconds:
-        raise BadRequest(
-            f"wall_seconds: {wall:,} s, more than the {site.batch.most_wall_seconds:,} s this site allows a local job"
-        )
-    if memory and memory > site.batch.most_memory_mb:
-        raise BadRequest(
-            f"memory_mb: {memory:,} MB, more than the {site.batch.most_memory_mb:,} MB this site allows a local job"
-        )
-    limit = wall or site.batch.wall_seconds
+    batch = site.batch
+    _at_most("wall_seconds", asked.wall_seconds, batch.most_wall_seconds, "s")
+    _at_most("memory_mb", asked.memory_mb, batch.most_memory_mb, "MB")
+    _at_most("cores", asked.cores, batch.most_cores, "cores")
+    _one_of("queue", asked.queue, batch.queues)
+    _one_of("account", asked.account, batch.accounts)
+    limit = asked.wall_seconds or batch.wall_seconds
     if size.cpu_seconds and size.cpu_seconds > limit:
         raise BadRequest(
             f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, "
             f"more than its time limit of {limit:,} s; give a larger wall_seconds or a smaller events_per_job"
         )
+
+
+def _at_most(name: str, asked: int | None, most: int, unit: str) -> None:
+    if asked and asked > most:
+        raise BadRequest(f"{name}: {asked:,} {unit}, more than the {most:,} {unit} this site allows a local job")
+
+
+def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:
+    if asked and allowed and asked not in allowed:
+        raise BadRequest(f"{name}: {asked!r} is none that this site allows{nearest(asked, allowed)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from jim import run_grid_job
@@ -22,14 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML or JSON")
     parser.add_argument("--dry-run", action="store_true", help="say what it would become; store nothing")
     parser.add_argument("--watch", action="store_true", help="follow it to its end; exit 1 if it fails")
-    parser.add_argument("--key", default="", help="the request's key: the same key twice is the same grid job")
+    parser.add_argument("--key", help="the request's key: the same key twice is the same grid job")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand in, and print the id of the grid job."""
     if arguments.dry_run:
-        return _dry_run(arguments.file, as_json=arguments.json)
+        return _dry_run(arguments)
     number = run_grid_job.submit(arguments.file, key=arguments.key)
     code = 0
     if not arguments.json:
@@ -46,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _dry_run(file: Path, *, as_json: bool) -> int:
+def _dry_run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
-    handler, checked, size = run_grid_job.prepare(file, site)
+    handler, checked, size = run_grid_job.prepare(arguments.file, site, key=arguments.key)
     resources = site.complete(handler.resources(checked))
-    if as_json:
-        say_json({"type": checked["job_type"], **asdict(size), "resources": asdict(resources)})
+    if arguments.json:
+        say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
     else:
         facts([("job type", plain(checked["job_type"])), *_plan(size, resources, site)])
     return 0
@@ -88,6 +87,12 @@ def _altogether(size: Size, site: Site) -> str:
 
 
 def _asked(resources: Resources) -> str:
-    queue = f"queue {resources.queue}" if resources.queue else "the batch system's own queue"
-    memory = f"{resources.memory_mb:,} MB" if resources.memory_mb else "no memory asked for"
-    return f"{queue}, at most {span(resources.wall_seconds or 0)} each, {memory}"
+    words = [
+        f"queue {resources.queue}" if resources.queue else "the batch system's own queue",
+        f"account {resources.account}" if resources.account else "",
+        f"at most {span(resources.wall_seconds or 0)} each",
+        f"{resources.memory_mb:,} MB" if resources.memory_mb else "no memory asked for",
+        f"{resources.cores:,} cores" if resources.cores else "",
+        f"{resources.disk_mb:,} MB of disk" if resources.disk_mb else "",
+    ]
+    return ", ".join(filter(None, words))

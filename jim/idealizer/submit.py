@@ -77,9 +77,8 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
-    batch = Batch(
-        submission.mark, str(script), str(directory), len(jobs), site.complete(handler.resources(job.request))
-    )
+    resources = site.complete(handler.resources(job.request))
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options=site.batch.options)
     mark_sent(directory)
     answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=submission.mark)
     try:

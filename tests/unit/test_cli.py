@@ -238,7 +238,14 @@ def test_dry_run_as_json(home, request_file):
         "events_per_job": 250,
         "cpu_seconds": 500,
         "why": "events_per_job of the request",
-        "resources": {"queue": None, "wall_seconds": 86_400, "memory_mb": None},
+        "resources": {
+            "queue": None,
+            "wall_seconds": 86_400,
+            "memory_mb": None,
+            "account": None,
+            "cores": None,
+            "disk_mb": None,
+        },
     }
 
 

@@ -1,14 +1,16 @@
 """The site file: what is in it, what may be, where it is found, and what a state directory needs."""
 
 import os
-from dataclasses import fields
+import sys
 from pathlib import Path
 
 import pytest
 
 from jim import site as site_file
 from jim.errors import BadSite
-from jim.site import SECTIONS, Site, file_system_of, load, make_state, read
+from jim.model import Resources
+from jim.settings import SECTIONS, settings
+from jim.site import Batch, Site, check_system, file_system_of, load, make_state, read
 
 MOUNTS = """\
 /dev/vda / ext4 rw,relatime 0 0
@@ -75,11 +77,32 @@ def test_what_is_set_counts_and_the_rest_stays(write, tmp_path):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_setting_says_what_it_means_and_what_it_may_be(section):
-    for each in fields(SECTIONS[section]):
-        assert len(each.metadata["help"]) > 10, each.name
-        if each.type in ("int", "float"):
-            default = getattr(SECTIONS[section](), each.name)
-            assert each.metadata["least"] <= default <= each.metadata["most"]
+    assert list(settings(section)) == list(SECTIONS[section]._fields)
+    for name, declared in settings(section).items():
+        assert len(declared.rule.help) > 10, name
+        assert declared.default == getattr(SECTIONS[section](), name)
+        if declared.kind in (int, float):
+            assert declared.rule.least <= declared.default <= declared.rule.most
+
+
+def test_a_site_cannot_be_changed():
+    site = Site(state=Path("/s"))
+    for place, name in ((site, "state"), (site.batch, "slots"), (site.limits, "attempts")):
+        with pytest.raises(AttributeError):
+            setattr(place, name, 7)
+
+
+def test_lists_are_kept_as_they_cannot_be_changed(write, tmp_path):
+    batch = read(write('[batch]\nqueues = ["a", "b"]\noptions = ["-P", "my grid"]\n'), tmp_path).batch
+    assert (batch.queues, batch.accounts, batch.options) == (("a", "b"), (), ("-P", "my grid"))
+
+
+def test_what_a_request_leaves_open_the_site_fills_in():
+    site = Site(Path("/s"), batch=Batch(queue="long", account="hep", wall_seconds=60))
+    assert site.complete(Resources()) == Resources("long", 60, None, "hep", None, None)
+    asked = Resources("q", 5, 100, "me", 8, 2000)
+    assert site.complete(asked) == asked
+    assert Site(Path("/s")).complete(Resources()) == Resources(None, 86_400)
 
 
 # What may be
@@ -105,8 +128,48 @@ WRONG = {
     "empty name": ('[site]\nname = ""\n', 2, "site.name: must match"),
     "queue that is an option": ('[batch]\nqueue = "-x"\n', 2, "batch.queue: must match"),
     "adapter that is a path": ('[batch]\nsystem = "../x"\n', 2, "batch.system: must match"),
-    "command that is no list": ('[batch]\ncommands = { submit = "qsub" }\n', 2, "expected lists of words"),
+    "command that is no list": (
+        '[batch]\ncommands = { submit = "qsub" }\n',
+        2,
+        "expected lists of words, each in one line",
+    ),
     "command without words": ("[batch.commands]\nsubmit = []\n", 1, "expected lists of words"),
+    "command that no batch system has": (
+        '[batch.commands]\nsumbit = ["qsub"]\n',
+        1,
+        "batch.commands: unknown command 'sumbit'; did you mean 'submit'?",
+    ),
+    "command of two lines": ('[batch]\ncommands = { submit = ["a\\nb"] }\n', 2, "expected lists of words, each in one"),
+    "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected list, found '-P grid'"),
+    "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words, each in one line"),
+    "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words, each in one line"),
+    "options that are numbers": ("[batch]\nqueues = [1]\n", 2, "batch.queues: expected a list of words"),
+    "queue that is not among its queues": (
+        '[batch]\nqueues = ["long", "short"]\n\nqueue = "lnog"\n',
+        4,
+        "batch.queue: 'lnog' is none of batch.queues; did you mean 'long'? (known: long, short)",
+    ),
+    "account that is not among its accounts": (
+        '[batch]\naccount = "me"\naccounts = ["hep"]\n',
+        2,
+        "batch.account: 'me' is none of batch.accounts (known: hep)",
+    ),
+    "account that is an option": ('[batch]\naccount = "-x"\n', 2, "batch.account: must match"),
+    "no cores at all": ("[batch]\nmost_cores = 0\n", 2, "batch.most_cores: must be between 1 and 1,000,000, found 0"),
+    "adapter with two dots": ('[batch]\nsystem = "a..b"\n', 2, "batch.system: must match"),
+    "adapter that ends in a dot": ('[batch]\nsystem = "a."\n', 2, "batch.system: must match"),
+    "relative work": ('[site]\n\nwork = "w"\n', 3, "site.work: must be an absolute path, found 'w'"),
+    "work with NUL": ('[site]\nwork = "/w\\u0000x"\n', 2, "site.work: must be an absolute path"),
+    "work that is a file": ('[site]\nwork = "/etc/passwd"\n', 2, "must be a directory, but /etc/passwd is none"),
+    "work below a file": ('[site]\nwork = "/etc/passwd/a/b"\n', 2, "must be a directory, but /etc/passwd is none"),
+    "relative handlers": ('[site]\nhandlers = "./h"\n', 2, "site.handlers: must be an absolute path"),
+    "handlers with NUL": ('[site]\nhandlers = "/\\u0000"\n', 2, "site.handlers: must be an absolute path"),
+    "handlers that are a file": ('[site]\nhandlers = "/etc/passwd"\n', 2, "but /etc/passwd is none"),
+    "handlers that are not there": (
+        '[site]\nhandlers = "/nowhere/h"\n',
+        2,
+        "site.handlers: must be a directory that is there, found '/nowhere/h'",
+    ),
     "dotted key": ('[site]\nname = "x"\n\n[batch]\nslotz.x = 3\n', 5, "batch.slotz: unknown key"),
 }
 
@@ -143,6 +206,47 @@ def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, wor
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadSite, match="No such file"):
         read(tmp_path / "none.toml", tmp_path)
+
+
+def test_a_work_directory_need_not_be_there_yet(write, tmp_path):
+    assert read(write(f'[site]\nwork = "{tmp_path}/later/work"\n'), tmp_path).site.work == f"{tmp_path}/later/work"
+
+
+def test_a_link_to_a_directory_is_one(write, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    text = "".join(f'{key} = "{tmp_path}/link"\n' for key in ("work", "handlers"))
+    assert read(write(f"[site]\n{text}"), tmp_path).site.handlers == f"{tmp_path}/link"
+
+
+# The batch system
+
+
+@pytest.mark.parametrize(
+    ("system", "words"),
+    [
+        ("slrum", "unknown batch system 'slrum' (known: local)"),
+        ("base", "unknown batch system 'base'"),
+        ("os.path", "'os.path' is no adapter that can be loaded: module 'posixpath' has no attribute 'ADAPTER'"),
+        ("no_such.adapter", "'no_such.adapter' is no adapter that can be loaded: No module named 'no_such'"),
+        ("jim_odd_site.odd", "'jim_odd_site.odd' is no adapter that can be loaded: invalid syntax (odd.py, line 1)"),
+    ],
+)
+def test_a_batch_system_without_adapter_is_refused(tmp_path, monkeypatch, system, words):
+    (tmp_path / "jim_odd_site").mkdir()
+    (tmp_path / "jim_odd_site/odd.py").write_text("class\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with pytest.raises(BadSite) as error:
+        check_system(Site(tmp_path, batch=Batch(system=system)))
+    assert f"[batch] system: {words}" in str(error.value)
+
+
+def test_an_adapter_of_the_site_s_own_is_taken(tmp_path, monkeypatch):
+    (tmp_path / "jim_test_site").mkdir()
+    (tmp_path / "jim_test_site/mine.py").write_text("ADAPTER = object\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    check_system(Site(tmp_path, batch=Batch(system="jim_test_site.mine")))
 
 
 # Where it is found

@@ -8,7 +8,6 @@ import re
 import sys
 import tomllib
 from collections import namedtuple
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from jim import site as site_file
 from jim import site_check, site_init
 from jim.cli import site_verbs
 from jim.errors import BadSite
-from jim.site import SECTIONS, Site, load, read
+from jim.settings import SECTIONS, settings
+from jim.site import Site, load, read
 from jim.site_check import FAILED, OK, WARNING, Finding, findings
 from jim.statusdb.store import Store
 
@@ -80,7 +80,7 @@ def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
     (tmp_path / "site.toml").write_text(whole)
     given = tomllib.loads(whole)
     assert {name: list(table) for name, table in given.items()} == {
-        name: [each.name for each in fields(section)] for name, section in SECTIONS.items()
+        name: list(section._fields) for name, section in SECTIONS.items()
     }
     site = read(tmp_path / "site.toml", tmp_path)
     assert site.site.name == "head1"
@@ -91,9 +91,9 @@ def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
         defaults.sizing,
         defaults.keep,
     )
-    for section in SECTIONS.values():
-        for each in fields(section):
-            assert each.metadata["help"][1:] in text
+    for section in SECTIONS:
+        for declared in settings(section).values():
+            assert declared.rule.help[1:] in text
 
 
 def test_the_file_tells_what_else_was_seen(tmp_path, monkeypatch):
@@ -292,7 +292,7 @@ class Adapter:
 @pytest.fixture(autouse=True)
 def batch_system(monkeypatch):
     adapter = Adapter()
-    monkeypatch.setattr(site_check, "adapter_of", lambda site: adapter)
+    monkeypatch.setattr("jim.opening.adapter_of", lambda site: adapter)
     return adapter
 
 
@@ -436,7 +436,7 @@ def test_an_unknown_batch_system_fails(check, monkeypatch):
     def unknown(site):
         raise BadSite("[batch] system: unknown batch system 'slurn'")
 
-    monkeypatch.setattr(site_check, "adapter_of", unknown)
+    monkeypatch.setattr("jim.opening.adapter_of", unknown)
     assert check()["batch system"].level == FAILED
 
 
@@ -536,16 +536,15 @@ def rows_after(heading):
 
 def test_the_table_of_settings_is_that_of_the_site_file():
     told = {row[0].strip("`"): row[1:] for row in rows_after("## The site file")}
-    real = {f"{name}.{each.name}": each for name, section in SECTIONS.items() for each in fields(section)}
+    real = {f"{section}.{name}": each for section in SECTIONS for name, each in settings(section).items()}
     assert list(told) == list(real)
     for name, (default, meaning) in told.items():
-        section, key = name.split(".")
+        declared, rule = real[name], real[name].rule
         value = tomllib.loads(f"x = {default.strip('`')}")["x"]
-        assert value == getattr(SECTIONS[section](), key), name
-        rule = real[name].metadata
-        assert meaning.lower().startswith(rule["help"].lower()), name
-        if rule.get("least") is not None:
-            assert meaning.endswith(f"({rule['least']:,} to {rule['most']:,})"), name
+        assert value == (list(declared.default) if isinstance(declared.default, tuple) else declared.default), name
+        assert meaning.lower().startswith(rule.help.lower()), name
+        if rule.least is not None:
+            assert meaning.endswith(f"({rule.least:,} to {rule.most:,})"), name
 
 
 def test_the_variables_are_told():

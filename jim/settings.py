@@ -1,0 +1,173 @@
+"""The settings of a site: each with its kind, its default, its meaning and what it may be, in one place."""
+
+# Annotations are evaluated here: those of the sections are the declarations.
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from jim.errors import nearest
+from jim.model import BATCH_NAME
+
+COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "ping")  # what every batch system is asked
+
+
+class Setting(NamedTuple):
+    """What a setting means, and what it may be; its kind and its default stand beside it."""
+
+    help: str
+    least: float | None = None
+    most: float | None = None
+    words: str = ""  # what a text must match as a whole
+    wrong: Callable[[Any], str] | None = None  # says what else is wrong with a value
+
+
+def _wrong_list(value: list[Any]) -> str:
+    plain = all(isinstance(word, str) and not re.search(r"[\0\n]", word) for word in value)
+    return "" if plain else "expected a list of words, each in one line"
+
+
+def _wrong_commands(value: dict[str, Any]) -> str:
+    for name, words in value.items():
+        if name not in COMMANDS:
+            return f"unknown command {name!r}{nearest(name, COMMANDS)}"
+        if not isinstance(words, list) or not words or _wrong_list(words):
+            return "expected lists of words, each in one line"
+    return ""
+
+
+def _is_directory(place: Path) -> bool:
+    with suppress(OSError):  # not ours to look at
+        return place.is_dir()
+    return False
+
+
+def _wrong_place(value: str) -> str:
+    """Refuse a path at which no directory can be, whoever makes it."""
+    if value and (not value.startswith("/") or "\0" in value):
+        return "must be an absolute path"
+    place = Path(value or "/")
+    while not os.path.lexists(place):
+        place = place.parent
+    return "" if _is_directory(place) else f"must be a directory, but {place} is none"
+
+
+def _wrong_handlers(value: str) -> str:
+    return _wrong_place(value) or (
+        "must be a directory that is there" if value and not _is_directory(Path(value)) else ""
+    )
+
+
+class General(NamedTuple):
+    """Who and where."""
+
+    name: Annotated[str, Setting("the site's name, as people and brokers know it", words=r"[\w. -]{1,64}")] = "here"
+    work: Annotated[
+        str, Setting("directory that the worker nodes see; empty: inside the state directory", wrong=_wrong_place)
+    ] = ""
+    handlers: Annotated[
+        str,
+        Setting(
+            "directory of the site's own job types; mysite/pi.py there is job type mysite.pi", wrong=_wrong_handlers
+        ),
+    ] = ""
+
+
+class Batch(NamedTuple):
+    """The batch system and how often it is asked."""
+
+    system: Annotated[
+        str, Setting("the adapter: local, or a dotted name of the site's own", words=r"[a-z]\w*(\.\w+)*")
+    ] = "local"
+    slots: Annotated[int, Setting("local batch only: jobs at once; 0: one per processor", 0, 10_000)] = 0
+    query_seconds: Annotated[float, Setting("how often the batch system is asked about all jobs", 0.1, 3600)] = 2.0
+    visible_seconds: Annotated[float, Setting("how late a file of a worker node may be seen here", 0, 3600)] = 2.0
+    command_seconds: Annotated[float, Setting("limit of one batch command", 1, 3600)] = 60.0
+    touch_seconds: Annotated[int, Setting("how often a running job touches its claim", 1, 3600)] = 60
+    queue: Annotated[str, Setting("queue of requests that name none", words=rf"({BATCH_NAME})?")] = ""
+    queues: Annotated[tuple[str, ...], Setting("the queues a request may name; empty: any", wrong=_wrong_list)] = ()
+    account: Annotated[str, Setting("account of requests that name none", words=rf"({BATCH_NAME})?")] = ""
+    accounts: Annotated[tuple[str, ...], Setting("the accounts a request may name; empty: any", wrong=_wrong_list)] = ()
+    wall_seconds: Annotated[int, Setting("time limit of requests that name none", 1, 10**8)] = 86_400
+    most_wall_seconds: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
+    most_memory_mb: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
+    most_cores: Annotated[int, Setting("no request may ask for more", 1, 10**6)] = 10**6
+    options: Annotated[tuple[str, ...], Setting("further words of the command that submits", wrong=_wrong_list)] = ()
+    commands: Annotated[
+        Mapping[str, list[str]],
+        Setting("the first words of a batch command, where the site's differ", wrong=_wrong_commands),
+    ] = {}
+
+
+class Limits(NamedTuple):
+    """How much JIM takes on."""
+
+    local_jobs: Annotated[int, Setting("local jobs of one grid job", 1, 10_000_000)] = 1_000_000
+    queued: Annotated[int, Setting("local jobs in the batch system, all together", 1, 10_000_000)] = 10_000
+    queued_per_grid_job: Annotated[int, Setting("local jobs of one grid job in the batch system", 1, 10_000_000)] = (
+        5_000
+    )
+    per_submission: Annotated[int, Setting("local jobs of one batch command", 1, 100_000)] = 1_000
+    output_bytes: Annotated[int, Setting("one output file", 1, 10**15)] = 10**10
+    attempts: Annotated[
+        int, Setting("tries of a local job that was lost, vanished or was killed by the site", 1, 100)
+    ] = 3
+
+
+class Sizing(NamedTuple):
+    """How long a local job should take."""
+
+    recommended_cpu_seconds: Annotated[
+        int, Setting("CPU time a local job should take; 0: the job type's rule", 0, 10**8)
+    ] = 0
+    most_cpu_seconds: Annotated[int, Setting("CPU time a local job may take at most; 0: no limit", 0, 10**8)] = 0
+
+
+class Keep(NamedTuple):
+    """How long what is finished is kept."""
+
+    finished_days: Annotated[float, Setting("rows, directories and tars of finished grid jobs", 0, 36_500)] = 30.0
+    idle_seconds: Annotated[float, Setting("how long a keeper without work stays", 0, 86_400)] = 60.0
+
+
+SECTIONS: dict[str, type[Any]] = {"site": General, "batch": Batch, "limits": Limits, "sizing": Sizing, "keep": Keep}
+# What a site file must hold for a setting of each kind.
+HELD: dict[Any, tuple[type, ...]] = {
+    int: (int,),
+    float: (int, float),
+    str: (str,),
+    tuple[str, ...]: (list,),
+    Mapping[str, list[str]]: (dict,),
+}
+
+
+class Declared(NamedTuple):
+    """One setting, as its section declares it."""
+
+    kind: Any
+    default: Any
+    rule: Setting
+
+
+def settings(section: str) -> dict[str, Declared]:
+    """Give the settings of a section."""
+    kind = SECTIONS[section]
+    return {
+        name: Declared(each.__origin__, kind._field_defaults[name], each.__metadata__[0])
+        for name, each in kind.__annotations__.items()
+    }
+
+
+def wrong(declared: Declared, value: Any) -> str:
+    """Say what is wrong with the value of a setting; nothing, where it may be."""
+    held, rule = HELD[declared.kind], declared.rule
+    fits = isinstance(value, held) and not isinstance(value, bool)
+    if not fits:
+        return f"expected {held[-1].__name__}"
+    if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # also refuses nan
+        return f"must be between {rule.least:,} and {rule.most:,}"
+    if rule.words and not re.fullmatch(rule.words, value):
+        return f"must match {rule.words}"
+    return rule.wrong(value) if rule.wrong else ""
