@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sqlite3
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,13 @@ from jim import site as site_file
 from jim.clock import Clock, age_seconds
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
-from jim.keeper import FRESH_SECONDS
-from jim.model import Step
+from jim.model import State, Step
 from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.store import VERSION, Store
+from jim.waking import heart_beats
+
+LOOKED_AT, REASONS_SHOWN = 1000, 3  # local jobs whose reasons are read, and how many different ones are told
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +125,20 @@ class View:
             "updated": local.updated,
         }
 
+    def failures(self, job: GridJob) -> str:
+        """Tell why local jobs did not complete, the most frequent reasons first."""
+        counts, found = self.store.counts(job.id), Counter[str]()
+        for state in (State.FAILED, State.KILLED, State.NEW):
+            if counts.get(state):
+                found.update(each.reason for each in self.store.local_jobs(job.id, (state,), limit=LOOKED_AT))
+        told = [f"{reason} ({count:,})" for reason, count in found.most_common(REASONS_SHOWN) if reason]
+        rest = len(found) - REASONS_SHOWN
+        return ", ".join([*told, f"{rest:,} more"] if rest > 0 else told)
+
+    def why(self, job: GridJob) -> str:
+        """Tell the reason of a grid job, and those of its local jobs."""
+        return ": ".join(filter(None, (job.reason, self.failures(job))))
+
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here, and if not, what the last one had to say."""
         heart = self._heart()
@@ -138,11 +155,10 @@ class View:
             return Heart(False, "no keeper is running: the last one had nothing left to do")
         if boot != clock.boot_id():
             return Heart(False, "no keeper is running: the machine was started anew")
-        age = max(0.0, clock.boot() - int(beat))
-        pid = _pid(self.site.state)
-        if age <= FRESH_SECONDS and Path(f"/proc/{pid}").exists():
-            return Heart(True, f"keeper {pid}, its heart beat {age:.0f} s ago")
-        return Heart(False, f"no keeper is running: the last heartbeat was {age:.0f} s ago")
+        words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
+        if heart_beats(self.site.state, clock):
+            return Heart(True, f"keeper {_pid(self.site.state)}, its heart beat {words}")
+        return Heart(False, f"no keeper is running: the last heartbeat was {words}")
 
     def trouble(self) -> Trouble:
         """Give the keeper's trouble with the batch system; an old one, when no keeper runs."""
@@ -178,7 +194,9 @@ def _last_words(log: Path) -> str:
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
         last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
-        return last[2].splitlines()[-1] if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]) else ""
+        if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
+            line: str = last[2].splitlines()[-1]
+            return line.partition(" the keeper ends: ")[2] or line
     return ""
 
 

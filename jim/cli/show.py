@@ -80,6 +80,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(job.reason)
+    yield "failures", plain(view.failures(job))
     yield from _times(record)
     yield "size", _size(job)
     for name, value in job.request.items():
@@ -206,7 +207,7 @@ def _journal_row(line: Journal) -> tuple[object, ...]:
 
 def _local_document(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
     return view.local_record(job, local) | {
-        "piece": asdict(local.piece),
+        "piece": local.piece._asdict(),
         "wish": local.wish,
         "spent": local.spent,
         "phases": [asdict(phase) for phase in phases(view, job, local.n)],

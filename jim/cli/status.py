@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from jim.cli.reading import View, add_json, look, refuse_local_job
 from jim.cli.text import counted, plain, say, say_json, span, table
@@ -25,13 +24,12 @@ def run(arguments: argparse.Namespace) -> int:
     view = look()
     numbers = [refuse_local_job(text, "status") for text in arguments.ids]
     jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
-    records = [view.record(job) for job in jobs]
     if arguments.json:
-        say_json(records)
-    elif not records:
+        say_json([view.record(job) for job in jobs])
+    elif not jobs:
         say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` hands one in")
     else:
-        table(("id", "type", "step", "status", "local jobs", "seen", "reason"), map(_row, records))
+        table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
         _warn(view, jobs)
     return 0
 
@@ -43,11 +41,11 @@ def _all(view: View) -> list[GridJob]:
     return [jobs[number] for number in sorted(jobs)]
 
 
-def _row(record: dict[str, Any]) -> tuple[object, ...]:
-    finished = record["step"] == Step.FINISHED.value
-    seen = "" if finished else f"{span(record['age_s'])} ago"
+def _row(view: View, job: GridJob) -> tuple[object, ...]:
+    record = view.record(job)
+    seen = "" if job.step is Step.FINISHED else f"{span(record['age_s'])} ago"
     local_jobs = counted((state, count) for state, count in record["counts"].items())
-    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, record["reason"]
+    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, view.why(job)
 
 
 def _warn(view: View, jobs: list[GridJob]) -> None:

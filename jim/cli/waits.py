@@ -50,6 +50,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
             yield _sending(view, submission)
         yield from _queued(view, job)
+        yield from _failed(view, job)
 
 
 def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
@@ -79,8 +80,8 @@ def _finished(view: View, job: GridJob) -> Wait:
     left = view.site.keep.finished_days * 86_400 - view.age(job.updated)
     kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
     again = "" if job.outcome == State.COMPLETED.value else f"; `jim retry {job.id}` tries what failed once more"
-    why = f": {job.reason}" if job.reason else ""
-    return Wait(f"finished as {job.outcome}{why}", f"{kept}{again}", seen=job.updated)
+    why = view.why(job)
+    return Wait(f"finished as {job.outcome}{': ' if why else ''}{why}", f"{kept}{again}", seen=job.updated)
 
 
 def _keeper(view: View) -> Iterator[Wait]:
@@ -228,6 +229,13 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
             yield Wait(
                 _many(counts[state], *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated
             )
+
+
+def _failed(view: View, job: GridJob) -> Iterator[Wait]:
+    failed = view.store.counts(job.id).get(State.FAILED, 0)
+    if failed:
+        then = f"the others go on; `jim retry {job.id}` gives what failed another set of attempts"
+        yield Wait(f"{_many(failed, 'have', 'has')} failed: {view.failures(job)}", then, seen=job.updated)
 
 
 def _many(count: int, words: str, of_one: str) -> str:

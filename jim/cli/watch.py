@@ -16,13 +16,13 @@ from jim.cli.phases import Phase, phases
 from jim.cli.reading import look, refuse_local_job
 from jim.cli.text import counted, plain, say
 from jim.model import State, Step
+from jim.waking import FRESH_SECONDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LOOK_SECONDS = 0.5
 LINE_SECONDS = 2.0  # between two lines that differ only in how far phases are
-WAKE_SECONDS = 10.0  # without a heartbeat, before a keeper is started
 FINAL = [state.value for state in State if state.final]
 
 
@@ -79,9 +79,7 @@ def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] =
                 screen.show(sight)
             if sight.record["step"] == Step.FINISHED.value:
                 break
-            if sight.keeper:
-                woken = began
-            elif began - woken > WAKE_SECONDS:
+            if not sight.keeper and began - woken > FRESH_SECONDS:
                 run_grid_job.wake(look().site.state)
                 woken = began
             pause(max(LOOK_SECONDS, 10 * (clock() - began)))  # a large grid job is looked at less often
