@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 0.2  # how soon a door's request is seen
 BEAT_SECONDS = 2.0
 LONGEST_PAUSE = 2.0  # after rounds that failed
-FRESH_SECONDS = 20  # what jim-poll takes for a living keeper
 
 
 class Work(Protocol):

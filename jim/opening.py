@@ -8,18 +8,20 @@ import logging.handlers
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 
 from jim import files
 from jim import site as site_file
 from jim.adapters.base import Adapter
 from jim.clock import Clock
-from jim.errors import BadSite
+from jim.errors import BadSite, JimError
 from jim.house import House, Workers
 from jim.idealizer.health import Health
 from jim.idealizer.run import run
 from jim.site import Site, make_state
 from jim.statusdb.store import Store
 
+log = logging.getLogger(__name__)
 LOG_BYTES, LOG_FILES = 10_000_000, 5
 
 
@@ -69,7 +71,7 @@ def adapter_of(site: Site) -> Adapter:
     try:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError) as error:
         raise BadSite(f"[batch] system: cannot load adapter {system!r}: {error}") from error
     return adapter
 
@@ -86,5 +88,12 @@ def start_log(site: Site, *, foreground: bool) -> None:
     form = "%(asctime)s %(levelname)s %(name)s %(message)s"
     logging.raiseExceptions = False  # a full disk must not stop what can go on without a log
     logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
-    # Nobody sees the stderr of a keeper: its last words belong into the log.
-    sys.excepthook = lambda kind, error, trace: logging.critical("the keeper ends", exc_info=(kind, error, trace))
+    sys.excepthook = _last_words
+
+
+def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Log what ends a keeper: nobody sees its stderr."""
+    if isinstance(error, JimError):
+        log.critical("the keeper ends: %s", error)
+    else:
+        log.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +19,12 @@ from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.files import replace_durably, sync_directory
 from jim.idealizer.run import run
-from jim.keeper import FRESH_SECONDS
 from jim.model import Job
-from jim.opening import adapter_of
 from jim.records import read_exit_record
 from jim.sandbox import Line, fence, prepare_submission, shell_directory
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.statusdb.store import Store
+from jim.waking import heart_beats, how_to_install
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
@@ -83,7 +82,7 @@ def _ask(name: str, question: Callable[[], Finding]) -> Finding:
     """Ask one question; that it cannot be answered is a failure, too."""
     try:
         found = question()
-    except (JimError, OSError, ValueError) as error:
+    except (JimError, OSError, ValueError, ImportError) as error:
         return Finding(name, FAILED, str(error))
     return Finding(name, found.level, found.said, found.todo)
 
@@ -100,8 +99,7 @@ def _libraries() -> Finding:
         except ImportError:
             missing.append(name.partition(".")[0])
     if missing:
-        todo = f"pip install {' '.join(missing)}, into the Python that runs JIM"
-        return Finding("", FAILED, f"not there: {', '.join(missing)}", todo)
+        return Finding("", FAILED, f"not there: {', '.join(missing)}", how_to_install(missing))
     return _good(", ".join(name.partition(".")[0] for name in LIBRARIES))
 
 
@@ -205,6 +203,8 @@ def _problem(directory: Path, failure: str) -> str:
 
 
 def _batch(site: Site) -> Finding:
+    from jim.opening import adapter_of  # needs libraries; if they are not there, that has been said
+
     adapter = adapter_of(site)
     answer = run(adapter.ping_command(), limit=site.batch.command_seconds)
     if answer.code != 0:
@@ -213,6 +213,8 @@ def _batch(site: Site) -> Finding:
 
 
 def _promise(site: Site) -> Finding:
+    from jim.opening import adapter_of
+
     if adapter_of(site).shared_work:
         return _good("each attempt starts at most once: worker nodes see the work directory")
     said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
@@ -224,11 +226,7 @@ def _promise(site: Site) -> Finding:
 
 def _keeper(site: Site) -> Finding:
     """Tell whether one runs, and whether one should. Trying its lock could keep one from starting."""
-    clock, beat = Clock(), None
-    with suppress(OSError, ValueError):
-        boot, word = (site.state / "heartbeat").read_text().split()
-        beat = int(word) if boot == clock.boot_id() else None
-    if beat is not None and clock.boot() - beat <= FRESH_SECONDS:
+    if heart_beats(site.state, Clock()):
         return _good("one runs")
     if _unfinished(site):
         todo = f"start one: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"

@@ -5,20 +5,64 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from jim.clock import Clock
 from jim.errors import BadSite, JimError
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
+LIBRARIES = ("lxml", "psutil", "tenacity")  # no keeper can do without
+FRESH_SECONDS = 20  # an older heartbeat is no keeper's; jim-poll says the same
 
-def wake(state: Path) -> None:
-    """Start a keeper unless one runs. Its lock decides: the one that comes second ends at once."""
+
+def heart_beats(state: Path, clock: Clock) -> bool:
+    """Tell whether a keeper beat its heart a moment ago, in this run of the machine."""
+    try:
+        boot, beat = (state / "heartbeat").read_text().split()
+        return boot == clock.boot_id() and clock.boot() - int(beat) <= FRESH_SECONDS
+    except (OSError, ValueError):  # none yet; or the last one left for want of work
+        return False
+
+
+def runs(state: Path) -> bool:
+    """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
     with (state / "keeper.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return
-    start_keeper(state)
+            return True
+    return False
+
+
+def require_keeper(state: Path) -> None:
+    """See that a keeper runs here, or that one could; or say what it lacks. The lock is left to those who start one."""
+    if heart_beats(state, Clock()):
+        return
+    from importlib.util import find_spec
+
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise lacking(missing)
+
+
+def lacking(names: Sequence[str]) -> BadSite:
+    """Say which libraries are not there, and how to install them."""
+    return BadSite(f"{', '.join(names)} not found by {sys.executable}, which runs JIM: {how_to_install(names)}")
+
+
+def how_to_install(names: Sequence[str]) -> str:
+    """Say how libraries come to the Python that runs JIM."""
+    if sys.prefix != sys.base_prefix:
+        return f"{sys.prefix}/bin/pip install {' '.join(names)}"
+    own = Path(__file__).resolve().parents[1] / ".venv"  # a Python of JIM's own is to be made, as operators are told
+    return f"python3 -m venv {own} && {own}/bin/pip install lxml psutil tenacity rich"
+
+
+def wake(state: Path) -> None:
+    """Start a keeper unless one runs. Its lock decides: the one that comes second ends at once."""
+    if not runs(state):
+        start_keeper(state)
 
 
 def start_keeper(state: Path) -> None:
@@ -32,29 +76,34 @@ def start_keeper(state: Path) -> None:
     spawn((sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", place), env=environment)
 
 
-def _last_words(state: Path, words: str) -> BadSite:
-    """Leave in the log what keeps a keeper from starting: nobody sees its stderr."""
-    with (state / "keeper.log").open("a") as log:
-        log.write(f"{words}\n")
-    return BadSite(words)
+def _last_words(state: Path, error: JimError) -> JimError:
+    """Leave in the log what keeps a keeper from starting: nobody sees its stderr. Once: polls try again and again."""
+    words = f" CRITICAL {__name__} the keeper ends: {error}\n".encode()
+    with (state / "keeper.log").open("ab+") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
+        if log.read() != words:
+            log.write(Clock().utc().encode() + words)
+    return error
 
 
 def run_keeper(state: Path, *, foreground: bool = False) -> int:
     """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already."""
     import signal
 
-    from jim.clock import Clock
     from jim.keeper import keep
 
     try:
         from jim.opening import open_house, site_of, start_log
         from jim.run_grid_job import Rounds
+
+        site = site_of(state)
     except ImportError as error:
-        raise _last_words(state, f"a library is missing for {sys.executable}: {error}") from error
+        raise _last_words(state, lacking([error.name or str(error)])) from error
+    except BadSite as error:
+        raise _last_words(state, error) from None
 
     os.umask(0o077)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    site = site_of(state)
     start_log(site, foreground=foreground)
     try:
         free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: Rounds(open_house(site)))

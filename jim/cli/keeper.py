@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import pwd
 import sys
@@ -16,7 +15,7 @@ from jim.cli.text import escaped, say
 from jim.idealizer.run import run as run_command
 from jim.inbox import account
 from jim.site import MANAGED_STATE, make_state
-from jim.waking import run_keeper, start_keeper
+from jim.waking import run_keeper, runs, start_keeper
 
 LIMIT_SECONDS = 60
 DAY = 86_400.0
@@ -48,22 +47,12 @@ def _start_own() -> int:
     old = bool(oldest) and view.age(oldest) > view.site.keep.finished_days * DAY
     if not unfinished and not wishes and not old:
         say(f"{name}: nothing to do")
-    elif _runs(view.site.state):
+    elif runs(view.site.state):
         say(f"{name}: a keeper runs, {unfinished:,} grid jobs are unfinished")
     else:
         start_keeper(view.site.state)
         say(f"{name}: keeper started, {unfinished:,} grid jobs are unfinished")
     return 0
-
-
-def _runs(state: Path) -> bool:
-    """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
-    with (state / "keeper.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _accounts(place: Path) -> Iterator[str]:
