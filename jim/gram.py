@@ -26,6 +26,13 @@ def failure(message: str, number: int) -> bytes:
     return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
 
 
+def final_state(answer: bytes) -> int | None:
+    """Read the state of a job that has ended from what a poll prints; nothing, if it has not."""
+    if b"GRAM_SCRIPT_ERROR:" in answer:
+        return FAILED
+    return DONE if answer == state(DONE) else None
+
+
 def number_of(verb: str, error: BaseException) -> int:
     """Choose the number of a door's failure."""
     if isinstance(error, UnknownJob):

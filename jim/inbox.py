@@ -13,6 +13,7 @@ import os
 import pwd
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
     temporary = state / "inbox" / f".{name}.{number}"
-    replace_durably(temporary, json.dumps(content).encode())
+    replace(temporary, json.dumps(content).encode(), durable=True)
     try:
         os.link(temporary, state / "inbox" / name)
     except FileExistsError:
@@ -61,11 +62,39 @@ def request_name(key: str) -> str:
 
 def wish(state: Path, verb: str, target: str, **more: Any) -> None:
     """Make a wish durable: a verb for a grid job `G` or a local job `G.n`."""
-    number = target_of(target)[0]
-    if not (state / "answers" / str(number)).exists():
-        raise UnknownJob(f"there is no grid job {number} in {state}")
+    number, n = target_of(target)
+    answer(state, number)
+    if n is not None:
+        require_local_job(number, n, _size_of(state, number))
     name = f"wish-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+
+
+def answer(state: Path, number: int) -> bytes:
+    """Give what a poll prints of a grid job."""
+    try:
+        return (state / "answers" / str(number)).read_bytes()
+    except FileNotFoundError:
+        raise UnknownJob(f"there is no grid job {number} in {state}") from None
+
+
+def require_local_job(grid: int, n: int, size: int) -> None:
+    """Refuse a number that no local job of a grid job has; one that is not split yet (size 0) may have any."""
+    if size and n >= size:
+        raise UnknownJob(f"there is no local job {grid}.{n}: {grid} has 0 … {size - 1}")
+
+
+def _size_of(state: Path, number: int) -> int:
+    """Look up how many local jobs a grid job has; 0 where the store does not know, or cannot be asked now."""
+    import sqlite3  # only a wish for a single local job needs the store
+
+    from jim.statusdb.store import Store
+
+    try:
+        with closing(Store(state / "status.db", Clock())) as store:
+            return store.grid_job(number).size
+    except (UnknownJob, sqlite3.Error):
+        return 0
 
 
 def account() -> str:
@@ -78,7 +107,7 @@ def account() -> str:
 
 def target_of(text: str) -> tuple[int, int | None]:
     """Read `G` or `G.n`."""
-    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?", text, re.ASCII)
+    found = re.fullmatch(r"([1-9]\d{0,14})(?:\.(0|[1-9]\d{0,8}))?", text, re.ASCII)
     if not found:
         raise UnknownJob(f"{text!r} is no id: a grid job is a number such as 12, a local job 12.3")
     return int(found[1]), int(found[2]) if found[2] else None

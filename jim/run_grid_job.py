@@ -12,11 +12,11 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim import gram, inbox, request, sizing
 from jim import site as site_file
-from jim.errors import JimError
+from jim.errors import BadRequest, JimError
 
 if TYPE_CHECKING:
     from jim.handlers.base import Handler
@@ -30,29 +30,33 @@ if TYPE_CHECKING:
 # The verbs of the doors
 
 
-def submit(file: Path, *, key: str = "") -> int:
+def submit(file: Path, *, key: str | None = None) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
     site = site_file.load()
-    _, checked, _ = prepare(file, site)
+    _, checked, _ = prepare(file, site, key=key)
     site_file.make_state(site)
-    key = key or checked["key"] or f"by-hand-{os.urandom(12).hex()}"
+    require_keeper(site.state)
+    key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     number = inbox.deposit(site.state, key, checked | {"key": key})
     wake(site.state)
     return number
 
 
-def prepare(file: Path, site: Site) -> tuple[Handler, dict[str, Any], Size]:
+def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler, dict[str, Any], Size]:
     """Read, check and size a request; everything that can be refused is refused here, with nothing stored."""
     site_file.check_system(site)
-    handler, checked = request.check(request.read(file), site.site.handlers)
+    handler, checked = request.check(request.read(file) | ({} if key is None else {"key": key}), site.site.handlers)
     size = sizing.size(handler, checked, site)
-    sizing.check_limits(checked, site, size)
+    sizing.check_limits(handler.resources(checked), site, size)
     return handler, checked, size
 
 
-def cancel(target: str) -> None:
-    """Wish that a grid job, or one local job of it, ends."""
+def cancel(target: str) -> int:
+    """Wish that a grid job, or one local job of it, ends; return its state, which is final if it had ended already."""
+    site = site_file.load()
+    answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish("cancel", target)
+    return gram.final_state(answer) or gram.FAILED
 
 
 def wish(verb: str, target: str) -> None:
@@ -60,6 +64,13 @@ def wish(verb: str, target: str) -> None:
     site = site_file.load()
     inbox.wish(site.state, verb, target, by=inbox.account())
     wake(site.state)
+
+
+def require_keeper(state: Path) -> None:
+    """Refuse to take in what no keeper could ever run."""
+    from jim.waking import require_keeper
+
+    require_keeper(state)
 
 
 def wake(state: Path) -> None:
@@ -144,16 +155,35 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_READ
     except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
+        error = _explained(error)
         complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
 
 
+def _explained(error: Exception) -> Exception:
+    """Say of a library that is not there how to install it."""
+    if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
+        return error
+    from jim.waking import lacking
+
+    return lacking([str(error.name)])
+
+
+USAGE = {
+    "submit": "usage: jim-submit FILE (a request in TOML or JSON; prints the id of its grid job)",
+    "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
+}
+
+
 def door(arguments: list[str]) -> int:
     """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
-    verb, target = arguments[0] if arguments else "", arguments[1] if len(arguments) > 1 else ""
+    verb, *targets = arguments or [""]
+    if verb in USAGE and targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
+        sys.stdout.write(f"{USAGE[verb]}\n")
+        return 0
 
     def answer() -> int:
-        sys.stdout.buffer.write(_answer(verb, target))
+        sys.stdout.buffer.write(_answer(verb, targets))
         return 0
 
     def complain(message: str, error: Exception) -> None:
@@ -163,16 +193,17 @@ def door(arguments: list[str]) -> int:
     return serve(answer, complain)
 
 
-def _answer(verb: str, target: str) -> bytes:
+def _answer(verb: str, targets: list[str]) -> bytes:
+    if verb not in USAGE:
+        raise JimError(f"unknown verb {verb!r}: a door knows {' and '.join(USAGE)}")
+    if len(targets) != 1 or not targets[0]:
+        raise BadRequest(USAGE[verb])
     if verb == "submit":
-        return gram.job(submit(Path(target).absolute()))
-    if verb == "cancel":
-        cancel(target)
-        return gram.state(gram.FAILED)
-    raise JimError(f"unknown verb {verb!r}: a door knows submit and cancel")
+        return gram.job(submit(Path(targets[0]).absolute()))
+    return gram.state(cancel(targets[0]))
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> int:
     """Run a door, or the keeper that doors start."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
@@ -180,8 +211,16 @@ def main(arguments: list[str] | None = None) -> Any:
 
         return run_keeper(Path(words[1]))
     if words[:1] == ["wake"]:
-        return wake(Path(words[1]))
+        wake(Path(words[1]))
+        return 0
     return door(words)
+
+
+def leave(code: int) -> NoReturn:
+    """End at once: what Python tidies up at its end takes longer than a door's own work."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

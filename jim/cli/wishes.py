@@ -7,8 +7,7 @@ import argparse
 from jim import run_grid_job
 from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
-from jim.errors import UnknownJob
-from jim.inbox import target_of
+from jim.inbox import require_local_job, target_of
 from jim.model import State, Step
 from jim.statusdb.rows import GridJob
 
@@ -48,8 +47,8 @@ def _check(view: View, verb: str, target: str) -> None:
     job = view.grid_job(number)
     if verb in ("suspend", "resume"):
         refuse_local_job(target, verb)
-    if n is not None and job.size and n >= job.size:
-        raise UnknownJob(f"there is no local job {target}: {number} has 0 … {job.size - 1}")
+    if n is not None:
+        require_local_job(number, n, job.size)
 
 
 def _too_late(view: View, job: GridJob, n: int | None, verb: str) -> bool:

@@ -13,10 +13,11 @@ from jim.files import read_regular
 from jim.handlers.base import COMMON, Attribute, Handler
 
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
+HANDLERS = Path(__file__).parents[1] / "handlers"
 LANGUAGES = {".toml": "toml", ".json": "json"}
-VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
+VARIABLE_NAME = r"[A-Za-z_]\w{0,127}"
 # Would change how our own programs or the dynamic linker behave, not the payload's.
-FORBIDDEN_VARIABLES = re.compile(r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL")
+FORBIDDEN_VARIABLES = r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL"
 KIND_NAMES = {
     int: "a whole number",
     float: "a number",
@@ -30,7 +31,9 @@ KIND_NAMES = {
 def read(file: Path) -> dict[str, Any]:
     """Read a request file; its ending names the language, without one its first character does."""
     try:
-        content = read_regular(file, LONGEST)
+        if file.exists() and not file.is_file():
+            raise JimError(f"{file} is no regular file; a pipe or a device cannot be handed in")
+        content = read_regular(file.resolve(), LONGEST)  # a link is as good as what it leads to
         text = content.decode()
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: not a text file (byte {error.start} is no UTF-8)") from error
@@ -49,24 +52,25 @@ def read(file: Path) -> dict[str, Any]:
 
 def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
-    known = sorted(each.stem for each in Path(__file__).parents[1].joinpath("handlers").glob("[a-z]*.py"))
-    known.remove("base")
     if not isinstance(job_type, str) or not re.fullmatch(r"[a-z]\w{0,63}(\.\w{1,64}){0,8}", job_type, re.ASCII):
-        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{nearest('', known)}")
+        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{nearest('', _known())}")
     # A request must not choose what Python imports: only files that JIM or the site put there.
-    there = job_type in known or (
-        "." in job_type and own and Path(own, *job_type.split(".")).with_suffix(".py").is_file()
-    )
+    place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
+    there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
-        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, known)}")
+        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, _known())}")
     if "." in job_type and own not in sys.path:
         sys.path.append(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
     try:
         handler: Handler = importlib.import_module(name).HANDLER()
-    except (ImportError, AttributeError) as error:
-        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, known)}") from error
+    except (ImportError, AttributeError, SyntaxError) as error:
+        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, _known())}") from error
     return handler
+
+
+def _known() -> set[str]:
+    return {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
 
 
 def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
@@ -125,7 +129,7 @@ def _check_text(name: str, value: Any) -> None:
         for key, each in value.items():
             _check_text(f"{name}.{key}", each)
     elif isinstance(value, str):
-        odd = re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
+        odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
             raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely")
         if len(value.encode()) > 32_768:
@@ -146,9 +150,9 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
 
 def _check_environment(value: dict[str, str]) -> None:
     for name in value:
-        if not VARIABLE_NAME.fullmatch(name):
+        if not re.fullmatch(VARIABLE_NAME, name, re.ASCII):
             raise BadRequest(f"environment: {_shown(name)} is no name of a variable")
-        if FORBIDDEN_VARIABLES.fullmatch(name):
+        if re.fullmatch(FORBIDDEN_VARIABLES, name):
             raise BadRequest(f"environment: {name} may not be set by a request; let the payload set it for itself")
 
 

@@ -1,0 +1,438 @@
+"""The doors: what a gatekeeper may say, what it is answered, and what people read of it."""
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim import gram, run_grid_job, waking
+from jim.clock import Clock
+from jim.errors import BadRequest, BadSite, UnknownJob
+from jim.inbox import target_of
+from jim.model import Piece, Resources, Step
+from jim.site import Batch, Site, make_state
+from jim.sizing import Size, check_limits
+from jim.statusdb.store import Store
+from tests.stand_ins import World
+
+HOME = Path(__file__).parents[2]
+PROTOCOL = re.compile(r"(GRAM_SCRIPT_\w+:[^\n]*\n)+\n")
+
+
+class Place:
+    """A state directory, and the doors called there. It holds the keeper's lock, so that no keeper starts."""
+
+    def __init__(self, directory):
+        self.directory, self.state = directory, directory / "state"
+        self.site = Site(state=self.state)
+        make_state(self.site)
+        self.lock = (self.state / "keeper.lock").open("a")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.store = Store(self.state / "status.db", Clock(), write=True)
+
+    def close(self):
+        self.store.close()
+        self.lock.close()
+
+    def door(self, name, *words, **variables):
+        """Call a door as a gatekeeper does; give its exit code, stdout and stderr."""
+        environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(self.state), "JIM_PYTHON": sys.executable, **variables}
+        command = [str(HOME / "shell" / name), *words]
+        done = subprocess.run(
+            command, env=environment, cwd=self.directory, capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def request(self, text='job_type = "executable"\nexecutable = "/bin/true"\n'):
+        (self.directory / "request.toml").write_text(text)
+        return self.directory / "request.toml"
+
+    def add(self, number, size=0, answer=b"GRAM_SCRIPT_JOB_STATE:2\n\n"):
+        """Store a grid job; with a size, one that was split."""
+        (self.state / "answers" / str(number)).write_bytes(answer)
+        self.store.add_grid_job(number, f"k{number}", "me", self.store.clock.utc(), {"job_type": "executable"})
+        if size:
+            self.store.set_grid_job(number, step=Step.RESOLVED)
+            self.store.add_pieces(number, 0, [Piece()] * size)
+            self.store.end_split(number, size)
+
+    def left(self):
+        """Give the wishes that were left, and the names of all else in the inbox."""
+        files = sorted((self.state / "inbox").iterdir())
+        wishes = [json.loads(file.read_text()) for file in files if file.name.startswith("wish-")]
+        return [(wish["verb"], wish["target"]) for wish in wishes], [
+            file.name for file in files if not file.name.startswith("wish-")
+        ]
+
+    def beat(self, ago):
+        clock = Clock()
+        (self.state / "heartbeat").write_text(f"{clock.boot_id()} {int(clock.boot()) - ago}\n")
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    yield place
+    place.close()
+
+
+# The command line
+
+
+@pytest.mark.parametrize("name", ["jim-submit", "jim-cancel", "jim-poll"])
+@pytest.mark.parametrize("words", [(), ("1", "2"), ("/etc/hostname", "--force")])
+def test_too_few_and_too_many_words_are_told_how(place, name, words):
+    code, out, err = place.door(name, *words)
+    assert code == 2
+    assert PROTOCOL.fullmatch(out)
+    assert out.startswith(f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:usage: {name} ")
+    assert out.endswith("GRAM_SCRIPT_ERROR:48\n\n")
+    assert err.startswith(f"{name}: usage: {name} ")
+    assert place.left() == ([], [])
+
+
+@pytest.mark.parametrize("name", ["jim-submit", "jim-cancel"])
+def test_an_empty_word_is_none(place, name):
+    assert place.door(name, "")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["jim-submit", "jim-cancel", "jim-poll"])
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_who_asks_for_help_gets_it(place, name, word):
+    code, out, err = place.door(name, word)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: {name} ")
+    assert len(out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ["00004", "0", "4.01", "4.00", "04.1", "-4", "4.", "4,1", "4.1.1"])
+def test_what_is_no_id_is_no_job(place, text):
+    place.add(4, size=2)
+    with pytest.raises(UnknownJob, match="is no id"):
+        target_of(text)
+    code, out, _ = place.door("jim-cancel", text)
+    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+    code, out, _ = place.door("jim-poll", text)
+    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+
+
+# Submit
+
+
+def test_a_request_is_taken_in(place):
+    assert place.door("jim-submit", "request.toml")[0] == 2  # not there yet
+    place.request()
+    assert place.door("jim-submit", "request.toml") == (0, "GRAM_SCRIPT_JOB_ID:1\nGRAM_SCRIPT_JOB_STATE:32\n\n", "")
+    ((), (name,)) = map(tuple, place.left())
+    assert name.startswith("request-")
+
+
+def test_a_link_to_a_request_is_as_good_as_the_request(place):
+    place.request()
+    (place.directory / "link.toml").symlink_to("request.toml")
+    (place.directory / "again.toml").symlink_to("link.toml")
+    assert place.door("jim-submit", "again.toml")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["fifo", "directory", "/dev/null", "/dev/stdin"])
+def test_what_is_no_file_is_refused(place, name):
+    os.mkfifo(place.directory / "fifo")
+    (place.directory / "directory").mkdir()
+    code, out, err = place.door("jim-submit", name)
+    assert (code, out.splitlines()[1]) == (2, "GRAM_SCRIPT_ERROR:48")
+    assert f"{name} is no regular file; a pipe or a device cannot be handed in\n" in err
+    assert place.left() == ([], [])
+
+
+def test_a_link_to_nothing_is_refused(place):
+    (place.directory / "link.toml").symlink_to("nothing")
+    code, _, err = place.door("jim-submit", "link.toml")
+    assert code == 2
+    assert "No such file or directory" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'executable = " "',
+        'executable = "\t"',
+        'executable = "/ "',
+        'executable = "/bin/true"\nkey = ""',
+        'executable = "/bin/true"\nkey = "  "',
+        'executable = "/bin/true"\nqueue = ""',
+        'executable = "/bin/true"\naccount = "-x"',
+        'executable = "/bin/true"\ncores = 0',
+        'executable = "/bin/true"\ndisk_mb = 0.5',
+    ],
+)
+def test_what_is_there_but_says_nothing_is_refused(place, monkeypatch, text):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    attribute = re.findall(r"(\w+) =", text)[-1]
+    with pytest.raises(BadRequest, match=rf"^{attribute}: "):
+        run_grid_job.submit(place.request(f'job_type = "executable"\n{text}\n'))
+    assert place.left() == ([], [])
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\nb", "a\x1b"])
+def test_a_key_of_the_command_line_is_checked_like_any_other(place, monkeypatch, key):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    with pytest.raises(BadRequest, match=r"^key: "):
+        run_grid_job.submit(place.request(), key=key)
+    assert place.left() == ([], [])
+
+
+def test_a_request_without_a_key_gets_one(place, monkeypatch):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    assert [run_grid_job.submit(place.request()) for _ in range(2)] == [1, 2]
+    assert [run_grid_job.submit(place.request(), key="mine") for _ in range(2)] == [3, 3]
+
+
+ASKED = Resources("long", 60, 500, "hep", 4, 1000)
+
+
+@pytest.mark.parametrize(
+    ("batch", "words"),
+    [
+        (Batch(most_cores=3), "cores: 4 cores, more than the 3 cores this site allows a local job"),
+        (Batch(most_memory_mb=499), "memory_mb: 500 MB, more than the 499 MB this site allows a local job"),
+        (Batch(most_wall_seconds=59), "wall_seconds: 60 s, more than the 59 s this site allows a local job"),
+        (
+            Batch(queues=("lung", "short")),
+            "queue: 'long' is none that this site allows; did you mean 'lung'? (known: lung, short)",
+        ),
+        (Batch(accounts=("qcd",)), "account: 'hep' is none that this site allows (known: qcd)"),
+    ],
+)
+def test_what_the_site_does_not_allow_is_refused(batch, words):
+    with pytest.raises(BadRequest) as error:
+        check_limits(ASKED, Site(Path("/s"), batch=batch), Size(1, 0, 0, None, ""))
+    assert str(error.value) == words
+
+
+def test_what_the_site_allows_or_nobody_asks_for_is_not():
+    batch = Batch(most_cores=4, queues=("long",), accounts=("hep", "qcd"))
+    for asked in (ASKED, Resources()):
+        check_limits(asked, Site(Path("/s"), batch=batch), Size(1, 0, 0, None, ""))
+
+
+def test_what_request_and_site_say_reaches_the_adapter(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, batch=Batch(account="hep", queue="long", options=("-P", "my grid")))
+    seen, build = [], world.batch.submit_command
+    monkeypatch.setattr(world.batch, "submit_command", lambda batch: seen.append(batch) or build(batch))
+    world.submit(1, queue="short", cores=4, disk_mb=1000)
+    world.until(lambda: world.batch.tasks)
+    assert seen[0].resources == Resources("short", 86_400, None, "hep", 4, 1000)
+    assert seen[0].options == ("-P", "my grid")
+
+
+# What no keeper could run
+
+
+def test_without_its_libraries_nothing_is_taken_in(place, monkeypatch, capfdbinary):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    monkeypatch.setattr(waking, "LIBRARIES", ("json", "no_such_library", "nor_this"))
+    assert run_grid_job.main(["submit", str(place.request())]) == 3
+    sys.stdout.flush()
+    out, err = capfdbinary.readouterr()
+    assert out.startswith(b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:no_such_library, nor_this not found by ")
+    assert out.endswith(b"GRAM_SCRIPT_ERROR:3\n\n")
+    assert b"/bin/pip install no_such_library nor_this\n" in err
+    assert place.left() == ([], [])
+
+
+def test_a_keeper_that_runs_has_them(place, monkeypatch):
+    monkeypatch.setattr(waking, "LIBRARIES", ("no_such_library",))
+    place.beat(ago=15)
+    waking.require_keeper(place.state)
+    place.beat(ago=25)
+    with pytest.raises(BadSite):
+        waking.require_keeper(place.state)
+
+
+def test_without_a_python_of_its_own_one_is_to_be_made(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    place = HOME / ".venv"
+    assert waking.how_to_install(["lxml"]) == (
+        f"python3 -m venv {place} && {place}/bin/pip install lxml psutil tenacity rich"
+    )
+
+
+def without_libraries(place, call):
+    """Run a call in a Python that has none of the libraries."""
+    program = f"""
+import sys
+class Nothing:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in ("lxml", "psutil", "tenacity", "rich"):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Nothing)
+{call}
+"""
+    environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-P", "-s", "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_site_check_says_what_is_not_there(place):
+    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['site', 'check']))")
+    assert done.returncode == 3
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("failed   libraries: not there: lxml, psutil, tenacity, rich; ")
+    assert "failed   batch system: No module named 'tenacity'" in lines
+    assert done.stderr == ""
+
+
+def test_a_verb_that_needs_one_says_so(place):
+    place.add(1, size=1)
+    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['status']))")
+    assert done.returncode == 3
+    assert re.match(r"jim: rich(\.\w+)? not found by .*, which runs JIM: .*pip install", done.stderr)
+
+
+def test_a_keeper_that_cannot_start_leaves_its_reason_once(place):
+    for _ in range(2):
+        done = without_libraries(place, f"from jim.run_grid_job import main; main(['keeper', {str(place.state)!r}])")
+        assert done.returncode == 1
+    (line,) = (place.state / "keeper.log").read_text().splitlines()
+    assert re.search(r" CRITICAL jim\.waking the keeper ends: tenacity not found by ", line)
+
+
+@pytest.mark.parametrize("name", ["jim-submit", "jim-cancel", "jim"])
+def test_without_any_python_the_doors_still_answer(place, name):
+    shell = place.directory / "shell"
+    shell.mkdir()
+    (shell / name).write_bytes((HOME / "shell" / name).read_bytes())
+    (shell / name).chmod(0o755)
+    (shell / "jim-home").write_text((HOME / "shell/jim-home").read_text().replace("/usr/bin/python3", "/no/python3"))
+    done = subprocess.run([str(shell / name), "1"], env={}, capture_output=True, text=True, timeout=60, check=False)
+    words = f"no Python to run JIM: neither {place.directory}/.venv/bin/python nor /no/python3 is there"
+    assert (done.returncode, done.stderr) == (3, f"{name}: {words}\n")
+    answer = f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words}\nGRAM_SCRIPT_ERROR:3\n\n"
+    assert done.stdout == ("" if name == "jim" else answer)
+
+
+@pytest.mark.parametrize("system", ["os.path", "slrum"])
+def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system):
+    (place.state / "site.toml").write_text(f'[batch]\nsystem = "{system}"\n')
+    code, out, err = place.door("jim-submit", str(place.request()))
+    assert (code, out.splitlines()[1]) == (3, "GRAM_SCRIPT_ERROR:3")
+    assert err.startswith("jim-submit: [batch] system: ")
+    assert place.left() == ([], [])
+    place.lock.close()
+    environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
+    assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
+    log = (place.state / "keeper.log").read_text()
+    assert "CRITICAL jim.opening the keeper ends: [batch] system: " in log
+    assert "Traceback" not in log
+
+
+def test_a_keeper_with_a_bad_site_file_leaves_its_reason(place):
+    (place.state / "site.toml").write_text("[batch]\nslotz = 1\n")
+    with pytest.raises(BadSite):
+        waking.run_keeper(place.state)
+    assert "the keeper ends: " in (place.state / "keeper.log").read_text()
+
+
+# Cancel
+
+
+def test_cancel_leaves_a_wish(place):
+    place.add(4, size=3)
+    for target in ("4", "4.2"):
+        assert place.door("jim-cancel", target) == (0, "GRAM_SCRIPT_JOB_STATE:4\n\n", "")
+    assert sorted(place.left()[0]) == [("cancel", "4"), ("cancel", "4.2")]
+
+
+@pytest.mark.parametrize("target", ["4.3", "4.999999999", "5", "5.0"])
+def test_cancel_of_what_is_not_there_is_refused(place, target):
+    place.add(4, size=3)
+    code, out, err = place.door("jim-cancel", target)
+    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+    assert err.startswith("jim-cancel: there is no ")
+    assert place.left() == ([], [])
+
+
+def test_cancel_of_a_local_job_says_which_there_are(place):
+    place.add(4, size=3)
+    assert place.door("jim-cancel", "4.3")[2] == "jim-cancel: there is no local job 4.3: 4 has 0 … 2\n"
+
+
+def test_before_it_is_split_a_grid_job_may_have_any_local_job(place):
+    place.request()
+    assert place.door("jim-submit", "request.toml")[0] == 0
+    place.add(2)
+    for target in ("1.0", "2.7"):  # still in the inbox; taken, and not yet split
+        assert place.door("jim-cancel", target) == (0, "GRAM_SCRIPT_JOB_STATE:4\n\n", "")
+
+
+def test_so_it_may_while_the_store_is_not_there_or_cannot_be_read(place):
+    place.add(4, size=3)
+    place.store.close()
+    (place.state / "status.db").unlink()
+    assert place.door("jim-cancel", "4.7")[0] == 0
+    (place.state / "status.db").write_bytes(b"no database" * 100)
+    assert place.door("jim-cancel", "4.7")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (gram.state(gram.DONE), 8),
+        (gram.failure("2 of 3 local jobs failed", gram.EXECUTION_FAILED), 4),
+        (gram.failure("cancelled", gram.USER_CANCELLED), 4),
+        (gram.state(gram.ACTIVE), 4),
+    ],
+)
+def test_cancel_of_what_has_ended_says_how_it_ended(place, answer, state):
+    place.add(4, size=3, answer=answer)
+    assert place.door("jim-cancel", "4") == (0, f"GRAM_SCRIPT_JOB_STATE:{state}\n\n", "")
+    assert place.door("jim-cancel", "4.0")[1] == f"GRAM_SCRIPT_JOB_STATE:{state}\n\n"
+    assert place.door("jim-poll", "4")[1] == answer.decode()
+
+
+# Poll
+
+
+def test_poll_prints_the_answer_while_the_heart_beats_and_after(place):
+    place.add(12)
+    for ago in (0, 15, 25):
+        place.beat(ago)
+        assert place.door("jim-poll", "12", JIM_PYTHON="/bin/false") == (0, "GRAM_SCRIPT_JOB_STATE:2\n\n", "")
+        assert (place.state / "woken").exists() == (ago > 20)
+
+
+def test_poll_and_everyone_else_mean_the_same_by_a_beating_heart():
+    assert f"-le {waking.FRESH_SECONDS} ]" in (HOME / "shell/jim-poll").read_text()
+
+
+def test_poll_of_an_unknown_job(place):
+    assert place.door("jim-poll", "7", JIM_PYTHON="/bin/false") == (0, "\n", "")  # nobody keeps it just now
+    for beat in (f"{Clock().boot_id()} idle\n", f"{Clock().boot_id()} {int(Clock().boot())}\n"):
+        (place.state / "heartbeat").write_text(beat)
+        code, out, err = place.door("jim-poll", "7")
+        words = f"there is no grid job 7 in {place.state}"
+        assert (code, err) == (4, f"jim-poll: {words}\n")
+        assert out == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words}\nGRAM_SCRIPT_ERROR:156\n\n"
+
+
+@pytest.mark.parametrize("name", ["none", "none/below/none", "file", "file/below", "empty", "odd\nname\x1b[2J"])
+def test_poll_says_so_where_there_is_no_state_directory(place, name):
+    (place.directory / "file").touch()
+    (place.directory / "empty").mkdir()
+    code, out, err = place.door("jim-poll", "7", JIM_STATE=str(place.directory / name))
+    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+    assert PROTOCOL.fullmatch(out)
+    shown = re.sub(r"[\n\x1b]", " ", f"{place.directory}/{name}")
+    assert err == f"jim-poll: {shown} is no state directory of JIM\n"
+    assert not list((place.directory / "empty").iterdir())
+
+
+def test_what_cannot_be_looked_at_is_unchanged(place):
+    (place.directory / "loop").symlink_to("loop")
+    assert place.door("jim-poll", "7", JIM_STATE=str(place.directory / "loop")) == (0, "\n", "")
