@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ class Ground:
     def __init__(self, site: Site, **batch: Any) -> None:
         make_state(site)
         place = Path(tempfile.mkdtemp(prefix="site-test-", dir=site.state))
-        self.site = replace(site, state=place, managed=False, batch=replace(site.batch, **batch))
+        self.site = site._replace(state=place, managed=False, batch=site.batch._replace(**batch))
         self.rounds = Rounds(open_house(self.site))
         self.store = self.rounds.house.store
         self.ledger = self.site.work / "ledger"
