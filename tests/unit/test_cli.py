@@ -13,31 +13,7 @@ from jim.cli.text import ago, counted, escaped, plain, size_of, span
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
 from jim.keeper import Lock
 from jim.model import Answer, State
-from tests.cli_home import EVIL, EVIL_SHOWN, Home
-
-RECORD_NAMES = [
-    "id",
-    "key",
-    "type",
-    "owner",
-    "step",
-    "status",
-    "counts",
-    "reason",
-    "witness",
-    "seen",
-    "age_s",
-    "created",
-    "updated",
-]
-
-
-@pytest.fixture
-def home(tmp_path, capsys, monkeypatch):
-    home = Home(tmp_path / "state", capsys, monkeypatch)
-    yield home
-    home.close()
-
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
 # Words
 

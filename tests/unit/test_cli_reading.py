@@ -8,41 +8,15 @@ import pytest
 from jim.cli import watch
 from jim.cli.phases import Phase, add_up
 from jim.model import State, Step, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN, Home
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
+from tests.exit_records import exit_record
 
-RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "counts", "reason", "witness", "seen"]
-RECORD_NAMES += ["age_s", "created", "updated"]
-EXIT_RECORD = """\
-jim-exit 1
-mark jim-cafe-1-1
-index 1
-nonce 5e0c
-n 0
-attempt 1
-host node7
-batch 4711
-started 2026-01-31T11:00:00Z
-ended 2026-01-31T11:00:05Z
-cpu 4.20
-code 3
-signal -
-reason -
-recovery -
-end
-"""
 PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 KEEPER_ASLEEP = """
 * no keeper is running: the last heartbeat was 60 s ago
   evidence: heartbeat, just now
   next:     a poll, a wish or `jim keeper` starts one; until then nothing moves
 """
-
-
-@pytest.fixture
-def home(tmp_path, capsys, monkeypatch):
-    home = Home(tmp_path / "state", capsys, monkeypatch)
-    yield home
-    home.close()
 
 
 # status
@@ -144,7 +118,7 @@ def sent(home):
     home.move(1, State.HELD, Witness.QUEUE, EVIL)
     home.move(2, State.FAILED, Witness.EXIT_RECORD, "exit 3")
     home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
-    home.store.set_attempt(1, 1, 3, record=EXIT_RECORD, verdict="failed", reason="exit 3")
+    home.store.set_attempt(1, 1, 3, record=exit_record("jim-cafe-1-1", hour=11), verdict="failed", reason="exit 3")
     home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
     home.store.set_fact("seen", "2026-01-31T11:59:57.000Z")
 

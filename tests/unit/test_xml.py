@@ -11,30 +11,12 @@ from jim.model import Piece, State, Step, Witness
 from jim.statusdb.store import Store
 from jim.statusdb.xml import GRID_JOB, NAMESPACE, document, evaluate, fragment, schema, write
 from jim.statusdb.xpath import xpath
+from tests.exit_records import exit_record
 
 NAMES = {"jim": NAMESPACE}
 NOON = "2026-01-31T12:00:00.000Z"
 SUM = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-RECORD = f"""\
-jim-exit 1
-mark jim-3f9a-12-1
-index 1
-nonce 5e0c
-n 0
-attempt 1
-host node7
-batch 4711
-started 2026-01-31T12:00:00Z
-ended 2026-01-31T12:00:05Z
-cpu 4.20
-code 3
-signal -
-reason -
-recovery -
-file 1048576 {SUM} events.dat
-refused link escape.dat
-end
-"""
+RECORD = exit_record("jim-3f9a-12-1", 12, f"file 1048576 {SUM} events.dat\nrefused link escape.dat\n")
 
 
 class FixedClock(Clock):
