@@ -17,6 +17,7 @@ from jim.model import MARK_VARIABLE, Answer
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 HOME = str(Path(__file__).resolve().parents[2])  # where the package of this very JIM lies
 LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
+LOOK_SECONDS = 0.2  # how often a running command's output is measured
 
 
 def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -49,8 +50,11 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
             )
         except (OSError, ValueError) as error:
             return Answer(tuple(command), 127, "", f"cannot start: {error}", time.monotonic() - began)
-        code = _wait(process, limit)
-        return Answer(tuple(command), code, _text(out), _text(err), time.monotonic() - began)
+        code = _wait(process, limit, (out, err))
+        seconds = time.monotonic() - began
+        if _too_long((out, err)):  # what is cut off may say the contrary
+            return Answer(tuple(command), None, "", f"it printed more than {LONGEST_OUTPUT:,} bytes", seconds)
+        return Answer(tuple(command), code, _text(out), _text(err), seconds)
 
 
 def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
@@ -97,15 +101,20 @@ def end_marked(mark: str, id_variable: str) -> list[int]:
     return ended
 
 
-def _wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
-    try:
-        return process.wait(limit)
-    except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
-            process.wait(5)
-        return None
+def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[bytes]]) -> int | None:
+    end = time.monotonic() + limit
+    while (left := end - time.monotonic()) > 0 and not _too_long(printed):
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(min(left, LOOK_SECONDS))
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
+        process.wait(5)
+    return None
+
+
+def _too_long(printed: Sequence[IO[bytes]]) -> bool:
+    return any(os.fstat(stream.fileno()).st_size > LONGEST_OUTPUT for stream in printed)
 
 
 def _memory(name: str) -> IO[bytes]:
@@ -114,4 +123,4 @@ def _memory(name: str) -> IO[bytes]:
 
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
-    return stream.read(LONGEST_OUTPUT).decode(errors="replace")
+    return stream.read().decode(errors="replace")

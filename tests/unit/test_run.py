@@ -1,0 +1,70 @@
+"""The one room that starts processes: whatever a command does, it ends in time and fills nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jim.idealizer import run as room
+from jim.idealizer.run import run
+
+
+def sh(text, **more):
+    return run(["/bin/sh", "-c", text], **{"limit": 20} | more)
+
+
+def lives(pid):
+    """Tell whether a process is there and more than a zombie."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
+    except FileNotFoundError:
+        return False
+
+
+def test_what_a_command_gives_back():
+    answer = sh("echo out; printf 'last \\377words' >&2; exit 3")
+    assert (answer.code, answer.out, answer.err) == (3, "out\n", "last �words")
+    assert sh("kill -9 $$").code == -9
+
+
+def test_a_command_that_cannot_be_started():
+    answer = run(["/no/such/command"], limit=1)
+    assert (answer.code, answer.err[:14]) == (127, "cannot start: ")
+
+
+def test_a_command_gets_nothing_by_chance(monkeypatch):
+    monkeypatch.setenv("SECRET", "1")
+    inherited = os.open("/", os.O_RDONLY)
+    os.set_inheritable(inherited, True)
+    try:
+        answer = sh(f"echo ${{SECRET-none}} $LC_ALL $JIM_COMMAND_OF; pwd; cat; ls /proc/$$/fd/{inherited}", mark="m")
+    finally:
+        os.close(inherited)
+    assert answer.out == "none C m\n/\n"
+
+
+def test_a_command_that_does_not_return_is_ended_with_its_children():
+    answer = sh("sleep 60 & echo $!; wait", limit=0.5)
+    assert answer.code is None
+    assert answer.seconds < 10
+    assert not lives(answer.out.strip())
+
+
+def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us():
+    answer = sh("sleep 5 & echo $!")
+    assert (answer.code, answer.seconds < 4) == (0, True)
+    os.kill(int(answer.out), 9)
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_command_that_does_not_stop_talking_is_ended_before_it_fills_the_memory(monkeypatch, stream):
+    monkeypatch.setattr(room, "LONGEST_OUTPUT", 1_000_000)
+    answer = sh(f"exec yes >&{stream}")
+    assert (answer.code, answer.out, answer.err) == (None, "", "it printed more than 1,000,000 bytes")
+    assert answer.seconds < 10
+
+
+def test_an_answer_that_is_too_long_to_be_read_whole_is_none(monkeypatch):
+    monkeypatch.setattr(room, "LONGEST_OUTPUT", 1000)
+    assert sh("head -c 1000 /dev/zero").code == 0
+    assert sh("head -c 1001 /dev/zero").code is None
