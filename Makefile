@@ -43,4 +43,4 @@ torture: $(VENV)/dev $(VENV)/demo  ## the long faults: a kill at every step and 
 	$(BIN)/python -m pytest -q -m torture
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo
