@@ -61,7 +61,8 @@ def connect(directory: Path) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = FULL")
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version != VERSION:
-        raise BadSite(f"{file} has format {version}, this program knows {VERSION}")
+        known = f"has format {version}, this program knows {VERSION}"
+        raise BadSite(f"{file} {known}: let the JIM that made it end its jobs, then remove {directory}")
     return db
 
 

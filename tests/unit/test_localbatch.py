@@ -228,6 +228,12 @@ def test_a_lost_queue_does_not_look_empty(tmp_path, capsys):
     assert "has no queue.db, but is not empty" in capsys.readouterr().err
 
 
+def test_a_queue_of_another_format_is_left_alone(place, capsys):
+    place.queue.db.execute("PRAGMA user_version = 1")
+    assert command_line.main(["--area", str(place.directory), "list"]) == 1
+    assert "has format 1, this program knows 2: let the JIM that made it end its jobs" in capsys.readouterr().err
+
+
 def test_of_two_that_make_an_area_the_first_counts(place):
     before = place.queue.settings()
     area._make(place.directory)
