@@ -578,6 +578,8 @@ def test_a_daemon_finds_the_tasks_of_a_killed_one_again(served):
     served.until_served()
     assert [served.pid(job, 1), served.pid(job, 2)] == pids
     assert served.states() == {(job, 1): "running", (job, 2): "running", (job, 3): "pending"}
+    served.queue.configure(slots=3)
+    served.pid(job, 3)  # it has looked for the others before it started this one
     served.go()
     lost = ("ended", None, None, "started by an earlier daemon: how it ended cannot be known")
     assert served.ended(job, 3) == {1: lost, 2: lost, 3: ("ended", 0, None, "")}
