@@ -65,7 +65,7 @@ def _take_wish(house: House, content: dict[str, Any]) -> None:
             house.store.local_job(grid, n)  # or say that there is none
             house.store.set_local_job(grid, n, wish=verb)
         elif job.wish != "cancel":  # nothing undoes a cancel
-            house.store.set_grid_job(grid, wish=verb)
+            house.store.set_grid_job(grid, wish=verb, due=0.0)
     house.paced.pop(("wish", grid), None)
 
 

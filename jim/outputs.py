@@ -239,12 +239,16 @@ def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
 
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
-    """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile."""
+    """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends the waiting."""
     if not isinstance(error, JimError | OSError):
         raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
         (grid_directory(house.site.work, job.id) / "result" / f".{job.id}.tar").unlink()
+    if job.wish == "cancel" and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
+        reason = f"cancelled: {error}"
+        house.store.set_grid_job(job.id, step=Step.FINISHED, outcome=State.KILLED.value, reason=reason, result={})
+        return
     tries = job.tries + 1
     due = house.clock.boot() + delay(AGAIN, tries)
     house.store.set_grid_job(job.id, tries=tries, due=due, reason=f"collecting: {error}")

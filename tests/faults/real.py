@@ -7,6 +7,7 @@ find each other by a lock that all their descendants hold.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import signal
@@ -170,9 +171,8 @@ class Place:
     def door(self, verb: str, *words: str, more: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Call the people's door, such that it starts no keeper of its own."""
         with (self.state / "keeper.lock").open("a") as lock:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with suppress(BlockingIOError):  # there is a keeper
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             call = "import sys; from jim.cli import main; sys.exit(main())"
             command = [sys.executable, "-P", "-s", "-c", call, verb, *words]
             return subprocess.run(

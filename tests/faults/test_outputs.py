@@ -1,0 +1,99 @@
+"""Outputs that are links, devices, FIFOs, giants, or change: before they are read, while, and after."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.real import LIMIT, until
+from tests.faults.test_moves import doomed
+
+# What a payload leaves as its output x, and what is said of it. A device needs root; a FIFO is as special.
+LEFT = [
+    ("ln -s /etc/passwd x", "link x"),
+    ("ln -s /etc x", "link x"),
+    ("ln -s nowhere x", "link x"),
+    ("mkdir x && ln -s /etc/passwd x/y", "link x/y"),
+    ("mkfifo x", "special x"),
+    ("mknod x c 1 3 2>/dev/null || mkfifo x", "special x"),
+    ("truncate -s 2T x", "large x"),
+    ("(while :; do echo more >>x || exit; done) & until [ -s x ]; do :; done", "changed x"),
+    ("mkdir x && : >\"$(printf 'x/a\\nfile 1 b')\"", "name x/a?file 1 b"),
+    ("", "missing x"),
+]
+
+
+def test_outputs_that_cannot_be_taken_fail_with_their_reason(place):
+    hurt = place("p", settings="[limits]\noutput_bytes = 100000000\n")
+    cases = "\n".join(f"{n}) {script} ;;" for n, (script, _) in enumerate(LEFT))
+    hurt.submit(len(LEFT) + 1, body=f"case $JIM_LOCAL_JOB in\n{cases}\n*) echo fine >x ;; esac", outputs=("x",))
+    hurt.finish()
+    hurt.held()
+    with hurt.store() as store:
+        reasons = [store.local_job(1, n).reason for n in range(len(LEFT))]
+    assert reasons == [f"output not taken: {said}" for _, said in LEFT]
+    assert hurt.state_of(len(LEFT)) == "completed"
+    assert {attempt for _, attempt in hurt.events("start")} == {1}, "it would only happen again"
+    assert hurt.answer() == (
+        f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{len(LEFT)} of {len(LEFT) + 1} local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tamper", "said"),
+    [
+        ("echo data 0 7 >out.txt", "out.txt: other content than when the payload ended"),
+        ("echo more >>out.txt", "out.txt: 14 bytes instead of 9"),
+        ("rm out.txt", "No such file or directory"),
+        ("ln -sf /etc/passwd out.txt", "out.txt: is or lies behind a link"),
+        ("rm out.txt; mkfifo out.txt", "is no regular file"),
+    ],
+)
+def test_outputs_changed_before_they_are_verified_mean_another_attempt(place, tamper, said):
+    """The end of the wrapper is the last that is known of them; whoever changed them, it is no success."""
+    hurt = place("p")
+    # Of the first attempt: the wrapper's last command, which shows its exit record to the keeper.
+    hurt.front(
+        "ln", f'case $2 in *.exit) [ "$LOCALBATCH_ID" != 1 ] || (cd run.1 && {tamper}) ;; esac; exec "$real" "$@"'
+    )
+    hurt.submit(1)
+    hurt.finish()
+    hurt.check(1)
+    assert hurt.events("start") == [(0, 1), (0, 2)]
+    assert "attempt 1: outputs do not match the exit record: " in hurt.journal()
+    assert said in hurt.journal()
+
+
+def changed_after_all(place):
+    """Bring a grid job to the point of its tar, and change an output behind the keeper's back."""
+    hurt = place("p")
+    hurt.submit(2)
+    assert hurt.keep(command=doomed(hurt.place / "seen", "after", 1, "collect")) != 0
+    output = hurt.site.work / "1/s1/run.1/out.txt"
+    before = output.read_bytes()
+    output.write_text("data 0 7\n")
+    keeper = hurt.start_keeper()
+    until(lambda: "collecting failed" in hurt.journal(), "the keeper finds out")
+    said = "output out.txt of 1.0 changed after it was verified: other content than when the payload ended"
+    assert said in hurt.journal()
+    assert said in hurt.door("explain", "1").stdout
+    assert hurt.answer() == "GRAM_SCRIPT_JOB_STATE:2\n\n"
+    return hurt, keeper, lambda: output.write_bytes(before)
+
+
+def test_outputs_changed_after_they_were_verified_do_not_slip_in(place):
+    hurt, keeper, restore = changed_after_all(place)
+    restore()
+    assert keeper.wait(LIMIT) == 0
+    hurt.check(2)
+
+
+def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
+    hurt, keeper, _ = changed_after_all(place)
+    hurt.wish("cancel", 1)
+    assert keeper.wait(LIMIT) == 0
+    with hurt.store() as store:
+        job = store.grid_job(1)
+    assert job.outcome == "killed"
+    said = "cancelled: output out.txt of 1.0 changed after it was verified: other content than when the payload ended"
+    assert job.reason == said
+    assert hurt.answer() == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{said}\nGRAM_SCRIPT_ERROR:8\n\n"
