@@ -275,7 +275,7 @@ def test_success_needs_the_outputs_that_the_record_claims(world):
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     # sha256 of b"right"
-    digest = "57c56a4ead6d07f9d6fed2e8c0551af4ecc0fd0d9cb36f0e0e5dd40c15a5a8b5"
+    digest = "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9"
     world.batch.finish(1, extra=f"file 5 {digest} x.dat\n", files=[("x.dat", b"wrong")])
     world.until(lambda: world.state(grid) is not State.RUNNING and world.store.local_job(grid, 0).attempt == 2)
     assert any("other content" in attempt.reason for attempt in world.store.attempts(grid))
