@@ -98,12 +98,19 @@ def _open_inside(directory: Path, name: str) -> int:
 
 
 def _differs(file: Any, output: Output) -> str:
-    size = os.fstat(file.fileno()).st_size
-    if size != output.size:
-        return f"{size:,} bytes instead of {output.size:,}"
+    wrong = _size_differs(file, output)
     digest = hashlib.sha256()
-    while block := file.read(BLOCK):
+    while not wrong and (block := file.read(BLOCK)):
         digest.update(block)
+    return wrong or _content_differs(digest, output)
+
+
+def _size_differs(file: Any, output: Output) -> str:
+    size = os.fstat(file.fileno()).st_size
+    return "" if size == output.size else f"{size:,} bytes instead of {output.size:,}"
+
+
+def _content_differs(digest: Any, output: Output) -> str:
     return "" if digest.hexdigest() == output.sha256 else "other content than when the payload ended"
 
 
@@ -203,17 +210,30 @@ def _add_summary(packed: tarfile.TarFile, job: GridJob, states: list[tuple[int, 
     packed.addfile(member, io.BytesIO(content))
 
 
+class _Hashed:
+    """A file that is hashed as it is read, so that what is copied is what was looked at."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.digest = file, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        block: bytes = self._file.read(size)
+        self.digest.update(block)
+        return block
+
+
 def _add(packed: tarfile.TarFile, grid: int, claimed: Claimed) -> None:
     """Add one local job's outputs; what changed since it was verified must not slip in."""
     for output in claimed.record.files:
         member = tarfile.TarInfo(f"{grid}.{claimed.n}/{output.name}")
         member.size, member.mode = output.size, 0o600
         with os.fdopen(_open_inside(claimed.directory, output.name), "rb") as file:
-            wrong = _differs(file, output)
+            wrong, hashed = _size_differs(file, output), _Hashed(file)
+            if not wrong:
+                packed.addfile(member, hashed)  # type: ignore[arg-type]
+                wrong = _content_differs(hashed.digest, output)
             if wrong:
                 raise JimError(f"output {output.name} of {grid}.{claimed.n} changed after it was verified: {wrong}")
-            file.seek(0)
-            packed.addfile(member, file)
 
 
 def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
@@ -239,7 +259,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
 
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
-    """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends the waiting."""
+    """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
     if not isinstance(error, JimError | OSError):
         raise error
     log.warning("%d: collecting failed: %s", job.id, error)

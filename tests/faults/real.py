@@ -30,7 +30,7 @@ from jim.statusdb.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 KEEPER = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper")
 BATCH = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area")
-LIMIT = 60.0
+LIMIT = 180.0  # on a machine that is busy with something else
 DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 
 

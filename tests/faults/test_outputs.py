@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import tarfile
+
 import pytest
 
 from tests.faults.real import LIMIT, until
 from tests.faults.test_moves import doomed
+from tests.stand_ins import World
 
 # What a payload leaves as its output x, and what is said of it. A device needs root; a FIFO is as special.
 LEFT = [
@@ -97,3 +101,29 @@ def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
     said = "cancelled: output out.txt of 1.0 changed after it was verified: other content than when the payload ended"
     assert job.reason == said
     assert hurt.answer() == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{said}\nGRAM_SCRIPT_ERROR:8\n\n"
+
+
+def test_outputs_changed_while_the_tar_is_written_do_not_slip_in(tmp_path, monkeypatch):
+    """The very moment between a look at a file and its copy, which no process could be made to hit."""
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    # sha256 of b"right"
+    digest = "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9"
+    world.batch.finish(1, extra=f"file 5 {digest} x.dat\n", files=[("x.dat", b"right")])
+    output = world.site.work / "1/s1/run.1/x.dat"
+    addfile = tarfile.TarFile.addfile
+    contents = itertools.chain([b"wrong"], itertools.repeat(b"right"))
+
+    def change_and_add(tar, member, file):
+        if member.name.endswith("x.dat"):
+            output.write_bytes(next(contents))
+        addfile(tar, member, file)
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", change_and_add)
+    world.until(lambda: world.finished(grid))
+    with tarfile.open(world.store.grid_job(grid).result["tar"]) as tar:
+        assert tar.extractfile("1.0/x.dat").read() == b"right"
+    said = "output x.dat of 1.0 changed after it was verified: other content than when the payload ended"
+    assert said in [line.reason for line in world.store.journal(grid)]
