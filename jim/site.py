@@ -54,8 +54,16 @@ class Site(NamedTuple):
     @property
     def summary(self) -> Path:
         """Where the keeper publishes what anyone of the group may read."""
-        published = self.state.parent / ".published"
-        return published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
+        return self._published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
+
+    @property
+    def turn(self) -> Path | None:
+        """The file by which the accounts of a managed site take turns to ask the batch system."""
+        return self._published / "turn" if self.managed else None
+
+    @property
+    def _published(self) -> Path:
+        return self.state.parent / ".published"
 
 
 def load(state: str = "") -> Site:

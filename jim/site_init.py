@@ -146,6 +146,7 @@ def make_account(name: str, mounts: str | None = None) -> Iterator[str]:
     try:
         for directory in (place, place / ".by-uid", place / ".published"):
             _make_for_all(directory)
+        _make_turn(place / ".published" / "turn")
         yield from _make_own(place / name, account, 0o700)
         yield from _make_own(place / ".published" / name, account, 0o750)
         yield from _link(place / ".by-uid" / str(account.pw_uid), Path("..") / name)
@@ -162,6 +163,13 @@ def _make_for_all(directory: Path) -> None:
     about = directory.lstat()
     if directory.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o022:
         raise BadSite(f"{directory} must be a directory of root's own that no one else can write: chmod 755 it")
+
+
+def _make_turn(file: Path) -> None:
+    """Make the file by which the accounts take turns to ask the batch system; nothing is ever read from it."""
+    if not file.exists():
+        file.touch()
+        file.chmod(0o666)
 
 
 def _make_own(directory: Path, account: pwd.struct_passwd, mode: int) -> Iterator[str]:

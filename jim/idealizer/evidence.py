@@ -19,6 +19,7 @@ from jim.files import read_regular
 from jim.house import House, Key
 from jim.idealizer.cancel import clear
 from jim.idealizer.run import run
+from jim.idealizer.turn import take_turn
 from jim.model import FINAL, Listing, Observation, State, Witness
 from jim.records import LONGEST_RECORD
 from jim.sandbox import fence, submission_directory, trace
@@ -85,6 +86,9 @@ def query(house: House) -> None:
     if now < house.next_query or house.health.open or house.workers.busy("query"):
         return
     if not house.store.submissions("recorded", "confirmed"):
+        house.next_query = now
+        return
+    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query):
         return
     house.next_query = now + house.site.batch.query_seconds
     house.workers.start("query", partial(_ask, house), partial(_asked, house), partial(_could_not_ask, house))
