@@ -116,7 +116,8 @@ def _script(directory: Path, variables: Mapping[str, str]) -> str:
         "#!/bin/sh\n"
         f"unset PYTHONPATH {MARK_VARIABLE}\n"  # the batch command's own, which some batch systems hand on
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
-        f'exec {wrapper} {place} "${{{variables["index"]}:-1}}"\n'
+        f'set -- {place} "${{{variables["index"]}:-1}}"\n'
+        f". {wrapper}\n"
     )
 
 

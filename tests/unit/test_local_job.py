@@ -17,7 +17,11 @@ from pathlib import Path
 
 import pytest
 
-LOCAL_JOB = Path(__file__).parents[2] / "shell" / "local-job"
+from jim.model import Job
+from jim.sandbox import Line, prepare_submission
+
+SHELL = Path(__file__).parents[2] / "shell"
+PROGRAMS = ("local-job", "jim-publish")
 MARK = "jim-3f9a-12-1"
 HOST = Path("/proc/sys/kernel/hostname").read_text().strip()
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -72,6 +76,8 @@ class Site:
     def __post_init__(self) -> None:
         self.spool.mkdir(parents=True)
         self.here.mkdir(parents=True)
+        for name in PROGRAMS:
+            shutil.copy(SHELL / name, self.here.parent)
 
     @property
     def spool(self) -> Path:
@@ -101,7 +107,7 @@ class Site:
 
     def start(self, index: int | str = 1, where: Path | None = None, **env: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [*self.shell, str(LOCAL_JOB), str(where or self.here), str(index)],
+            [*self.shell, str(self.here.parent / "local-job"), str(where or self.here), str(index)],
             env={"PATH": f"{self.root / 'bin'}:{self.path}", "HOME": "/", **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -272,7 +278,7 @@ def test_environment(site: Site) -> None:
         "JIM_SEED": "417330291",
         "JIM_INPUT": "",
         "JIM_RECOVERY": str(site.here / "recovery.1"),
-        "JIM_PUBLISH": str(LOCAL_JOB.with_name("jim-publish")),
+        "JIM_PUBLISH": str(site.here.parent / "jim-publish"),
         "JIM_SPOOL": f"{site.here}/../../spool",
         "JIM_MARK": MARK,
         "JIM_INDEX": "1",
@@ -298,11 +304,25 @@ def test_publication_reaches_the_spool(site: Site) -> None:
     assert (site.spool / f"{MARK}.1.pub.phase-gen").read_text() == "phase gen 117 250 events\n"
 
 
-def test_the_wrapper_is_found_by_a_relative_name(site: Site) -> None:
-    site.jobs(*sh('echo "$JIM_PUBLISH"'))
-    command = [*site.shell, "local-job", str(site.here), "1"]
-    subprocess.run(command, cwd=LOCAL_JOB.parent, env={"PATH": site.path}, check=True)
-    assert site.file("run.1/stdout") == f"{LOCAL_JOB.parent}/jim-publish\n"
+def test_the_script_of_a_submission_reads_the_wrapper_in(site: Site) -> None:
+    """Under another name and from anywhere, as batch systems copy it; the directory has a name that shells misread."""
+    here = site.here.parent / "a 'b' $c" / "s 2"
+    here.parent.mkdir()
+    for name in PROGRAMS:
+        shutil.copy(SHELL / name, here.parent)
+    settings = [("mark", MARK), ("spool", "../../../spool")]
+    lines = [
+        Line(Job(12, "key", n, 1), ["/bin/sh", "-c", 'echo "$JIM_LOCAL_JOB $JIM_PUBLISH"; exit 3']) for n in (0, 1)
+    ]
+    variables = {"index": "TASK", "id": "BATCH", "restart": "AGAIN"}
+    copied = site.root / "script"
+    shutil.copy(prepare_submission(here, variables, settings, lines), copied)
+    environment = {"PATH": site.path, "TASK": "2", "BATCH": "4711", "AGAIN": "1"}
+    done = subprocess.run([*site.shell, str(copied)], cwd="/", env=environment, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert (here / "run.2" / "stdout").read_text() == f"1 {here.parent}/jim-publish\n"
+    assert "code 3\n" in (here / "exit.2").read_text()
+    assert {"batch 4711", "restart 1"} <= set((here / "claim.2").read_text().splitlines())
 
 
 def test_a_relative_directory_is_not_looked_for_elsewhere(site: Site) -> None:
@@ -310,7 +330,9 @@ def test_a_relative_directory_is_not_looked_for_elsewhere(site: Site) -> None:
     decoy.mkdir(parents=True)
     site.jobs("/bin/true")
     environment = {"PATH": site.path, "CDPATH": str(decoy.parent)}
-    subprocess.run([*site.shell, str(LOCAL_JOB), "s1", "1"], cwd=site.here.parent, env=environment, check=True)
+    subprocess.run(
+        [*site.shell, str(site.here.parent / "local-job"), "s1", "1"], cwd=site.here.parent, env=environment, check=True
+    )
     assert site.record()["code"] == "0"
     assert not list(decoy.iterdir())
 
@@ -390,7 +412,7 @@ def test_a_claim_that_names_nobody(site: Site, claim: str) -> None:
 
 def test_a_missing_directory_stays_missing(site: Site) -> None:
     assert site.run(where=site.here.with_name("s2")) == 71
-    assert [path.name for path in site.here.parent.iterdir()] == ["s1"]
+    assert {path.name for path in site.here.parent.iterdir()} == {"s1", *PROGRAMS}
     assert not list(site.spool.iterdir())
 
 
@@ -421,6 +443,26 @@ def test_a_claim_is_touched(site: Site) -> None:
     until(lambda: claim.stat().st_mtime_ns > first)
     process.terminate()
     process.wait(10)
+    assert not processes_of(process.pid)
+
+
+def test_a_warning_revives_what_touches_the_claim(site: Site) -> None:
+    """A warning to the whole process group can kill it, when it was born a moment ago."""
+    site.jobs(*sh(f"trap : TERM; trap 'exit 9' HUP; {GATE}"), facts=("touch 0.05",))
+    process = site.start()
+    claim = site.here / "claim.1"
+    until((site.here / "run.1" / "up").exists)
+    first = claim.stat().st_mtime_ns
+    until(lambda: claim.stat().st_mtime_ns > first)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    [toucher] = [int(child) for child in children if "gate" not in Path(f"/proc/{child}/cmdline").read_text()]
+    os.kill(toucher, signal.SIGKILL)
+    process.terminate()
+    last = claim.stat().st_mtime_ns
+    until(lambda: claim.stat().st_mtime_ns > last)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(10) == 1
+    assert site.record()["reason"] == "signal HUP from the batch system"
     assert not processes_of(process.pid)
 
 
@@ -522,7 +564,7 @@ def test_a_broken_package(site: Site) -> None:
     site.jobs("/bin/true")
     assert site.run() == 72
     assert "unpack" in site.file("log.1")
-    assert sorted(path.name for path in site.here.parent.iterdir()) == ["package.tar", "s1"]
+    assert {path.name for path in site.here.parent.iterdir()} == {"package.tar", "s1", *PROGRAMS}
 
 
 @pytest.mark.parametrize(
