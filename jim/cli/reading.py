@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jim import answers, inbox
+from jim import inbox
 from jim import site as site_file
 from jim.clock import Clock, age_seconds
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.model import State, Step
 from jim.site import Site
+from jim.statusdb.record import record
 from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.store import VERSION, Store
 from jim.waking import heart_beats
@@ -109,7 +110,7 @@ class View:
 
     def record(self, job: GridJob) -> dict[str, Any]:
         """Give the record of a grid job that all machine-readable output shares."""
-        return answers.record(self.store, job, self.seen())
+        return record(self.store, job, self.seen())
 
     def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
         """Give the same record of a local job."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from jim.clock import Clock
+from jim.database import transaction
 
 Key = tuple[int, int]  # job, index
 Row = tuple[int | float | str | None, ...]
@@ -52,16 +53,9 @@ class Queue:
     def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
         self.db, self.clock = db, clock
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of it or nothing; durable when it is left."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.db.execute("COMMIT")
-        finally:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
+        return transaction(self.db)
 
     def settings(self) -> Settings:
         """Read the area's settings."""

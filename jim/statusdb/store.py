@@ -9,12 +9,13 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jim.clock import Clock
+from jim.database import transaction
 from jim.errors import JimError, UnknownJob
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
@@ -56,19 +57,13 @@ class Store:
         """Open the same file for another thread, to read."""
         return Store(self.file, self.clock)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of it or nothing."""
-        if self.db.in_transaction:  # a part of a larger one
-            yield
-            return
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.db.execute("COMMIT")
-        finally:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
+        return transaction(self.db)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
+        return transaction(self.db, "DEFERRED")
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""

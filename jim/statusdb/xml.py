@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lxml import etree
 
-from jim import answers
 from jim.errors import JimError
 from jim.records import ExitRecord, read_exit_record
+from jim.statusdb.record import record
 
 if TYPE_CHECKING:
     from jim.statusdb.rows import Attempt, GridJob, LocalJob
@@ -102,10 +102,10 @@ def document(store: Store, grid: int) -> bytes:
 
 def write(store: Store, grid: int, out: IO[bytes]) -> None:
     """Write a grid job's document, one local job after the other; all of it shows one moment."""
-    with _moment(store), etree.xmlfile(out, encoding="utf-8") as file:
+    with store.snapshot(), etree.xmlfile(out, encoding="utf-8") as file:
         job = store.grid_job(grid)
         file.write_declaration()
-        facts = answers.record(store, job, store.fact("seen"))
+        facts = record(store, job, store.fact("seen"))
         counts = facts.pop("counts")
         with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
             file.write("\n")
@@ -118,19 +118,6 @@ def write(store: Store, grid: int, out: IO[bytes]) -> None:
 def schema() -> bytes:
     """Give the RELAX NG schema of the documents; what is inside `detail` it leaves to whoever publishes."""
     return Path(__file__).with_name("jim-status.rng").read_bytes()
-
-
-@contextmanager
-def _moment(store: Store) -> Iterator[None]:
-    """Read everything as it was at one moment, whatever the keeper writes meanwhile."""
-    if store.db.in_transaction:
-        yield
-        return
-    store.db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        store.db.execute("ROLLBACK")
 
 
 def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[etree._Element]:

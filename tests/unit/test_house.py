@@ -94,6 +94,7 @@ MAY_IMPORT = [
     ("jim/model.py", set()),
     ("jim/errors.py", set()),
     ("jim/clock.py", set()),
+    ("jim/database.py", set()),
     ("jim/files.py", {"jim.errors"}),
     ("jim/records.py", {"jim.errors"}),
     ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),
@@ -102,10 +103,13 @@ MAY_IMPORT = [
     ("jim/idealizer/retry.py", set()),
     ("jim/idealizer/run.py", {"jim.model"}),
     ("jim/idealizer/health.py", {"jim.clock", "jim.idealizer"}),
-    ("jim/statusdb/xml.py", {"jim.errors", "jim.records", "jim.statusdb", "jim.answers"}),  # the record is answers'
+    ("jim/statusdb/xml.py", {"jim.errors", "jim.records", "jim.statusdb"}),
     ("jim/statusdb/xpath.py", {"jim.errors", "jim.statusdb", "jim.idealizer.run"}),
-    ("jim/statusdb/*", {"jim.errors", "jim.model", "jim.clock", "jim.statusdb"}),
-    ("jim/localbatch/*", {"jim.errors", "jim.clock", "jim.files", "jim.localbatch", "jim.idealizer.run"}),
+    ("jim/statusdb/*", {"jim.errors", "jim.model", "jim.clock", "jim.database", "jim.statusdb"}),
+    (
+        "jim/localbatch/*",
+        {"jim.errors", "jim.clock", "jim.database", "jim.files", "jim.localbatch", "jim.idealizer.run"},
+    ),
     ("jim/request/*", {"jim.errors", "jim.files", "jim.handlers.base", "jim.request"}),
 ]
 

@@ -1,0 +1,47 @@
+"""How a grid job is, in one word and in the one record that every machine-readable output shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jim.clock import age_seconds
+from jim.model import State, Step, roll_up
+
+if TYPE_CHECKING:
+    from jim.statusdb.rows import GridJob
+    from jim.statusdb.store import Store
+
+
+def status(job: GridJob, counts: Mapping[State, int]) -> str:
+    """Say in one word how a grid job is, for people."""
+    if job.step is Step.FINISHED:
+        return job.outcome
+    moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
+    if job.wish == "suspend" and not moving:
+        return State.SUSPENDED.value
+    if not any(counts.values()):
+        return State.NEW.value
+    return roll_up(counts).value
+
+
+def record(store: Store, job: GridJob, seen: str = "") -> dict[str, Any]:
+    """Give the record that every machine-readable output shows of a grid job."""
+    counts = store.counts(job.id)
+    now = store.clock.utc()
+    looked = job.updated if job.step is Step.FINISHED else max(seen, job.updated)
+    return {
+        "id": job.id,
+        "key": job.key,
+        "type": job.job_type,
+        "owner": job.owner,
+        "step": job.step.value,
+        "status": status(job, counts),
+        "counts": {state.value: count for state, count in sorted(counts.items(), key=lambda each: each[0].value)},
+        "reason": job.reason,
+        "witness": "keeper",
+        "seen": looked,
+        "age_s": round(0.0 if job.step is Step.FINISHED else age_seconds(looked, now), 1),
+        "created": job.created,
+        "updated": job.updated,
+    }
