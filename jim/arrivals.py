@@ -17,12 +17,13 @@ from jim.files import read_regular
 from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
-from jim.statusdb.rows import Change
+from jim.statusdb.rows import Attempt, Change
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
 AT_ONCE = 1000
+PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
@@ -155,26 +156,30 @@ def _take(house: House, arrival: Arrival) -> bool:
 
 def _start(house: House, arrival: Arrival) -> None:
     """Take in that a claim was won: that attempt runs, whatever the queue says."""
+    attempt = _attempt(house, arrival.key)
     claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
-    begun(house, arrival.key, claim.host, claim.batch)
+    _begun(house, attempt, claim.host, claim.batch)
 
 
-def begun(house: House, key: Key, host: str, batch_id: str) -> None:
-    """Record that an attempt has started."""
-    store = house.store
-    attempt = store.attempt(*key)
+def _attempt(house: House, key: Key) -> Attempt:
+    attempt = house.store.attempt(*key)
     if attempt is None:
         raise JimError("it belongs to no submission of ours")
+    return attempt
+
+
+def _begun(house: House, attempt: Attempt, host: str, batch_id: str) -> None:
+    """Record that an attempt has started."""
     if attempt.verdict or attempt.started:
         return
+    store, grid, key = house.store, attempt.grid, (attempt.grid, attempt.k, attempt.idx)
     store.set_attempt(*key, started=house.clock.utc(), host=host)
     confirm(house, key, batch_id)
-    pending = (State.SUBMITTING, State.SUBMITTED, State.HELD)
-    store.change(
-        Change(attempt.grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n]) for was in pending
-    )
-    if not store.grid_job(attempt.grid).started:
-        store.set_grid_job(attempt.grid, started=1)
+    was = store.state(grid, attempt.n)
+    if was in PENDING:
+        store.change([Change(grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n])])
+    if not store.grid_job(grid).started:
+        store.set_grid_job(grid, started=1)
 
 
 def confirm(house: House, key: Key, batch_id: str) -> None:
@@ -207,15 +212,13 @@ def _exit(house: House, arrival: Arrival) -> None:
 
 def ended(house: House, key: Key, text: str) -> None:
     """Judge an attempt by its exit record; one that comes after the verdict is only noted."""
-    store = house.store
-    record = read_exit_record(text)
-    attempt = store.attempt(*key)
-    if attempt is None or (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
+    store, attempt, record = house.store, _attempt(house, key), read_exit_record(text)
+    if (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
         raise JimError("its exit record belongs to no attempt of ours")
     if attempt.verdict:
         store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
         return
-    begun(house, key, record.host, record.batch)
+    _begun(house, attempt, record.host, record.batch)
     store.set_attempt(*key, record=text)
     wish = verdicts.cancelled(house, attempt.grid, attempt.n)
     verdicts.record(house, key, verdict.of_exit_record(record, cancelled=wish))
@@ -223,21 +226,16 @@ def ended(house: House, key: Key, text: str) -> None:
 
 def _refused(house: House, arrival: Arrival) -> None:
     """Note that a second wrapper of one attempt was kept from running; it changes nothing."""
-    grid, k, index = arrival.key
-    attempt = house.store.attempt(grid, k, index)
-    if attempt is None:
-        raise JimError("it belongs to no submission of ours")
+    attempt = _attempt(house, arrival.key)
     host = read_claim(read_regular(arrival.path, 4096).decode(errors="replace")).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
-    house.store.note(grid, "refused", Witness.CLAIM, reason, attempt.n)
+    house.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
 
 
 def _publication(house: House, arrival: Arrival) -> None:
-    from jim.statusdb.xml import fragment
+    from jim.statusdb.xml import fragment  # lxml is dear, and few payloads publish
 
-    attempt = house.store.attempt(*arrival.key)
-    if attempt is None:
-        raise JimError("it belongs to no submission of ours")
+    attempt = _attempt(house, arrival.key)
     text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
     content = fragment(text)
     known = {name for _, name, _, _ in house.store.details(attempt.grid, attempt.n)}

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 def cancelled(house: House, grid: int, n: int) -> bool:
     """Tell whether someone wished this local job, or all of its grid job, to end."""
-    return "cancel" in (house.store.grid_job(grid).wish, house.store.local_job(grid, n).wish)
+    return "cancel" in house.store.wishes(grid, n)
 
 
 def record(house: House, key: Key, verdict: Verdict) -> None:
@@ -24,17 +24,20 @@ def record(house: House, key: Key, verdict: Verdict) -> None:
         attempt = house.store.attempt(*key)
         if attempt is None or attempt.verdict:
             return
-        job = house.store.local_job(attempt.grid, attempt.n)
         if verdict.state is State.COMPLETING:
-            house.store.set_local_job(job.grid, job.n, state=State.COMPLETING, witness=verdict.witness, reason="")
+            house.store.set_local_job(
+                attempt.grid, attempt.n, state=State.COMPLETING, witness=verdict.witness, reason=""
+            )
             return
         word = "again" if verdict.again else verdict.state.value
         house.store.set_attempt(*key, verdict=word, reason=verdict.reason)
+        job = house.store.local_job(attempt.grid, attempt.n)
         if attempt.attempt == job.attempt:
             _move_on(house, job, verdict)
         house.doubts.pop(key, None)
         house.unverified.pop(key, None)
-    log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
+    if verdict.reason:  # the journal has the others, too; 100,000 good ends would drive the rest out of the log
+        log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 
 
 def _move_on(house: House, job: LocalJob, verdict: Verdict) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from jim.model import Piece, State, Step, Witness
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GridJob:
     """One request, and where JIM is with it."""
 
@@ -19,7 +20,6 @@ class GridJob:
     job_type: str
     owner: str
     step: Step
-    request_text: str
     size: int
     events_per_job: int
     why: str
@@ -33,8 +33,9 @@ class GridJob:
     due: float
     created: str
     updated: str
+    request_text: str
 
-    @property
+    @cached_property
     def request(self) -> dict[str, Any]:
         """Give the checked attributes. Read when asked for: they may be a megabyte, and most looks do not need them."""
         attributes: dict[str, Any] = json.loads(self.request_text)
@@ -140,11 +141,11 @@ class Journal:
     reason: str
 
 
-def grid_job(row: tuple[Any, ...]) -> GridJob:
+def grid_job(row: tuple[Any, ...], request_text: str) -> GridJob:
     """Read a row of grid_job."""
-    fields = list(row)
+    fields = [*row, request_text]
     fields[4] = Step(fields[4])
-    fields[12], fields[13] = json.loads(fields[12]), bool(fields[13])
+    fields[11], fields[12] = json.loads(fields[11]), bool(fields[12])
     return GridJob(*fields)
 
 
@@ -179,6 +180,22 @@ def piece_of(text: str) -> Piece:
 
 def _number(value: int | None) -> str:
     return "null" if value is None else str(value)
+
+
+def where(**known: int | None) -> tuple[str, list[int]]:
+    """Say in SQL what columns must be; those that are not known may be anything."""
+    given = {name: value for name, value in known.items() if value is not None}
+    return " AND ".join(f"{name} = ?" for name in given) or "true", list(given.values())
+
+
+_INDEXED = {State.WAITING: "INDEXED BY local_job_waiting", State.COMPLETING: "INDEXED BY local_job_completing"}
+
+
+def in_states(states: Sequence[State]) -> str:
+    """Say in SQL that a local job is in one of these states; left to itself, SQLite looks through all local jobs."""
+    if len(states) == 1:
+        return f"{_INDEXED.get(states[0], '')} WHERE state = '{states[0].value}'"
+    return f"WHERE state IN {tuple(state.value for state in states)}"
 
 
 def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:

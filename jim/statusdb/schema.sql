@@ -9,7 +9,6 @@ CREATE TABLE grid_job (
     job_type TEXT NOT NULL,
     owner TEXT NOT NULL,
     step TEXT NOT NULL,
-    request TEXT NOT NULL,              -- the checked attributes, JSON
     size INTEGER NOT NULL DEFAULT 0,    -- number of local jobs
     events_per_job INTEGER NOT NULL DEFAULT 0,
     why TEXT NOT NULL DEFAULT '',       -- how that size came about
@@ -25,6 +24,9 @@ CREATE TABLE grid_job (
     updated TEXT NOT NULL
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
+
+-- The checked attributes, JSON. They may be megabytes, and the rows of grid_job are read and written all the time.
+CREATE TABLE request (grid INTEGER PRIMARY KEY, text TEXT NOT NULL);
 
 CREATE TABLE local_job (
     grid INTEGER NOT NULL,

@@ -6,6 +6,7 @@ Every method is one statement or one transaction; a transaction that was not com
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ class Store:
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
         mode = "rwc" if write else "ro"
         self.file, self.clock = file, clock
+        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again, and never changed
         self.db = sqlite3.connect(f"file:{quote(str(file))}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         self.db.execute("PRAGMA cache_size = -32000")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
@@ -68,9 +70,9 @@ class Store:
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
         names = ", ".join(f"{name} = ?" for name in columns)
-        which = " AND ".join(f"{name} = ?" for name in where)
+        which, values = rows.where(**where)
         sql = f"UPDATE {table} SET {names}, updated = ? WHERE {which}"
-        self.db.execute(sql, (*columns.values(), self.clock.utc(), *where.values()))
+        self.db.execute(sql, (*columns.values(), self.clock.utc(), *values))
 
     def changes(self) -> int:
         """Count what this store has changed since it was opened."""
@@ -103,11 +105,12 @@ class Store:
         """Take a grid job in; a key or number that is known already changes nothing."""
         with self.transaction():
             cursor = self.db.execute(
-                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, request, created, updated) "
-                "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
-                (number, key, request["job_type"], owner, json.dumps(request), created, self.clock.utc()),
+                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated) "
+                "VALUES (?, ?, ?, ?, 'accepted', ?, ?)",
+                (number, key, request["job_type"], owner, created, self.clock.utc()),
             )
             if cursor.rowcount:
+                self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.note(number, "accepted", Witness.USER)
         return bool(cursor.rowcount)
 
@@ -116,14 +119,27 @@ class Store:
         row = self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)).fetchone()
         if row is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
-        return rows.grid_job(row)
+        return self._whole(row)
 
     def grid_jobs(self, *steps: Step) -> list[GridJob]:
         """Give the grid jobs at these steps, or all."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
-        return [rows.grid_job(row) for row in found]
+        return [self._whole(row) for row in found]
+
+    def _whole(self, row: tuple[Any, ...]) -> GridJob:
+        """Add its request to a row of grid_job."""
+        job = rows.grid_job(row, self._requests.get(row[0]) or self._request(row[0]))
+        if job.step is Step.FINISHED:
+            self._requests.pop(job.id, None)
+        else:
+            self._requests[job.id] = job.request_text
+        return job
+
+    def _request(self, number: int) -> str:
+        text: str = self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0]
+        return text
 
     def oldest_finished(self) -> str:
         """Tell when the grid job that finished longest ago did; empty when none has."""
@@ -150,7 +166,7 @@ class Store:
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
         """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
-        which, values = ("grid = ? AND n = ?", (grid, n)) if n is not None else ("grid = ?", (grid,))
+        which, values = rows.where(grid=grid, n=n)
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
         return [Journal(*row) for row in reversed(found.fetchall())]
 
@@ -197,26 +213,28 @@ class Store:
         return rows.local_job(row)
 
     def local_jobs(
-        self, grid: int, states: Sequence[State] = (), *, limit: int = -1, due: float | None = None
+        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
-        sql = "SELECT * FROM local_job WHERE grid = ?"
-        parameters: list[float] = [grid]
-        if len(states) == 1:  # a literal lets the partial indices serve
-            sql += f" AND state = '{states[0].value}'"
-        elif states:
-            sql += f" AND state IN ({','.join(repr(state.value) for state in states)})"
-        if due is not None:
-            sql += " AND due <= ?"
-            parameters.append(due)
-        found = self.db.execute(f"{sql} ORDER BY n LIMIT ?", (*parameters, limit))
-        return [rows.local_job(row) for row in found]
+        sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
+        return [rows.local_job(row) for row in self.db.execute(sql, (grid, due, limit))]
+
+    def state(self, grid: int, n: int) -> State:
+        """Give the state of one local job, and nothing else of it."""
+        row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
+        return State(row[0])
+
+    def wishes(self, grid: int, n: int) -> tuple[str, str]:
+        """Give what was wished for a grid job, and for one of its local jobs."""
+        sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
+        wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
+        return wish
 
     def wished(self, grid: int) -> frozenset[int]:
         """Give the local jobs that someone wished to end and that have not ended."""
         ends = "('completed', 'failed', 'killed', 'new')"
-        sql = f"SELECT n FROM local_job WHERE grid = ? AND wish <> '' AND state NOT IN {ends}"
-        found = self.db.execute(sql, (grid,))
+        sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
+        found = self.db.execute(sql + ends, (grid,))
         return frozenset(n for (n,) in found)
 
     def change(self, changes: Iterable[Change]) -> None:
@@ -229,15 +247,16 @@ class Store:
                     f"WHERE grid = ? AND {which} AND attempt = ? AND state = ?",
                     (*each.words(), self.clock.utc(), each.grid, *values, each.attempt, each.was.value),
                 ).rowcount
-                self._count(each.grid, each.was.value, each.now.value, moved)
+                if moved:
+                    self._count(each.grid, each.was.value, each.now.value, moved)
 
     def _count(self, grid: int, was: str, now: str, moved: int) -> None:
         """Let the tally follow so many local jobs."""
-        for state, change in ((was, -moved), (now, moved)):
-            self.db.execute(
-                "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                (grid, state, change),
-            )
+        self.db.execute(
+            "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) "
+            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            (grid, was, now, moved),
+        )
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change columns of a local job."""
@@ -248,8 +267,7 @@ class Store:
                 columns[name] = columns[name].value
         with self.transaction():
             if "state" in columns:
-                was = self.local_job(grid, n).state
-                self._count(grid, was.value, columns["state"], 1)
+                self._count(grid, self.state(grid, n).value, columns["state"], 1)
             self._set("local_job", columns, grid=grid, n=n)
 
     # Submissions and attempts
@@ -277,9 +295,9 @@ class Store:
 
     def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:
         """Give the submissions in these states."""
-        sql = f"SELECT * FROM submission WHERE state IN ({','.join(repr(state) for state in states)})"
-        found = self.db.execute(sql) if grid is None else self.db.execute(f"{sql} AND grid = ?", (grid,))
-        return [Submission(*row) for row in found]
+        which, values = rows.where(grid=grid)
+        sql = f"SELECT * FROM submission WHERE state IN ({','.join(repr(state) for state in states)}) AND {which}"
+        return [Submission(*row) for row in self.db.execute(sql, values)]
 
     def submission(self, grid: int, k: int) -> Submission | None:
         """Give one submission."""
@@ -297,12 +315,9 @@ class Store:
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
-        sql, values = "SELECT * FROM attempt WHERE grid = ?", [grid]
-        for name, value in (("n", n), ("k", k)):
-            if value is not None:
-                sql += f" AND {name} = ?"
-                values.append(value)
-        return [Attempt(*row) for row in self.db.execute(f"{sql} ORDER BY n, attempt", values)]
+        which, values = rows.where(grid=grid, n=n, k=k)
+        found = self.db.execute(f"SELECT * FROM attempt WHERE {which} ORDER BY n, attempt", values)
+        return [Attempt(*row) for row in found]
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
@@ -335,14 +350,12 @@ class Store:
 
     def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
         """Give what was published: local job, name, content, when."""
-        sql, values = "SELECT n, name, content, updated FROM detail WHERE grid = ?", [grid]
-        if n is not None:
-            sql, values = f"{sql} AND n = ?", [grid, n]
-        return list(self.db.execute(sql, values))
+        which, values = rows.where(grid=grid, n=n)
+        return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
 
     def forget(self, grid: int) -> None:
         """Remove all rows of a grid job whose time is over."""
         with self.transaction():
-            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal"):
+            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (grid,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (grid,))

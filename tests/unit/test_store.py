@@ -1,0 +1,160 @@
+"""The store by itself: what a look costs, what is kept, and what a transaction promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jim.clock import Clock
+from jim.database import transaction
+from jim.errors import UnknownJob
+from jim.model import Piece, State, Step, Witness
+from jim.statusdb.rows import Change
+from jim.statusdb.store import Store
+
+REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "status.db", Clock(), write=True)
+    yield made
+    made.close()
+
+
+def add(store: Store, grid: int, size: int) -> None:
+    store.add_grid_job(grid, f"key-{grid}", "someone", store.clock.utc(), REQUEST)
+    store.add_pieces(grid, 0, (Piece(arguments=(str(n),)) for n in range(size)))
+    store.end_split(grid, size)
+
+
+def move(store: Store, grid: int, was: State, now: State, *numbers: int) -> None:
+    store.change([Change(grid, 0, was, now, Witness.QUEUE, numbers)])
+
+
+def steps_of(store: Store, look: Callable[[], object]) -> int:
+    """Count the steps of SQLite's machine that a look takes."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    store.db.set_progress_handler(count, 1)
+    try:
+        look()
+    finally:
+        store.db.set_progress_handler(None, 0)
+    return steps
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda store, grid: store.local_jobs(grid, (State.WAITING,), limit=10, due=1.0),
+        lambda store, grid: store.local_jobs(grid, (State.COMPLETING,)),
+        lambda store, grid: store.wished(grid),
+        lambda store, grid: store.counts(grid),
+        lambda store, grid: store.in_batch(),
+        lambda store, grid: store.attempts(grid, n=1),
+    ],
+)
+def test_what_the_keeper_looks_at_each_round_costs_the_same_for_any_number_of_local_jobs(
+    store: Store, look: Callable[[Store, int], object]
+) -> None:
+    add(store, 1, 5)
+    add(store, 2, 5000)
+    for grid, size in ((1, 5), (2, 5000)):
+        move(store, grid, State.WAITING, State.SUBMITTED, *range(size))
+        move(store, grid, State.SUBMITTED, State.COMPLETING, 2)
+    few, many = (steps_of(store, lambda grid=grid: look(store, grid)) for grid in (1, 2))
+    assert 0 < many <= few + 5
+
+
+def test_each_state_s_local_jobs_are_found(store: Store) -> None:
+    add(store, 1, 6)
+    move(store, 1, State.WAITING, State.COMPLETING, 1, 4)
+    move(store, 1, State.WAITING, State.FAILED, 2)
+    store.set_local_job(1, 5, due=50.0)
+
+    def numbers(*states: State, due: float = 1e9) -> list[int]:
+        return [job.n for job in store.local_jobs(1, states, due=due)]
+
+    assert numbers(State.WAITING) == [0, 3, 5]
+    assert numbers(State.WAITING, due=49.0) == [0, 3]
+    assert numbers(State.COMPLETING) == [1, 4]
+    assert numbers(State.FAILED) == [2]
+    assert numbers(State.FAILED, State.COMPLETING) == [1, 2, 4]
+    assert [job.n for job in store.local_jobs(1)] == [0, 1, 2, 3, 4, 5]
+    assert [job.n for job in store.local_jobs(1, limit=2)] == [0, 1]
+
+
+def test_the_tally_follows_every_change(store: Store) -> None:
+    add(store, 1, 4)
+    move(store, 1, State.WAITING, State.RUNNING, 0, 1)
+    move(store, 1, State.SUBMITTED, State.RUNNING, 2)  # it is elsewhere
+    store.set_local_job(1, 3, state=State.FAILED, witness=Witness.CLAIM)
+    assert store.counts(1) == {State.RUNNING: 2, State.WAITING: 1, State.FAILED: 1}
+    assert [store.state(1, n) for n in range(4)] == [State.RUNNING, State.RUNNING, State.WAITING, State.FAILED]
+    assert [(line.n, line.was, line.now, line.witness) for line in store.journal(1)][-3:] == [
+        (0, "waiting", "running", "queue"),
+        (1, "waiting", "running", "queue"),
+        (3, "waiting", "failed", "claim"),
+    ]
+
+
+def test_a_request_is_read_from_the_disk_once(store: Store) -> None:
+    add(store, 1, 1)
+    said: list[str] = []
+    store.db.set_trace_callback(said.append)
+    for _ in range(3):
+        assert store.grid_job(1).request == REQUEST
+        assert [job.request for job in store.grid_jobs(Step.SPLIT)] == [REQUEST]
+    assert sum("FROM request" in words for words in said) == 1
+    store.set_grid_job(1, step=Step.FINISHED)
+    assert store.grid_job(1).request == REQUEST
+    assert store.grid_job(1).request == REQUEST
+
+
+def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
+    add(store, 1, 3)
+    store.note(1, "a line", Witness.USER)
+    store.publish(1, 0, "p", "<p/>")
+    store.intend(1, 1, "mark", store.local_jobs(1))
+    store.forget(1)
+    with pytest.raises(UnknownJob):
+        store.grid_job(1)
+    tables = [name for (name,) in store.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    assert "request" in tables
+    assert {name: store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables} == dict.fromkeys(
+        tables, 0
+    )
+
+
+def test_a_transaction_is_all_or_nothing(store: Store) -> None:
+    add(store, 1, 1)
+
+    def half() -> None:
+        with store.transaction():
+            store.set_grid_job(1, wish="cancel")
+            with transaction(store.db):  # a part of the larger one
+                store.set_grid_job(1, reason="half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert (store.grid_job(1).wish, store.grid_job(1).reason) == ("", "")
+    assert not store.db.in_transaction
+
+
+def test_a_snapshot_shows_one_moment(store: Store) -> None:
+    add(store, 1, 1)
+    reader = store.reader()
+    with reader.snapshot():
+        assert reader.state(1, 0) is State.WAITING
+        move(store, 1, State.WAITING, State.RUNNING, 0)
+        assert reader.state(1, 0) is State.WAITING
+    assert reader.state(1, 0) is State.RUNNING
+    reader.close()
