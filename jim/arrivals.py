@@ -38,8 +38,8 @@ def take_inbox(house: House) -> None:
         try:
             if path.name.startswith("request-"):
                 _take_request(house, content)
-            else:
-                _take_wish(house, content)
+            elif not _take_wish(house, content):
+                continue
         except (UnknownJob, KeyError, TypeError) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
         inbox.taken(path)
@@ -52,10 +52,13 @@ def _take_request(house: House, content: dict[str, Any]) -> None:
     log.info("%d: %s", content["id"], "accepted" if new else "known already")
 
 
-def _take_wish(house: House, content: dict[str, Any]) -> None:
+def _take_wish(house: House, content: dict[str, Any]) -> bool:
+    """Record a wish; one for a local job of a grid job that is not split yet waits in the inbox."""
     grid, n = inbox.target_of(content["target"])
     verb, by = content["verb"], content.get("by", "")
     job = house.store.grid_job(grid)
+    if n is not None and job.step in (Step.ACCEPTED, Step.RESOLVED):
+        return False
     with house.store.transaction():
         house.store.note(grid, f"{verb} wished", Witness.USER, by, n)
         if verb == "retry":
@@ -68,6 +71,7 @@ def _take_wish(house: House, content: dict[str, Any]) -> None:
         elif job.wish != "cancel":  # nothing undoes a cancel
             house.store.set_grid_job(grid, wish=verb, due=0.0)
     house.paced.pop(("wish", grid), None)
+    return True
 
 
 def _retry(house: House, step: Step, grid: int, n: int | None) -> None:

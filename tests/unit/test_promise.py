@@ -428,3 +428,11 @@ def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
     assert world.state(grid) is State.COMPLETED
     assert list(spool.iterdir()) == []
     assert len(list((world.site.work / "rejected").iterdir())) == 7
+
+
+def test_a_wish_for_a_local_job_waits_until_there_are_local_jobs(world):
+    grid = world.submit(3)
+    world.wish("cancel", f"{grid}.1")
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert world.state(grid, 1) is State.KILLED
+    assert [path.name for path in (world.site.state / "inbox").iterdir() if path.name.startswith("wish")] == []
