@@ -1,0 +1,50 @@
+"""Finding splitters: each is a module of `jim/splitting/rules`, found by its name and imported when used.
+
+Such a module has `Parameters`, what it takes, and `split`, the rule: a pure function from a subscription and
+parameters to a stream of jobs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jim.errors import nearest
+from jim.splitting.errors import UnknownSplitter, shown
+from jim.splitting.parameters import check
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import Stream
+
+RULES = Path(__file__).parent / "rules"
+
+
+def known() -> list[str]:
+    """Name all splitters."""
+    return sorted(module.NAME for module in map(_module, _stems()))
+
+
+def _stems() -> list[str]:
+    return [each.stem for each in RULES.glob("[a-z]*.py")]
+
+
+def _module(stem: str) -> Any:
+    return importlib.import_module(f"jim.splitting.rules.{stem}")
+
+
+def splitter_of(name: object) -> Any:
+    """Find a splitter's module: `EventBased` is `event_based`."""
+    if isinstance(name, str):
+        wanted = name.replace(".", "").lower()
+        for stem in _stems():
+            if stem.replace("_", "") == wanted:
+                return _module(stem)
+    raise UnknownSplitter("splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known())}")
+
+
+def split(name: object, parameters: Mapping[str, object], work: Subscription) -> Stream:
+    """Check the parameters, and split."""
+    module = splitter_of(name)
+    stream: Stream = module.split(work, check(module.Parameters, parameters))
+    return stream

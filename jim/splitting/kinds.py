@@ -1,0 +1,137 @@
+"""What values from outside may be: each kind says it in words, and reads one value or refuses it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jim.errors import nearest
+from jim.splitting.errors import SplitError, shown
+
+# What no file name, batch system or terminal carries safely.
+ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value may be, in words; `read` gives it as JIM keeps it, or raises ValueError."""
+
+    what: str
+    read: Callable[[Any], Any]
+
+    def of(self, value: object, key: str, error: type[SplitError], about: str = "") -> Any:
+        """Read one value, or raise the error with what was expected and what was found."""
+        try:
+            return self.read(value)
+        except ValueError as reason:
+            more = f" ({about})" if about else ""
+            raise error(key, value, f"expected {str(reason) or self.what}, found {shown(value)}{more}") from reason
+
+
+def _need(possible: object) -> None:
+    if not possible:
+        raise ValueError
+
+
+def whole(minimum: int | None = 0) -> Kind:
+    """Make the kind of whole numbers that are not too small."""
+
+    def read(value: Any) -> int:
+        _need(type(value) is int and (minimum is None or value >= minimum))
+        return int(value)
+
+    return Kind("a whole number" if minimum is None else f"a whole number, {minimum} or more", read)
+
+
+def number(minimum: float | None = 0) -> Kind:
+    """Make the kind of finite numbers that are not too small."""
+
+    def read(value: Any) -> float:
+        _need(type(value) in (int, float) and math.isfinite(value) and (minimum is None or value >= minimum))
+        return value  # type: ignore[no-any-return]
+
+    return Kind("a number" if minimum is None else f"a number, {minimum:g} or more", read)
+
+
+def _flag(value: Any) -> bool:
+    _need(value is True or value is False)
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    _need(isinstance(value, str) and value and not ODD.search(value))
+    return str(value)
+
+
+FLAG = Kind("true or false", _flag)
+TEXT = Kind("a text of one line", _text)
+
+
+def one_of(*words: str) -> Kind:
+    """Make the kind of a few words."""
+
+    def read(value: Any) -> str:
+        _need(isinstance(value, str) and value in words)
+        return str(value)
+
+    return Kind(" or ".join(map(repr, words)), read)
+
+
+def list_of(kind: Kind, each: str) -> Kind:
+    """Make the kind of lists whose elements are all of one kind."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        _need(isinstance(value, list | tuple))
+        return tuple(map(kind.read, value))
+
+    return Kind(f"a list of {each}", read)
+
+
+def table_of(kind: Kind, each: str) -> Kind:
+    """Make the kind of tables whose values are all of one kind."""
+
+    def read(value: Any) -> dict[str, Any]:
+        _need(isinstance(value, Mapping))
+        return {_text(key): kind.read(one) for key, one in value.items()}
+
+    return Kind(f"a table of {each}", read)
+
+
+NAMES = list_of(TEXT, "texts")
+
+
+def _runs(value: Any) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    _need(isinstance(value, Mapping))
+    runs: dict[int, set[int]] = {}
+    for run, lumis in value.items():
+        _need(isinstance(lumis, list | tuple))
+        runs.setdefault(run_number(run), set()).update(map(whole().read, lumis))
+    return tuple((run, tuple(sorted(lumis))) for run, lumis in sorted(runs.items()))
+
+
+def run_number(value: Any) -> int:
+    """Read the number of a run, which as the key of a table is a text."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
+        return int(value)
+    return int(whole().read(value))
+
+
+RUNS = Kind("a table from run to a list of lumi numbers", _runs)
+
+
+def fields(
+    given: object, kinds: Mapping[str, Kind], required: tuple[str, ...], key: str, error: type[SplitError]
+) -> dict[str, Any]:
+    """Read a record field by field: all known, all of their kind, none of the required missing."""
+    if not isinstance(given, Mapping):
+        raise error(key, given, f"expected a table, found {shown(given)}")
+    for name in given:
+        if name not in kinds:
+            raise error(f"{key}.{name}", given[name], f"unknown{nearest(str(name), kinds)}")
+    for name in required:
+        if name not in given:
+            raise error(f"{key}.{name}", None, "missing")
+    return {name: kinds[name].of(value, f"{key}.{name}", error) for name, value in given.items()}

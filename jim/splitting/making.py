@@ -1,0 +1,91 @@
+"""Making jobs: by groups of location, with their sites, and whatever else is alike for every splitter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jim.splitting.errors import JobLimitExceeded
+from jim.splitting.parameters import Common
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import NO_ESTIMATES, NO_MASK, NOTHING, Estimates, Failure, File, Mask, SplitJob
+
+NO_SITE = Failure("none of the sites that hold the input is allowed by the site lists", 71101)
+
+
+def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]]:
+    """Group files by their exact set of locations, in the order of the storages' names."""
+    found: dict[frozenset[str], list[File]] = {}
+    for each in files:
+        found.setdefault(each.locations, []).append(each)
+    return sorted(found.items(), key=lambda group: sorted(group[0]))
+
+
+class Jobs:
+    """Makes the jobs of one splitting, one after another."""
+
+    def __init__(self, work: Subscription, p: Common, *, limit: int = 0) -> None:
+        self._work = work
+        self._p = p
+        self._limit = limit
+        self._made = 0
+        self._group = -1
+        self._locations: frozenset[str] | None = None
+        self._sites: dict[frozenset[str], tuple[str, ...]] = {}
+        self._with_parents = getattr(p, "include_parents", False)
+
+    @property
+    def before(self) -> int:
+        """Count the jobs of the workflow so far."""
+        return self._work.jobs_before + self._made
+
+    def groups(self, files: Iterable[File] | None = None) -> Iterator[list[File]]:
+        """Open a job group for each set of locations; where the site lists are trusted, one for all."""
+        files = self._work.files if files is None else files
+        if self._p.trust_site_lists:
+            self.open_group(None)
+            yield list(files)
+            return
+        for locations, those in by_location(files):
+            self.open_group(locations)
+            yield those
+
+    def open_group(self, locations: frozenset[str] | None) -> None:
+        """Make the jobs from now on in a new group."""
+        self._group += 1
+        self._locations = locations
+
+    def another_group(self) -> None:
+        """Make the jobs from now on in a new group at the same place."""
+        self.open_group(self._locations)
+
+    def make(
+        self,
+        files: Iterable[File],
+        mask: Mask = NO_MASK,
+        estimates: Estimates = NO_ESTIMATES,
+        baggage: Mapping[str, Any] = NOTHING,
+        failure: Failure | None = None,
+    ) -> SplitJob:
+        """Make the next job."""
+        files = tuple(files)
+        if self._limit and self._made >= self._limit:
+            raise JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
+        self._made += 1
+        if self._work.production:
+            mask = mask._replace(first_run=1, last_run=1)
+        sites = self._sites_of(files[0].locations)
+        if not sites:
+            failure = failure or NO_SITE
+        parents = {each.lfn: each.parents for each in files if each.parents} if self._with_parents else NOTHING
+        return SplitJob(self._group, self._locations, files, mask, estimates, sites, failure, baggage, parents)
+
+    def _sites_of(self, locations: frozenset[str]) -> tuple[str, ...]:
+        """Say where a job may run: it goes to its first file, within the site lists."""
+        if locations not in self._sites:
+            allowed = set(self._p.site_whitelist)
+            if not self._p.trust_site_lists:
+                near = {site for each in locations for site in self._work.storage_to_sites.get(each, ())}
+                allowed = near & allowed if allowed else near
+            self._sites[locations] = tuple(sorted(allowed - set(self._p.site_blacklist)))
+        return self._sites[locations]

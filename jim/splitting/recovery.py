@@ -1,0 +1,112 @@
+"""Recovery documents: what failed jobs left undone, file by file, restricted to the masks of those jobs.
+
+Version 1 of the documents lists one lumi too many for generator files; a document that tells no version is one of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jim.splitting.errors import InvalidRecovery, shown
+from jim.splitting.kinds import RUNS, TEXT, fields, whole
+from jim.splitting.lumi_ranges import LumiMask, ranges_of
+from jim.splitting.units import File, Record, Runs, SplitJob
+
+VERSION = 2
+
+
+class Recovered(NamedTuple):
+    """What is to be recovered of one file."""
+
+    lfn: str
+    events: int
+    first_event: int
+    runs: Runs
+
+
+class Recovery(NamedTuple):
+    """A collection of recovery documents; entries are None where it could not be read."""
+
+    entries: tuple[Recovered, ...] | None
+
+    def of(self, lfn: str) -> list[Recovered]:
+        """Find the entries of one file."""
+        return [each for each in self.entries or () if each.lfn == lfn]
+
+    def lumi_mask(self) -> LumiMask:
+        """Give all lumis as a mask."""
+        ranges: dict[int, list[tuple[int, int]]] = {}
+        for entry in self.entries or ():
+            for run, lumis in entry.runs:
+                ranges.setdefault(run, []).extend(ranges_of(lumis))
+        return LumiMask(ranges)
+
+
+def recovery_from(collection: object) -> Recovery:
+    """Read a collection: a table with its `documents`, which are None where they could not be read."""
+    if not isinstance(collection, Mapping) or "documents" not in collection:
+        raise InvalidRecovery("acdc", collection, f"expected a table with documents, found {shown(collection)}")
+    documents = collection["documents"]
+    if documents is None:
+        return Recovery(None)
+    if not isinstance(documents, Sequence) or isinstance(documents, str):
+        raise InvalidRecovery("acdc.documents", documents, f"expected a list, found {shown(documents)}")
+    return Recovery(tuple(each for n, document in enumerate(documents) for each in _entries(n, document)))
+
+
+def _entries(n: int, document: Any) -> list[Recovered]:
+    key = f"acdc.documents[{n}]"
+    if not isinstance(document, Mapping) or not isinstance(document.get("files"), Mapping):
+        raise InvalidRecovery(key, document, f"expected a table with files, found {shown(document)}")
+    version = whole(1).of(document.get("acdc_version", 1), f"{key}.acdc_version", InvalidRecovery)
+    return [_entry(f"{key}.files.{name}", version, one) for name, one in document["files"].items()]
+
+
+def _entry(key: str, version: int, one: Any) -> Recovered:
+    kinds = {"lfn": TEXT, "events": whole(), "first_event": whole()}
+    if not isinstance(one, Mapping) or not isinstance(one.get("runs"), Sequence) or isinstance(one["runs"], str):
+        raise InvalidRecovery(key, one, f"expected a table with runs, found {shown(one)}")
+    # Documents carry much else, which is the business of those who store them.
+    told = {name: value for name, value in one.items() if name in kinds}
+    values = fields(told, kinds, ("lfn",), key, InvalidRecovery)
+    table: dict[Any, list[Any]] = {}
+    for run in one["runs"]:
+        if (
+            not isinstance(run, Mapping)
+            or not {"run_number", "lumis"} <= set(run)
+            or not isinstance(run["lumis"], list)
+        ):
+            raise InvalidRecovery(f"{key}.runs", run, f"expected run_number and lumis, found {shown(run)}")
+        table.setdefault(run["run_number"], []).extend(run["lumis"])
+    runs: Runs = RUNS.of(table, f"{key}.runs", InvalidRecovery)
+    if version == 1 and File(values["lfn"]).generator:
+        runs = tuple((run, lumis[:-1] if len(lumis) > 1 else lumis) for run, lumis in runs)
+    return Recovered(values["lfn"], values.get("events", 0), values.get("first_event", 0), runs)
+
+
+def document_of(job: SplitJob) -> Record:
+    """Write down what a failed job leaves undone: its files, restricted to its mask."""
+    return {"acdc_version": VERSION, "files": {each.lfn: _undone(each, job) for each in job.files}}
+
+
+def _undone(file: File, job: SplitJob) -> Record:
+    mask, runs = job.mask, dict(file.runs)
+    if mask.run_lumis is not None:
+        allowed = LumiMask(mask.run_lumis)
+        runs = {run: tuple(allowed.within(run, lumis)) for run, lumis in file.runs}
+    elif mask.first_lumi is not None and mask.last_lumi is not None:
+        allowed = LumiMask({run: [(mask.first_lumi, mask.last_lumi)] for run in runs})
+        runs = {run: tuple(allowed.within(run, lumis)) for run, lumis in file.runs}
+    first = file.first_event if mask.first_event is None else mask.first_event
+    events = file.events if mask.last_event is None else mask.last_event - first + 1
+    return {
+        "lfn": file.lfn,
+        "size": file.size,
+        "events": events,
+        "first_event": first,
+        "merged": False,
+        "parents": list(file.parents),
+        "locations": sorted(file.locations),
+        "runs": [{"run_number": run, "lumis": list(lumis)} for run, lumis in runs.items() if lumis],
+    }

@@ -1,0 +1,93 @@
+"""EventBased: every file by itself, in ranges of so many events; generator files in ranges of lumis besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jim.splitting.errors import InvalidFile
+from jim.splitting.kinds import FLAG, whole
+from jim.splitting.lumi_ranges import ranges_of
+from jim.splitting.making import Jobs
+from jim.splitting.parameters import Common, parameter
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import File, Mask, Stream
+
+NAME = "EventBased"
+LAST_EVENT = 2**32 - 1  # generators number events in 32 bits
+Cut = Iterator[tuple[Mask, int]]  # a mask, and for how many events to estimate
+
+
+@dataclass(frozen=True)
+class Parameters(Common):
+    """What EventBased takes."""
+
+    events_per_job: int = parameter(100, whole(1), "events of one job")
+    events_per_lumi: int = parameter(0, whole(1), "events of one lumi of a generator file; all those of a job")
+    include_parents: bool = parameter(False, FLAG, "name the parents of the input files")
+    lhe_input_files: bool = parameter(False, FLAG, "passed on to generator jobs", "lheInputFiles")
+    deterministic_pileup: bool = parameter(False, FLAG, "number the pile-up events to skip", "deterministicPileup")
+
+
+def split(work: Subscription, p: Parameters) -> Stream:
+    """Cut every file, in the order in which they are available; recover only what is in the collection."""
+    jobs = Jobs(work, p)
+    if work.recovery and work.recovery.entries is None:
+        return
+    for files in jobs.groups():
+        for file in files:
+            baggage: dict[str, int] = {"lheInputFiles": p.lhe_input_files} if file.generator else {}
+            for mask, events in _cut(work, file, p):
+                if p.deterministic_pileup:
+                    baggage = baggage | {"skipPileupEvents": jobs.before * p.events_per_job}
+                yield jobs.make((file,), mask, p.performance.of(events), baggage)
+
+
+def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
+    if file.generator:
+        return _recovered(work, file, p) if work.recovery else _generated(file, p)
+    if work.recovery and not work.recovery.of(file.lfn):
+        return iter(())
+    return _read(file, p)
+
+
+def _read(file: File, p: Parameters) -> Cut:
+    if not file.events:
+        yield Mask(file.first_event), 0
+    end = file.first_event + file.events
+    for first in range(file.first_event, end, p.events_per_job):
+        events = min(p.events_per_job, end - first)
+        yield Mask(first, first + events - 1), events
+
+
+def _generated(file: File, p: Parameters) -> Cut:
+    first, left, lumi = file.first_event, file.events, _lowest_lumi(file)
+    while left:
+        # Lumis go on where the numbers of events begin again.
+        if first + p.events_per_job - 1 > LAST_EVENT and first + left > LAST_EVENT:
+            first = 1
+        events = min(p.events_per_job, left)
+        lumis = -(-events // (p.events_per_lumi or p.events_per_job))
+        yield Mask(first, first + events - 1, lumi, lumi + lumis - 1), events
+        first, left, lumi = first + events, left - events, lumi + lumis
+
+
+def _lowest_lumi(file: File) -> int:
+    if not file.lumis:
+        raise InvalidFile(file.lfn, file.runs, "a generator file has a run with the lumis to generate")
+    return min(lumis[0] for _, lumis in file.runs if lumis)
+
+
+def _recovered(work: Subscription, file: File, p: Parameters) -> Cut:
+    """Take runs of consecutive lumis; their events follow from their numbers, as those of the lost jobs did."""
+    entries = work.recovery.of(file.lfn) if work.recovery else []
+    left = sum(entry.events for entry in entries)
+    lumis = {lumi for entry in entries for _, those in entry.runs for lumi in those}
+    per_lumi = p.events_per_lumi or p.events_per_job
+    for lumi, last in ranges_of(sorted(lumis)):
+        while lumi <= last and left > 0:
+            events = min(p.events_per_job, left)
+            count = min(-(-events // per_lumi), last - lumi + 1)
+            first = (lumi - 1) * per_lumi + 1
+            yield Mask(first, first + events - 1, lumi, lumi + count - 1), p.events_per_job
+            left, lumi = left - events, lumi + count

@@ -1,0 +1,90 @@
+"""A subscription: a set of input files, how it stands, and all else that a splitter may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jim.splitting.errors import InvalidParameter
+from jim.splitting.kinds import FLAG, NAMES, TEXT, Kind, fields, list_of, number, table_of, whole
+from jim.splitting.recovery import Recovery, recovery_from
+from jim.splitting.units import File, files_from
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another subscription on the same files: the names of those it has done."""
+
+    complete: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A job that read parent files to make files of this fileset."""
+
+    group: str
+    inputs: frozenset[str]
+    outcome: str  # "success" or "failure"; any other word: not ended yet
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a splitter looks at. Files are available, acquired (in jobs), or done; they never go back."""
+
+    files: tuple[File, ...]  # available, in that order
+    open: bool = True  # more files may come
+    injected: bool = True  # the workflow's whole input is known
+    production: bool = False
+    storage_to_sites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    siblings: tuple[Sibling, ...] = ()
+    producers: tuple[Producer, ...] = ()
+    recovery: Recovery | None = None
+    acquired: tuple[File, ...] = ()
+    done: tuple[File, ...] = ()
+    jobs_before: int = 0  # that the workflow already has
+    quiet_s: float | None = None  # since a job of the subscription last changed its state; None: it has no job
+    now: float = 0  # seconds since the epoch
+
+    @classmethod
+    def from_record(cls, record: object) -> Subscription:
+        """Read a subscription from plain values, or say what is wrong with it."""
+        values = fields(record, SUBSCRIPTION, ("files",), "subscription", InvalidParameter)
+        values |= values.pop("fileset", {})
+        values["production"] = values.pop("subscription_type", "Processing") == "Production"
+        values["recovery"] = values.pop("acdc", None)
+        values["producers"] = values.pop("producer_jobs", ())
+        return cls(**values)
+
+
+def _record(kinds: Mapping[str, Kind], required: tuple[str, ...], key: str) -> Any:
+    return lambda value: fields(value, kinds, required, key, InvalidParameter)
+
+
+def _sibling(value: Any) -> Sibling:
+    read = _record({"complete": NAMES, "failed": NAMES}, (), "siblings")(value)
+    return Sibling(**{name: frozenset(names) for name, names in read.items()})
+
+
+def _producer(value: Any) -> Producer:
+    kinds = {"group": TEXT, "inputs": NAMES, "outcome": TEXT}
+    read = _record(kinds, tuple(kinds), "producer_jobs")(value)
+    return Producer(read["group"], frozenset(read["inputs"]), read["outcome"])
+
+
+FILES = Kind("a list of files", files_from)
+SUBSCRIPTION = {
+    "files": FILES,
+    "fileset": Kind("a table of open and injected", _record({"open": FLAG, "injected": FLAG}, (), "fileset")),
+    "subscription_type": TEXT,
+    "storage_to_sites": table_of(NAMES, "lists of sites"),
+    "siblings": list_of(Kind("a table of complete and failed", _sibling), "tables of complete and failed"),
+    "producer_jobs": list_of(Kind("", _producer), "tables of group, inputs and outcome"),
+    "acdc": Kind("recovery documents", recovery_from),
+    "acquired": FILES,
+    "done": FILES,
+    "jobs_before": whole(),
+    "quiet_s": number(),
+    "now": number(),
+}
