@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench torture clean
+.PHONY: help demo test corpus lint types bench torture clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 
 test: $(VENV)/dev $(VENV)/demo  ## all tests that need no root
 	$(BIN)/python -m pytest -q -m 'not torture'
+
+corpus: $(VENV)/dev  ## the splitting cases alone; CORPUS=DIR: those of another directory
+	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
 
 lint: $(VENV)/dev  ## ruff: format and rules
 	$(BIN)/ruff format --check .
