@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.splitting.errors import JobLimitExceeded
@@ -30,6 +30,7 @@ class Jobs:
         self._limit = limit
         self._made = 0
         self._group = -1
+        self._opens = True
         self._locations: frozenset[str] | None = None
         self._sites: dict[frozenset[str], tuple[str, ...]] = {}
         self._with_parents = getattr(p, "include_parents", False)
@@ -39,20 +40,22 @@ class Jobs:
         """Count the jobs of the workflow so far."""
         return self._work.jobs_before + self._made
 
-    def groups(self, files: Iterable[File] | None = None) -> Iterator[list[File]]:
-        """Open a job group for each set of locations; where the site lists are trusted, one for all."""
+    def groups(
+        self, files: Iterable[File] | None = None, enough: Callable[[Sequence[File]], bool] | None = None
+    ) -> Iterator[list[File]]:
+        """Open a job group for each set of locations; where the site lists are trusted, one for all.
+
+        While more may come, a group that is not `enough` to begin with is left out.
+        """
         files = self._work.files if files is None else files
-        if self._p.trust_site_lists:
-            self.open_group(None)
-            yield list(files)
-            return
-        for locations, those in by_location(files):
-            self.open_group(locations)
-            yield those
+        for locations, those in [(None, list(files))] if self._p.trust_site_lists else by_location(files):
+            if not (self._work.waits and enough and not enough(those)):
+                self.open_group(locations)
+                yield those
 
     def open_group(self, locations: frozenset[str] | None) -> None:
-        """Make the jobs from now on in a new group."""
-        self._group += 1
+        """Make the jobs from now on in a new group; it has a number once it has a job."""
+        self._opens = True
         self._locations = locations
 
     def another_group(self) -> None:
@@ -66,22 +69,25 @@ class Jobs:
         estimates: Estimates = NO_ESTIMATES,
         baggage: Mapping[str, Any] = NOTHING,
         failure: Failure | None = None,
+        at: str | None = None,
     ) -> SplitJob:
-        """Make the next job."""
+        """Make the next job; `at` names the storage that it reads, where that is not all those of its first file."""
         files = tuple(files)
         if self._limit and self._made >= self._limit:
             raise JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
         self._made += 1
+        self._group += self._opens
+        self._opens = False
         if self._work.production:
             mask = mask._replace(first_run=1, last_run=1)
-        sites = self._sites_of(files[0].locations)
+        sites = self._sites_of(files[0].locations if at is None else frozenset((at,)))
         if not sites:
             failure = failure or NO_SITE
         parents = {each.lfn: each.parents for each in files if each.parents} if self._with_parents else NOTHING
         return SplitJob(self._group, self._locations, files, mask, estimates, sites, failure, baggage, parents)
 
     def _sites_of(self, locations: frozenset[str]) -> tuple[str, ...]:
-        """Say where a job may run: it goes to its first file, within the site lists."""
+        """Say where a job may run: where its input is, within the site lists."""
         if locations not in self._sites:
             allowed = set(self._p.site_whitelist)
             if not self._p.trust_site_lists:

@@ -6,12 +6,13 @@ Version 1 of the documents lists one lumi too many for generator files; a docume
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jim.splitting.errors import InvalidRecovery, shown
 from jim.splitting.kinds import RUNS, TEXT, fields, whole
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
-from jim.splitting.units import File, Record, Runs, SplitJob
+from jim.splitting.units import File, Range, Record, Runs, SplitJob
 
 VERSION = 2
 
@@ -25,20 +26,17 @@ class Recovered(NamedTuple):
     runs: Runs
 
 
-class Recovery(NamedTuple):
-    """A collection of recovery documents; entries are None where it could not be read."""
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """A collection of recovery documents: the entries of each file; None where it could not be read."""
 
-    entries: tuple[Recovered, ...] | None
-
-    def of(self, lfn: str) -> list[Recovered]:
-        """Find the entries of one file."""
-        return [each for each in self.entries or () if each.lfn == lfn]
+    entries: Mapping[str, Sequence[Recovered]] | None
 
     def lumi_mask(self) -> LumiMask:
         """Give all lumis as a mask."""
-        ranges: dict[int, list[tuple[int, int]]] = {}
-        for entry in self.entries or ():
-            for run, lumis in entry.runs:
+        ranges: dict[int, list[Range]] = {}
+        for those in (self.entries or {}).values():
+            for run, lumis in (each for entry in those for each in entry.runs):
                 ranges.setdefault(run, []).extend(ranges_of(lumis))
         return LumiMask(ranges)
 
@@ -52,7 +50,10 @@ def recovery_from(collection: object) -> Recovery:
         return Recovery(None)
     if not isinstance(documents, Sequence) or isinstance(documents, str):
         raise InvalidRecovery("acdc.documents", documents, f"expected a list, found {shown(documents)}")
-    return Recovery(tuple(each for n, document in enumerate(documents) for each in _entries(n, document)))
+    entries: dict[str, list[Recovered]] = {}
+    for each in (each for n, document in enumerate(documents) for each in _entries(n, document)):
+        entries.setdefault(each.lfn, []).append(each)
+    return Recovery(entries)
 
 
 def _entries(n: int, document: Any) -> list[Recovered]:

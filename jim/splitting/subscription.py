@@ -47,6 +47,19 @@ class Subscription:
     quiet_s: float | None = None  # since a job of the subscription last changed its state; None: it has no job
     now: float = 0  # seconds since the epoch
 
+    @property
+    def waits(self) -> bool:
+        """More may come, and what is too little for a job may wait for it."""
+        return self.open and not self.recovery
+
+    @property
+    def to_read(self) -> tuple[File, ...]:
+        """The available files; where a collection is recovered, only those that it names."""
+        if self.recovery is None:
+            return self.files
+        named = self.recovery.entries or {}
+        return tuple(each for each in self.files if each.lfn in named)
+
     @classmethod
     def from_record(cls, record: object) -> Subscription:
         """Read a subscription from plain values, or say what is wrong with it."""

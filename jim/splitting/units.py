@@ -26,7 +26,7 @@ FILE = {
 
 
 class File(NamedTuple):
-    """One input file."""
+    """One input file. Files sort by name."""
 
     lfn: str
     size: int = 0  # bytes

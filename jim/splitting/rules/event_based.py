@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jim.splitting.errors import InvalidFile
+from jim.splitting.errors import SplitError
 from jim.splitting.kinds import FLAG, whole
 from jim.splitting.lumi_ranges import ranges_of
 from jim.splitting.making import Jobs
 from jim.splitting.parameters import Common, parameter
+from jim.splitting.recovery import Recovered
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File, Mask, Stream
 
@@ -32,9 +33,7 @@ class Parameters(Common):
 def split(work: Subscription, p: Parameters) -> Stream:
     """Cut every file, in the order in which they are available; recover only what is in the collection."""
     jobs = Jobs(work, p)
-    if work.recovery and work.recovery.entries is None:
-        return
-    for files in jobs.groups():
+    for files in jobs.groups(work.to_read):
         for file in files:
             baggage: dict[str, int] = {"lheInputFiles": p.lhe_input_files} if file.generator else {}
             for mask, events in _cut(work, file, p):
@@ -44,11 +43,11 @@ def split(work: Subscription, p: Parameters) -> Stream:
 
 
 def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
-    if file.generator:
-        return _recovered(work, file, p) if work.recovery else _generated(file, p)
-    if work.recovery and not work.recovery.of(file.lfn):
-        return iter(())
-    return _read(file, p)
+    if not file.generator:
+        return _read(file, p)
+    if work.recovery and work.recovery.entries:
+        return _recovered(work.recovery.entries[file.lfn], p)
+    return _generated(file, p)
 
 
 def _read(file: File, p: Parameters) -> Cut:
@@ -74,13 +73,14 @@ def _generated(file: File, p: Parameters) -> Cut:
 
 def _lowest_lumi(file: File) -> int:
     if not file.lumis:
-        raise InvalidFile(file.lfn, file.runs, "a generator file has a run with the lumis to generate")
+        raise SplitError(
+            file.lfn, file.runs, "generator input without lumis; it needs a run with the lumis to generate"
+        )
     return min(lumis[0] for _, lumis in file.runs if lumis)
 
 
-def _recovered(work: Subscription, file: File, p: Parameters) -> Cut:
+def _recovered(entries: Sequence[Recovered], p: Parameters) -> Cut:
     """Take runs of consecutive lumis; their events follow from their numbers, as those of the lost jobs did."""
-    entries = work.recovery.of(file.lfn) if work.recovery else []
     left = sum(entry.events for entry in entries)
     lumis = {lumi for entry in entries for _, those in entry.runs for lumi in those}
     per_lumi = p.events_per_lumi or p.events_per_job

@@ -1,0 +1,165 @@
+"""The walk over lumis that LumiBased and EventAwareLumiBased share: they differ in how full a job gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jim.splitting.kinds import FLAG
+from jim.splitting.lumi_ranges import LumiMask, ranges_of
+from jim.splitting.making import Jobs
+from jim.splitting.masking import RUN_LIST, Masked
+from jim.splitting.parameters import parameter
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import NOTHING, Failure, File, Mask, Range, Stream
+
+
+@dataclass(frozen=True)
+class LumiParameters(Masked):
+    """What all lumi splitters take."""
+
+    halt_job_on_file_boundaries: bool = parameter(False, FLAG, "a new job at each file")
+    split_on_run: bool = parameter(True, FLAG, "a new job at each change of run", "splitOnRun")
+    run_whitelist: tuple[int, ...] = parameter((), RUN_LIST, "only these runs; none: all", "runWhitelist")
+    apply_lumi_correction: bool = parameter(
+        False, FLAG, "a lumi that is in two files goes into one job, with both", "applyLumiCorrection"
+    )
+    include_parents: bool = parameter(False, FLAG, "name the parents of the input files")
+    deterministic_pileup: bool = parameter(False, FLAG, "number the pile-up events to skip", "deterministicPileup")
+
+
+class Alone(NamedTuple):
+    """A file that gets a job of its own, and perhaps fails at once."""
+
+    failure: Failure | None
+
+
+@dataclass(slots=True)
+class Draft:
+    """A job being filled."""
+
+    limit: int  # lumis it might have, as it stood when it was begun
+    alone: Alone | None
+    files: dict[str, File] = field(default_factory=dict)  # by name, each once
+    ranges: dict[int, list[Range]] = field(default_factory=dict)
+    file: File | None = None  # of the last lumi
+    run: int = 0  # of the last lumi
+    lumis: int = 0
+    events: int = 0
+
+    def add(self, file: File, run: int, lumis: Sequence[int], events_per_lumi: int) -> None:
+        """Put ascending lumis of one run into the job; ranges of two files are never joined."""
+        self.files[file.lfn] = file
+        self.ranges.setdefault(run, []).extend(ranges_of(lumis))
+        self.file, self.run = file, run
+        self.lumis += len(lumis)
+        self.events += len(lumis) * events_per_lumi
+
+
+class Filling:
+    """How full jobs get. It is asked file by file, and counts over all locations."""
+
+    limit = 1  # lumis that a job may have now
+    left = ANY = 2**62  # lumis that may still be taken
+
+    def enough(self, files: Sequence[File]) -> bool:
+        """Say whether these files are enough to begin with, while more may come."""
+        raise NotImplementedError
+
+    def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
+        """Begin with a file: set what the open job may get of it."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begin a job within the file: set what it may get."""
+        raise NotImplementedError
+
+    def took(self, lumis: int) -> None:
+        """Count what was taken of the file."""
+        raise NotImplementedError
+
+
+def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit: int = 0) -> Stream:
+    """Fill job after job with lumis: files by run, and lumis ascending."""
+    jobs = Jobs(work, p, limit=job_limit)
+    mask = work.recovery.lumi_mask() if work.recovery else p.mask()
+    average = _average(Jobs(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
+    for files in jobs.groups(enough=filling.enough):
+        drafts = _Walk(p, mask, filling).over(sorted((each for each in files if each.lumis), key=_order))
+        if p.apply_lumi_correction:
+            drafts = iter(list(drafts))  # a file may still be attached to the first of them
+        for draft in drafts:
+            skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
+            made = Mask(run_lumis={run: tuple(those) for run, those in draft.ranges.items()})
+            failure = draft.alone.failure if draft.alone else None
+            yield jobs.make(draft.files.values(), made, p.performance.of(draft.events), skip, failure)
+
+
+def _average(groups: Iterable[list[File]]) -> int:
+    """Take the pile-up of all lumis for alike: the average of the last file there is stands for it."""
+    return next((file.events_per_lumi for files in list(groups)[::-1] for file in files[::-1] if file.lumis), 0)
+
+
+def _order(file: File) -> tuple[int, tuple[int, ...], str]:
+    return *file.runs[0], file.lfn
+
+
+class _Walk:
+    """One walk over the files of a group."""
+
+    def __init__(self, p: LumiParameters, mask: LumiMask | None, filling: Filling) -> None:
+        self._p = p
+        self._mask = mask
+        self._runs = frozenset(p.run_whitelist)
+        self._filling = filling
+        self._draft: Draft | None = None
+        self._taken: dict[tuple[int, int], Draft] = {}  # where lumis went, to correct
+
+    def over(self, files: Iterable[File]) -> Iterator[Draft]:
+        """Give job after job."""
+        for file in files:
+            average = file.events_per_lumi
+            alone = self._filling.enter(file, average, self._draft)
+            if not self._filling.left:
+                break
+            for run, lumis in self._wanted(file):
+                yield from self._fill(file, run, lumis, average, alone)
+        if self._draft:
+            yield self._draft
+
+    def _wanted(self, file: File) -> Iterator[tuple[int, Sequence[int]]]:
+        for run, lumis in file.runs:
+            if self._runs and run not in self._runs:
+                continue
+            wanted = self._mask.within(run, lumis) if self._mask else lumis
+            if self._p.apply_lumi_correction:
+                for lumi in wanted:
+                    if (run, lumi) in self._taken:
+                        self._taken[run, lumi].files[file.lfn] = file
+                wanted = [lumi for lumi in wanted if (run, lumi) not in self._taken]
+            yield run, wanted
+
+    def _fill(self, file: File, run: int, lumis: Sequence[int], average: int, alone: Alone | None) -> Iterator[Draft]:
+        filling, at = self._filling, 0
+        while at < len(lumis) and filling.left:
+            draft = self._draft
+            if draft is None or alone or self._is_done(draft, file, run):
+                if draft:
+                    yield draft
+                filling.begin()
+                draft = self._draft = Draft(filling.limit, alone)
+            taken = lumis[at : at + min(filling.limit - draft.lumis, filling.left)]
+            draft.add(file, run, taken, average)
+            if self._p.apply_lumi_correction:
+                self._taken |= dict.fromkeys(((run, lumi) for lumi in taken), draft)
+            filling.took(len(taken))
+            at += len(taken)
+
+    def _is_done(self, draft: Draft, file: File, run: int) -> bool:
+        return bool(
+            draft.lumis >= self._filling.limit
+            or draft.alone
+            or (self._p.split_on_run and draft.run != run)
+            or (self._p.halt_job_on_file_boundaries and draft.file is not file)
+        )

@@ -1,0 +1,77 @@
+"""EventAwareLumiBased: as many lumis for a job as keep it at or below its number of events, at least one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jim.splitting.kinds import FLAG, number, whole
+from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs
+from jim.splitting.parameters import parameter
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import Failure, File, Stream
+
+NAME = "EventAwareLumiBased"
+TOO_LONG = 99305
+
+
+@dataclass(frozen=True)
+class Parameters(LumiParameters):
+    """What EventAwareLumiBased takes."""
+
+    events_per_job: int = parameter(5000, whole(1), "events of one job, by the average of each file")
+    job_time_limit: float = parameter(172_800, number(), "seconds a job may take")
+    total_events: int = parameter(0, whole(), "events in all; 0: every one")
+    job_limit: int = parameter(0, whole(), "more jobs than this are an error; 0: any number")
+    allow_creation_failure: bool = parameter(
+        True, FLAG, "a lumi that takes too long is a job that fails at once", "allowCreationFailure"
+    )
+
+
+def split(work: Subscription, p: Parameters) -> Stream:
+    """Fill each job with lumis up to its number of events."""
+    return lumi_jobs(work, p, _ByEvents(p), p.job_limit)
+
+
+class _ByEvents(Filling):
+    def __init__(self, p: Parameters) -> None:
+        self._p = p
+        self._average = 0
+        self._limit_here = 1  # lumis of this file that make a job by themselves
+        self._events_left = p.total_events
+
+    def enough(self, files: Sequence[File]) -> bool:
+        return sum(file.events for file in files) >= self._p.events_per_job
+
+    def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
+        """Let the open job have of the file what events it has left; a lumi that does not fit begins a new one."""
+        self._average = average
+        lumis = file.lumis
+        self._limit_here = max(1, self._p.events_per_job // average) if average else lumis
+        self.limit = self._limit_here
+        if draft and not self._p.halt_job_on_file_boundaries:
+            free = max(self._p.events_per_job - draft.events, 0)
+            self.limit = max(1, draft.lumis + (free // average if average else lumis))
+        self._count_left()
+        seconds = average * self._p.performance.time_per_event
+        if lumis == 1 and seconds > self._p.job_time_limit:
+            return Alone(self._failure(file, seconds) if self._p.allow_creation_failure else None)
+        return None
+
+    def begin(self) -> None:
+        self.limit = self._limit_here
+
+    def took(self, lumis: int) -> None:
+        self._events_left -= lumis * self._average
+        self._count_left()
+
+    def _count_left(self) -> None:
+        if self._p.total_events:  # the lumi that reaches the total is still taken
+            left = max(self._events_left, 0)
+            self.left = -(-left // self._average) if left and self._average else left and self.ANY
+
+    def _failure(self, file: File, seconds: float) -> Failure:
+        run, lumi = next((run, lumis[0]) for run, lumis in file.runs if lumis)
+        what = f"{file.lfn}: its only lumi, {lumi} of run {run}, has {self._average:,} events"
+        most = f"more than the {self._p.job_time_limit:,} s a job may take"
+        return Failure(f"{what}, which take {seconds:,.0f} s, {most}", TOO_LONG)

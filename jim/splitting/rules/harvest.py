@@ -1,0 +1,62 @@
+"""Harvest: everything of a run, or of all runs, in one job, at the end or again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jim.splitting.kinds import FLAG, number, one_of
+from jim.splitting.lumi_ranges import joined, ranges_of
+from jim.splitting.making import Jobs
+from jim.splitting.parameters import Common, parameter
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import Estimates, File, Mask, Range, Stream
+
+NAME = "Harvest"
+
+
+@dataclass(frozen=True)
+class Parameters(Common):
+    """What Harvest takes."""
+
+    unit: str = parameter("byRun", one_of("byRun", "multiRun"), "a job for each run, or for all", "dqmHarvestUnit")
+    interval: float = parameter(
+        0, number(), "seconds from one harvest to the next; 0: once, at the end", "periodic_harvest_interval"
+    )
+    after_sibling: bool = parameter(
+        False, FLAG, "the last harvest waits until the siblings are through", "periodic_harvest_sibling"
+    )
+
+
+def split(work: Subscription, p: Parameters) -> Stream:
+    """Harvest all files of the fileset, those of earlier jobs among them."""
+    if not work.files or not (_is_due(work, p) if p.interval else _is_over(work, p)):
+        return
+    jobs = Jobs(work, p)
+    for files in jobs.groups((*work.done, *work.acquired, *work.files)):
+        for those, ranges in _units(files, p):
+            baggage: dict[str, bool | str] = {} if p.interval else {"runIsComplete": True}
+            if p.unit == "multiRun":
+                baggage |= {"multiRun": True, "runLimits": f"-{min(ranges)}-{max(ranges)}"}
+            yield jobs.make(those, Mask(run_lumis=ranges), Estimates(memory_mb=p.performance.memory), baggage)
+
+
+def _is_due(work: Subscription, p: Parameters) -> bool:
+    return work.quiet_s is None or (not work.acquired and work.quiet_s > p.interval)
+
+
+def _is_over(work: Subscription, p: Parameters) -> bool:
+    names = {each.lfn for each in (*work.done, *work.acquired, *work.files)}
+    through = all(names <= each.complete | each.failed for each in work.siblings)
+    return not work.open and (through or not p.after_sibling)
+
+
+def _units(files: list[File], p: Parameters) -> Iterator[tuple[list[File], dict[int, tuple[Range, ...]]]]:
+    """Pair files with the ranges of their runs, joined over files."""
+    ranges: dict[int, list[Range]] = {}
+    for run, lumis in (each for file in files for each in file.runs if each[1]):
+        ranges.setdefault(run, []).extend(ranges_of(lumis))
+    whole = {run: tuple(joined(those)) for run, those in sorted(ranges.items())}
+    units = [{run: those} for run, those in whole.items()] if p.unit == "byRun" else [whole] if whole else []
+    for unit in units:
+        yield [file for file in files if any(run in unit for run, lumis in file.runs if lumis)], unit

@@ -1,0 +1,60 @@
+"""WMBSMergeBySize: the outputs of one parent file are merged as a whole, once all jobs that read it have succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jim.splitting.kinds import whole
+from jim.splitting.making import Jobs
+from jim.splitting.merging import MergeParameters, Unit, is_forced, merged
+from jim.splitting.parameters import parameter
+from jim.splitting.subscription import Producer, Subscription
+from jim.splitting.units import NO_MASK, Estimates, File, Settled, Stream
+
+NAME = "WMBSMergeBySize"
+
+
+@dataclass(frozen=True)
+class Parameters(MergeParameters):
+    """What WMBSMergeBySize takes."""
+
+    max_merge_events: int = parameter(50_000, whole(1), "most events of one job; more in one unit are a job too")
+
+
+def split(work: Subscription, p: Parameters) -> Stream:
+    """Merge the units of each place and run; what a failed job left is failed, once no more files come."""
+    jobs = Jobs(work, p)
+    jobs.open_group(None)
+    succeeded, failed = _parents(work.producers)
+    orphans = tuple(each for each in work.files if failed.intersection(each.parents))
+    if orphans and not work.open:
+        yield Settled(orphans, "failed")
+    whole_ones = [each for each in work.to_read if each.parents and succeeded.issuperset(each.parents)]
+    for units in _units(whole_ones, p):
+        for those in merged(units, p, p.max_merge_events, forced=is_forced(work)):
+            size = sum(each.size for each in those)
+            yield jobs.make((file for unit in those for file in unit.files), NO_MASK, Estimates(disk_kb=size / 1024))
+
+
+def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str]]:
+    """Find the parents that all jobs of one group have read well, and those that any job has failed on."""
+    outcomes: dict[str, dict[str, set[str]]] = {}
+    for job in producers:
+        for parent in job.inputs:
+            outcomes.setdefault(parent, {}).setdefault(job.group, set()).add(job.outcome)
+    failed = {parent for parent, groups in outcomes.items() if any("failure" in each for each in groups.values())}
+    succeeded = {parent for parent, groups in outcomes.items() if {"success"} in groups.values()}
+    return succeeded - failed, failed
+
+
+def _units(files: Iterable[File], p: Parameters) -> Iterable[list[Unit]]:
+    """Put together what has one parent, at each place and run."""
+    places: dict[tuple[tuple[str, ...], int], dict[str, list[File]]] = {}
+    for file in files:
+        locations = () if p.trust_site_lists else tuple(sorted(file.locations))
+        units = places.setdefault((locations, file.lowest_run or 0), {})
+        units.setdefault(min(file.parents), []).append(file)
+    for _, units in sorted(places.items()):
+        ordered = {name: sorted(those, key=lambda file: (file.first_event, file.lfn)) for name, those in units.items()}
+        yield sorted(Unit.of(name, tuple(those)) for name, those in ordered.items())
