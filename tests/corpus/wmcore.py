@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,8 @@ def takes(case: dict[str, Any]) -> bool:
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """Split as often as the case says; keep each call's jobs, and the states of the files at the end."""
-    work = Subscription.from_record({key: value for key, value in case.items() if key in SUBSCRIPTION})
+    told = {key: value for key, value in case.items() if key in SUBSCRIPTION}
+    work = Subscription.from_record({"now": time.time()} | told)
     states: dict[str, str] = {}
     calls = []
     for _ in range(case.get("calls", 1)):
@@ -101,7 +103,10 @@ def _same_job(how: dict[str, Any], wanted: Record, found: Record) -> bool:
 
 
 def _told(job: Record, keys: set[str]) -> Record:
-    told = {key: value for key, value in job.items() if key in keys and value not in ({}, False)}
+    """Keep what is compared; what is empty, or false, may as well not be there."""
+    told = {key: value for key, value in job.items() if key in keys}
     if "sites" in told:
         told["sites"] = sorted(told["sites"])
-    return told
+    if "parents" in told:
+        told["parents"] = {lfn: sorted(parents) for lfn, parents in told["parents"].items() if parents}
+    return {key: value for key, value in told.items() if value or key == "sites"}
