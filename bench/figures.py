@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import doors, keeping, listing
+from bench import doors, keeping, listing, splitting
 from bench.taking import Figure
 
 
@@ -35,9 +35,13 @@ class Amounts:
     few_changes: int = 250
     change_runs: int = 5
     short_jobs: int = 500
+    splitter_pieces: int = 10_000
+    streamed_pieces: int = 1_000_000
+    lumi_files: int = 1000
+    splitter_runs: int = 3
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1)
 
 
 def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
@@ -49,6 +53,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "split": partial(keeping.split, a.pieces, a.split_runs),
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
         "short": partial(keeping.short_jobs, a.short_jobs),
+        "splitting": partial(splitting.splitting, a.splitter_pieces, a.streamed_pieces, a.lumi_files, a.splitter_runs),
     }
 
 

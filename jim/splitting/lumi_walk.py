@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from jim.splitting.kinds import FLAG
@@ -35,23 +35,28 @@ class Alone(NamedTuple):
     failure: Failure | None
 
 
-@dataclass(slots=True)
 class Draft:
     """A job being filled."""
 
-    limit: int  # lumis it might have, as it stood when it was begun
-    alone: Alone | None
-    files: dict[str, File] = field(default_factory=dict)  # by name, each once
-    ranges: dict[int, list[Range]] = field(default_factory=dict)
-    file: File | None = None  # of the last lumi
-    run: int = 0  # of the last lumi
-    lumis: int = 0
-    events: int = 0
+    __slots__ = ("alone", "events", "file", "files", "limit", "lumis", "ranges", "run")
+
+    def __init__(self, limit: int, alone: Alone | None) -> None:
+        self.limit = limit  # lumis it might have, as it stood when it was begun
+        self.alone = alone
+        self.files: dict[str, File] = {}  # by name, each once
+        self.ranges: dict[int, list[Range]] = {}
+        self.file: File | None = None  # of the last lumi
+        self.run = 0  # of the last lumi
+        self.lumis = 0
+        self.events = 0
 
     def add(self, file: File, run: int, lumis: Sequence[int], events_per_lumi: int) -> None:
         """Put ascending lumis of one run into the job; ranges of two files are never joined."""
         self.files[file.lfn] = file
-        self.ranges.setdefault(run, []).extend(ranges_of(lumis))
+        if run in self.ranges:
+            self.ranges[run] += ranges_of(lumis)
+        else:
+            self.ranges[run] = ranges_of(lumis)
         self.file, self.run = file, run
         self.lumis += len(lumis)
         self.events += len(lumis) * events_per_lumi
@@ -83,17 +88,17 @@ class Filling:
 def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit: int = 0) -> Stream:
     """Fill job after job with lumis: files by run, and lumis ascending."""
     jobs = Jobs(work, p, limit=job_limit)
-    mask = work.recovery.lumi_mask() if work.recovery else p.mask()
+    allowed = work.recovery.lumi_mask() if work.recovery else p.mask()
     average = _average(Jobs(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
     for files in jobs.groups(enough=filling.enough):
-        drafts = _Walk(p, mask, filling).over(sorted((each for each in files if each.lumis), key=_order))
+        drafts = _Walk(p, allowed, filling).over(sorted((each for each in files if each.lumis), key=_order))
         if p.apply_lumi_correction:
             drafts = iter(list(drafts))  # a file may still be attached to the first of them
         for draft in drafts:
             skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
-            made = Mask(run_lumis={run: tuple(those) for run, those in draft.ranges.items()})
             failure = draft.alone.failure if draft.alone else None
-            yield jobs.make(draft.files.values(), made, p.performance.of(draft.events), skip, failure)
+            mask = Mask(run_lumis=draft.ranges)
+            yield jobs.make(draft.files.values(), mask, p.performance.of(draft.events), skip, failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:

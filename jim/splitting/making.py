@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from jim.splitting.errors import JobLimitExceeded
@@ -21,11 +22,16 @@ def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]
     return sorted(found.items(), key=lambda group: sorted(group[0]))
 
 
+_Alike = tuple[tuple[File, ...], tuple[str, ...], Mapping[str, tuple[str, ...]]]  # files, sites, parents
+Maker = Callable[[Mask, Estimates, Mapping[str, Any]], SplitJob]
+
+
 class Jobs:
     """Makes the jobs of one splitting, one after another."""
 
     def __init__(self, work: Subscription, p: Common, *, limit: int = 0) -> None:
         self._work = work
+        self._production = work.production
         self._p = p
         self._limit = limit
         self._made = 0
@@ -72,26 +78,46 @@ class Jobs:
         at: str | None = None,
     ) -> SplitJob:
         """Make the next job; `at` names the storage that it reads, where that is not all those of its first file."""
+        return self._make(*self._alike(files, at), mask, estimates, baggage, failure)
+
+    def maker(self, files: Iterable[File]) -> Maker:
+        """Give what makes job after job of the same files, as there may be a million of them."""
+        return partial(self._make, *self._alike(files))
+
+    def _alike(self, files: Iterable[File], at: str | None = None) -> _Alike:
         files = tuple(files)
-        if self._limit and self._made >= self._limit:
-            raise JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
-        self._made += 1
-        self._group += self._opens
-        self._opens = False
-        if self._work.production:
-            mask = mask._replace(first_run=1, last_run=1)
         sites = self._sites_of(files[0].locations if at is None else frozenset((at,)))
+        parents = {each.lfn: each.parents for each in files if each.parents} if self._with_parents else NOTHING
+        return files, sites, parents
+
+    def _make(
+        self,
+        files: tuple[File, ...],
+        sites: tuple[str, ...],
+        parents: Mapping[str, tuple[str, ...]],
+        mask: Mask,
+        estimates: Estimates,
+        baggage: Mapping[str, Any],
+        failure: Failure | None = None,
+    ) -> SplitJob:
+        self._made += 1
+        if self._made > self._limit > 0:
+            raise JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
+        if self._opens:
+            self._group, self._opens = self._group + 1, False
+        if self._production:
+            mask = Mask(*mask[:4], 1, 1, mask.run_lumis)
         if not sites:
             failure = failure or NO_SITE
-        parents = {each.lfn: each.parents for each in files if each.parents} if self._with_parents else NOTHING
         return SplitJob(self._group, self._locations, files, mask, estimates, sites, failure, baggage, parents)
 
     def _sites_of(self, locations: frozenset[str]) -> tuple[str, ...]:
         """Say where a job may run: where its input is, within the site lists."""
-        if locations not in self._sites:
+        sites = self._sites.get(locations)
+        if sites is None:
             allowed = set(self._p.site_whitelist)
             if not self._p.trust_site_lists:
                 near = {site for each in locations for site in self._work.storage_to_sites.get(each, ())}
                 allowed = near & allowed if allowed else near
-            self._sites[locations] = tuple(sorted(allowed - set(self._p.site_blacklist)))
-        return self._sites[locations]
+            sites = self._sites[locations] = tuple(sorted(allowed - set(self._p.site_blacklist)))
+        return sites

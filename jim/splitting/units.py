@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.splitting.errors import InvalidFile
@@ -95,7 +95,7 @@ class Mask(NamedTuple):
     last_lumi: int | None = None
     first_run: int | None = None
     last_run: int | None = None
-    run_lumis: Mapping[int, tuple[Range, ...]] | None = None
+    run_lumis: Mapping[int, Sequence[Range]] | None = None
 
     def to_record(self) -> Record:
         """Give it in plain values, only what there is."""
@@ -110,7 +110,7 @@ class Mask(NamedTuple):
         runs = record.get("run_lumis")
         if runs is None:
             return cls(**record)
-        ranges = {int(run): tuple((first, last) for first, last in one) for run, one in runs.items()}
+        ranges = {int(run): [(first, last) for first, last in one] for run, one in runs.items()}
         return cls(**record | {"run_lumis": ranges})
 
 

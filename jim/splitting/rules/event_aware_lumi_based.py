@@ -62,8 +62,9 @@ class _ByEvents(Filling):
         self.limit = self._limit_here
 
     def took(self, lumis: int) -> None:
-        self._events_left -= lumis * self._average
-        self._count_left()
+        if self._p.total_events:
+            self._events_left -= lumis * self._average
+            self._count_left()
 
     def _count_left(self) -> None:
         if self._p.total_events:  # the lumi that reaches the total is still taken

@@ -120,7 +120,7 @@ class _Jobs(Jobs):
         skip = {"skipPileupEvents": self.before * self._most_events * self._most_lumis}
         return self.make(
             files.values(),
-            Mask(run_lumis={run: tuple(ranges_of(sorted(lumis))) for run, lumis in runs.items()}),
+            Mask(run_lumis={run: ranges_of(sorted(lumis)) for run, lumis in runs.items()}),
             p.performance.of(draft.events),
             skip if p.deterministic_pileup else NOTHING,
             failure,

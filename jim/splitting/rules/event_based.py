@@ -33,13 +33,15 @@ class Parameters(Common):
 def split(work: Subscription, p: Parameters) -> Stream:
     """Cut every file, in the order in which they are available; recover only what is in the collection."""
     jobs = Jobs(work, p)
+    full = p.performance.of(p.events_per_job)
     for files in jobs.groups(work.to_read):
         for file in files:
+            make = jobs.maker((file,))
             baggage: dict[str, int] = {"lheInputFiles": p.lhe_input_files} if file.generator else {}
             for mask, events in _cut(work, file, p):
                 if p.deterministic_pileup:
                     baggage = baggage | {"skipPileupEvents": jobs.before * p.events_per_job}
-                yield jobs.make((file,), mask, p.performance.of(events), baggage)
+                yield make(mask, full if events == p.events_per_job else p.performance.of(events), baggage)
 
 
 def _cut(work: Subscription, file: File, p: Parameters) -> Cut:

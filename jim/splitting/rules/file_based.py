@@ -55,4 +55,4 @@ def _mask(files: Iterable[Runs]) -> Mask:
     ranges: dict[int, list[Range]] = {}
     for run, lumis in (each for runs in files for each in runs):
         ranges.setdefault(run, []).extend(ranges_of(lumis))
-    return Mask(run_lumis={run: tuple(those) for run, those in ranges.items()})
+    return Mask(run_lumis=ranges)

@@ -51,12 +51,12 @@ def _is_over(work: Subscription, p: Parameters) -> bool:
     return not work.open and (through or not p.after_sibling)
 
 
-def _units(files: list[File], p: Parameters) -> Iterator[tuple[list[File], dict[int, tuple[Range, ...]]]]:
+def _units(files: list[File], p: Parameters) -> Iterator[tuple[list[File], dict[int, list[Range]]]]:
     """Pair files with the ranges of their runs, joined over files."""
     ranges: dict[int, list[Range]] = {}
     for run, lumis in (each for file in files for each in file.runs if each[1]):
         ranges.setdefault(run, []).extend(ranges_of(lumis))
-    whole = {run: tuple(joined(those)) for run, those in sorted(ranges.items())}
+    whole = {run: joined(those) for run, those in sorted(ranges.items())}
     units = [{run: those} for run, those in whole.items()] if p.unit == "byRun" else [whole] if whole else []
     for unit in units:
         yield [file for file in files if any(run in unit for run, lumis in file.runs if lumis)], unit
