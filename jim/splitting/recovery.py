@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jim.splitting.errors import InvalidRecovery, shown
-from jim.splitting.kinds import RUNS, TEXT, fields, whole
+from jim.splitting.kinds import TEXT, Kind, fields, list_of, run_number, whole
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
 from jim.splitting.units import File, Range, Record, Runs, SplitJob
 
 VERSION = 2
+RUN = {"run_number": Kind("a run number", run_number), "lumis": list_of(whole(), "lumi numbers")}
+FILE = {"lfn": TEXT, "events": whole(), "first_event": whole(), "runs": list_of(Kind("a run", lambda run: run), "runs")}
 
 
 class Recovered(NamedTuple):
@@ -64,26 +66,23 @@ def _entries(n: int, document: Any) -> list[Recovered]:
     return [_entry(f"{key}.files.{name}", version, one) for name, one in document["files"].items()]
 
 
-def _entry(key: str, version: int, one: Any) -> Recovered:
-    kinds = {"lfn": TEXT, "events": whole(), "first_event": whole()}
-    if not isinstance(one, Mapping) or not isinstance(one.get("runs"), Sequence) or isinstance(one["runs"], str):
-        raise InvalidRecovery(key, one, f"expected a table with runs, found {shown(one)}")
-    # Documents carry much else, which is the business of those who store them.
-    told = {name: value for name, value in one.items() if name in kinds}
-    values = fields(told, kinds, ("lfn",), key, InvalidRecovery)
-    table: dict[Any, list[Any]] = {}
-    for run in one["runs"]:
-        if (
-            not isinstance(run, Mapping)
-            or not {"run_number", "lumis"} <= set(run)
-            or not isinstance(run["lumis"], list)
-        ):
-            raise InvalidRecovery(f"{key}.runs", run, f"expected run_number and lumis, found {shown(run)}")
-        table.setdefault(run["run_number"], []).extend(run["lumis"])
-    runs: Runs = RUNS.of(table, f"{key}.runs", InvalidRecovery)
-    if version == 1 and File(values["lfn"]).generator:
-        runs = tuple((run, lumis[:-1] if len(lumis) > 1 else lumis) for run, lumis in runs)
-    return Recovered(values["lfn"], values.get("events", 0), values.get("first_event", 0), runs)
+def _told(record: Any, kinds: Mapping[str, Kind], required: tuple[str, ...], key: str) -> dict[str, Any]:
+    """Read what concerns us; documents carry much else, which is the business of those who store them."""
+    if isinstance(record, Mapping):
+        record = {name: value for name, value in record.items() if name in kinds}
+    return fields(record, kinds, required, key, InvalidRecovery)
+
+
+def _entry(key: str, version: int, record: Any) -> Recovered:
+    told = _told(record, FILE, ("lfn", "runs"), key)
+    lumis: dict[int, set[int]] = {}
+    for each in told["runs"]:
+        run = _told(each, RUN, tuple(RUN), f"{key}.runs")
+        lumis.setdefault(run["run_number"], set()).update(run["lumis"])
+    runs = tuple((run, tuple(sorted(those))) for run, those in sorted(lumis.items()))
+    if version == 1 and File(told["lfn"]).generator:
+        runs = tuple((run, those[:-1] if len(those) > 1 else those) for run, those in runs)
+    return Recovered(told["lfn"], told.get("events", 0), told.get("first_event", 0), runs)
 
 
 def document_of(job: SplitJob) -> Record:

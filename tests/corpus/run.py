@@ -39,9 +39,11 @@ def cases(directory: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every case of a directory with its file's name."""
     for file in sorted(directory.glob("*.json")):
         corpus = json.loads(file.read_text())
-        if corpus.get("schema") != SCHEMA:
-            raise ValueError(f"{file}: its schema is {corpus.get('schema')!r}, not {SCHEMA!r}")
-        for case in corpus["cases"]:
+        if not isinstance(corpus, dict) or corpus.get("schema") != SCHEMA or not isinstance(corpus.get("cases"), list):
+            raise ValueError(f"{file}: no cases, or its schema is not {SCHEMA!r}")
+        for n, case in enumerate(corpus["cases"]):
+            if not isinstance(case, dict) or not isinstance(case.get("name"), str):
+                raise ValueError(f"{file}: case number {n} has no name")
             yield file.name, case
 
 
@@ -68,14 +70,12 @@ def _differs(case: dict[str, Any], translator: Any) -> Difference | None:
     wanted = case.get("expected_error", {}).get("kind")
     try:
         answer = translator.answer(case)
+        difference: Difference | None = Difference("error", wanted, "none")
+        return difference if wanted else translator.compare(case, answer)
     except SplitError as error:
         return None if error.kind == wanted else Difference("error", wanted, f"{error.kind}: {error}")
     except Exception as error:  # the next case has its turn all the same
         return Difference("error", wanted, f"{type(error).__name__}: {error}")
-    if wanted:
-        return Difference("error", wanted, "none")
-    difference: Difference | None = translator.compare(case, answer)
-    return difference
 
 
 def run(directory: Path) -> list[Verdict]:
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     directory = parser.parse_args(arguments).directory
     try:
         verdicts = run(directory)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError) as error:
         print(f"cannot read the corpus: {error}", file=sys.stderr)
         return 2
     if not verdicts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from jim.splitting.errors import SplitError
 from jim.splitting.kinds import FLAG, whole
@@ -45,11 +46,13 @@ def split(work: Subscription, p: Parameters) -> Stream:
 
 
 def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
-    if not file.generator:
-        return _read(file, p)
-    if work.recovery and work.recovery.entries:
-        return _recovered(work.recovery.entries[file.lfn], p)
-    return _generated(file, p)
+    if not (work.recovery and work.recovery.entries):
+        return _generated(file, p) if file.generator else _read(file, p)
+    entries = sorted(work.recovery.entries[file.lfn], key=lambda entry: entry.first_event)
+    if file.generator:
+        return _recovered(entries, p)
+    parts = (file._replace(first_event=entry.first_event, events=entry.events) for entry in entries)
+    return chain.from_iterable(_read(part, p) for part in parts)
 
 
 def _read(file: File, p: Parameters) -> Cut:
