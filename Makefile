@@ -29,7 +29,7 @@ demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 test: $(VENV)/dev $(VENV)/demo  ## all tests that need no root
 	$(BIN)/python -m pytest -q -m 'not torture'
 
-corpus: $(VENV)/dev  ## the splitting cases alone; CORPUS=DIR: those of another directory
+corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
 
 lint: $(VENV)/dev  ## ruff: format and rules

@@ -42,7 +42,8 @@ def cases(directory: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(corpus, dict) or corpus.get("schema") != SCHEMA or not isinstance(corpus.get("cases"), list):
             raise ValueError(f"{file}: no cases, or its schema is not {SCHEMA!r}")
         for n, case in enumerate(corpus["cases"]):
-            if not isinstance(case, dict) or not isinstance(case.get("name"), str):
+            name = case.get("name") if isinstance(case, dict) else None
+            if not name:
                 raise ValueError(f"{file}: case number {n} has no name")
             yield file.name, case
 

@@ -101,8 +101,11 @@ def test_informational_cases_never_fail(tmp_path, capsys):
     assert lines[1:] == ["2 informational cases: 1 as the peer does it, 1 not", "1 passed, 0 failed"]
 
 
+HEAD = '{"schema": "jim-splitting-corpus/1"'
+
+
 @pytest.mark.parametrize(
-    "text", ["{", '{"schema": "other", "cases": []}', '{"schema": "jim-splitting-corpus/1"}', None]
+    "text", ["{", "[]", '{"schema": "", "cases": []}', HEAD + "}", HEAD + ', "cases": [{}]}', None]
 )
 def test_a_directory_that_is_no_corpus(tmp_path, capsys, text):
     if text:
