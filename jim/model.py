@@ -27,6 +27,8 @@ class State(Enum):
     HELD = "held"
     SUSPENDED = "suspended"
     NEW = "new"  # given up before it was ever sent
+    COMPLETED_FROZEN = "completed_frozen"  # split again: others do its work now, and it counts no more
+    FAILED_FROZEN = "failed_frozen"
     UNKNOWN = "unknown"  # only an adapter says this: a word it does not know; never stored
 
     @property
@@ -35,7 +37,8 @@ class State(Enum):
         return self in FINAL
 
 
-FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW})
+FROZEN = frozenset({State.COMPLETED_FROZEN, State.FAILED_FROZEN})
+FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW}) | FROZEN
 
 
 class Step(Enum):
@@ -66,21 +69,20 @@ _AS_SUBMITTED = frozenset({State.WAITING, State.SUBMITTING, State.SUBMITTED, Sta
 _AS_RUNNING = frozenset({State.RUNNING, State.COMPLETING, State.SUSPENDED})
 
 
-def roll_up(counts: Mapping[State, int]) -> State:
+def roll_up(counts: Mapping[State, int], *, strict: bool = False) -> State:
     """Derive a grid job's status from how many local jobs are in each state.
 
     Any not yet running → submitted; any running → running; any failed → failed; any completed →
-    completed; else killed. `new` (given up before submission) does not count; nothing else → new.
+    completed; else killed. `strict`, a site's choice: any killed → killed, before completed. `new` (given up
+    before submission) and what is frozen do not count; nothing else → new.
     """
     present = {state for state, count in counts.items() if count}
     if present & _AS_SUBMITTED:
         return State.SUBMITTED
     if present & _AS_RUNNING:
         return State.RUNNING
-    for state in (State.FAILED, State.COMPLETED, State.KILLED):
-        if state in present:
-            return state
-    return State.NEW
+    others = (State.KILLED, State.COMPLETED) if strict else (State.COMPLETED, State.KILLED)
+    return next((state for state in (State.FAILED, *others) if state in present), State.NEW)
 
 
 BATCH_NAME = r"[A-Za-z0-9][\w.@:-]*"  # what a queue or an account may be called: never an option, never a path

@@ -32,6 +32,8 @@ FIRST = (
     State.SUBMITTED,
     State.WAITING,
     State.COMPLETED,
+    State.FAILED_FROZEN,
+    State.COMPLETED_FROZEN,
 )
 SUBMISSION_STATES = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import JimError, UnknownJob
-from jim.model import Piece, State, Step, Witness
+from jim.model import FINAL, Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, GridJob, Journal, Live, LocalJob, Submission
 
@@ -232,9 +232,9 @@ class Store:
 
     def wished(self, grid: int) -> frozenset[int]:
         """Give the local jobs that someone wished to end and that have not ended."""
-        ends = "('completed', 'failed', 'killed', 'new')"
+        ends = ",".join(repr(state.value) for state in FINAL)
         sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
-        found = self.db.execute(sql + ends, (grid,))
+        found = self.db.execute(f"{sql}({ends})", (grid,))
         return frozenset(n for (n,) in found)
 
     def change(self, changes: Iterable[Change]) -> None:
