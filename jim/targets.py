@@ -1,0 +1,58 @@
+"""What a person means by an id: a grid job, one local job of it, or a slice of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jim.errors import UnknownJob
+from jim.splitting.lumi_ranges import joined
+
+_NUMBER, _SLICE = r"\d{1,15}", r"\d{1,9}(?:-\d{1,9})?"
+_TARGET = re.compile(rf"({_NUMBER})(?:\.({_SLICE}(?:,{_SLICE})*))?", re.ASCII)
+LONGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A grid job, and which of its local jobs: slices in order, both ends included, that do not touch; () means all."""
+
+    grid_job: int
+    slices: tuple[tuple[int, int], ...] = ()
+
+    def __contains__(self, n: int) -> bool:
+        return not self.slices or any(first <= n <= last for first, last in self.slices)
+
+    def numbers(self, size: int) -> Iterator[int]:
+        """Give the local jobs meant, of a grid job that has so many; one that it has not is an error."""
+        last = self.slices[-1][1] if self.slices else size - 1
+        if last >= size:
+            raise UnknownJob(f"there is no local job {self.grid_job}.{last}: {_has(self.grid_job, size)}")
+        for first, last in self.slices or ((0, size - 1),):
+            yield from range(first, last + 1)
+
+    def __str__(self) -> str:
+        parts = [str(first) if first == last else f"{first}-{last}" for first, last in self.slices]
+        return f"{self.grid_job}.{','.join(parts)}" if parts else str(self.grid_job)
+
+
+def parse(text: str) -> Target:
+    """Read `G`, `G.3`, `G.1-4` (both ends included), `G.3,5` or `G.1-4,7`."""
+    found = _TARGET.fullmatch(text) if len(text) <= LONGEST else None
+    if not found:
+        shown = text if len(text) <= 80 else f"{text[:79]}…"
+        raise UnknownJob(f"{shown!r} is no id: a grid job is a number such as 12, local jobs 12.3, 12.1-4 or 12.3,5")
+    slices = [_slice(text, part) for part in found[2].split(",")] if found[2] else []
+    return Target(int(found[1]), tuple(joined(slices)))
+
+
+def _slice(text: str, part: str) -> tuple[int, int]:
+    first, _, last = part.partition("-")
+    if last and int(last) < int(first):
+        raise UnknownJob(f"{text!r}: {part} ends before it begins; write {last}-{first}")
+    return int(first), int(last or first)
+
+
+def _has(grid_job: int, size: int) -> str:
+    return f"{grid_job} has 0 … {size - 1}" if size else f"{grid_job} has none"
