@@ -1,0 +1,57 @@
+"""InputDataBySE: so many files to a job, all of them at one storage, and every storage served alike."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from jim.splitting.errors import SplitError
+from jim.splitting.numbers import WHOLE
+from jim.splitting.parameters import parameter
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import File, SplitJob
+
+NAME = "InputDataBySE"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What InputDataBySE takes."""
+
+    files_per_job: int = parameter(1, WHOLE, "files of one job at most", "SplitterMaxFilesPerJob", SplitError)
+
+
+def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
+    """Serve the storage that has been given the fewest files so far, of equals the first by name."""
+    most = max(1, p.files_per_job)
+    held = _held(work)
+    served = [(0, storage) for storage in sorted(held)]  # sorted, which is a heap
+    taken: set[str] = set()
+    number = 0
+    while served:
+        count, storage = served[0]
+        files = tuple(islice((each for each in held[storage] if each.lfn not in taken), most))
+        taken.update(each.lfn for each in files)
+        if len(files) == most:
+            heapq.heapreplace(served, (count + most, storage))
+        else:
+            heapq.heappop(served)
+        if files:
+            yield SplitJob(number, frozenset({storage}), files)
+            number += 1
+
+
+def _held(work: Subscription) -> dict[str, Iterator[File]]:
+    """Give each storage's files in the order of their names, each file once at a time."""
+    if not work.files:
+        raise SplitError("InputData", (), "there is no input data to split")
+    held = defaultdict(list)
+    for each in sorted(work.files, key=lambda file: file.lfn):
+        if not each.locations:
+            raise SplitError("InputData", each.lfn, f"no storage is known to hold {each.lfn}")
+        for storage in each.locations:
+            held[storage].append(each)
+    return {storage: iter(files) for storage, files in held.items()}

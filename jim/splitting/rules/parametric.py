@@ -1,0 +1,51 @@
+"""Parametric: a job for each value of `Parameters`, or for each term of a progression, as in DIRAC's RFC 15.
+
+It splits a manifest: each job's own has the value as `Parameter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jim.splitting.errors import SplitError
+from jim.splitting.kinds import Kind
+from jim.splitting.numbers import FLOAT, TEXT, WHOLE, progression, text_of
+from jim.splitting.parameters import declared, parameter
+
+NAME = "Parametric"
+
+
+def _values(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return tuple(each.strip() for each in given.split(",") if each.strip())
+    return tuple(map(TEXT.read, given if isinstance(given, list | tuple) else [given]))
+
+
+VALUES = Kind("a number of jobs, or a list of values", _values)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What Parametric takes."""
+
+    values: tuple[str, ...] = parameter((), VALUES, "how many jobs, or their values", "Parameters", SplitError)
+    start: float = parameter(1.0, FLOAT, "the first value", "ParameterStart", SplitError)
+    step: float = parameter(0.0, FLOAT, "added to a value for the next", "ParameterStep", SplitError)
+    factor: float = parameter(1.0, FLOAT, "a value is multiplied by it for the next", "ParameterFactor", SplitError)
+
+
+def split(manifest: Mapping[str, Any], p: Parameters) -> Iterator[dict[str, Any]]:
+    """Give each job's manifest."""
+    own = {each.name for each in declared(Parameters).values()}
+    rest = {name: value for name, value in manifest.items() if name not in own}
+    for value in _progression(p) if len(p.values) == 1 else p.values:
+        yield rest | {"Parameter": value}
+
+
+def _progression(p: Parameters) -> Iterator[str]:
+    count = WHOLE.of(p.values[0], "Parameters", SplitError, "a list of values has at least two")
+    if count < 1:
+        raise SplitError("Parameters", count, "expected at least one job")
+    return map(text_of, progression(p.start, p.factor, p.step, count, SplitError))

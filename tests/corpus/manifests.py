@@ -1,0 +1,92 @@
+"""Cases of manifests: one in, the manifests of its jobs out, in DIRAC's two dialects."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+from jim.herd import herd
+from jim.splitting.rules import parametric_jdl
+from tests.corpus import jdl
+from tests.corpus.difference import Difference, same
+
+DOLLAR, PERCENT = "dirac-rfc15-dollar", "dirac-jdl-percent"
+OWN = ("InputData", "SplitterChosenSE", "SplitID", "SplitSourceJob")
+DECIMAL = re.compile(r"(\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+)")
+MANY = 1_000_000  # the peer's expansion has no limit of its own
+Manifest = dict[str, Any]
+
+
+def takes(case: dict[str, Any]) -> bool:
+    return case.get("dialect") in (DOLLAR, PERCENT)
+
+
+def answer(case: dict[str, Any]) -> list[Manifest]:
+    manifest = jdl.read(case["manifest_jdl"])
+    if case["dialect"] == PERCENT:
+        most = parametric_jdl.Parameters(case.get("max_jobs", MANY))
+        return [_plain(each) for each in parametric_jdl.split(manifest, most)]
+    jobs = herd(manifest, case["source_job_id"], case.get("replicas", {}), case["max_jobs"])
+    return [{name: _joined(value) for name, value in each.items()} for each in jobs]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return list(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _joined(value: Any) -> Any:
+    """Show a list as this dialect does."""
+    if isinstance(value, dict):
+        return {name: _joined(each) for name, each in value.items()}
+    return ", ".join(value) if isinstance(value, list) else value
+
+
+def compare(case: dict[str, Any], got: list[Manifest]) -> Difference | None:
+    if case.get("compare") == "partition":
+        return _compare_partition(case, got)
+    wanted = case["expected"]["jobs"]
+    if len(wanted) != len(got):
+        return Difference("number of jobs", len(wanted), len(got))
+    rel_tol = case.get("compare", {}).get("numeric_strings_rel_tol", 0)
+    for n, (one, other) in enumerate(zip(wanted, got, strict=True)):
+        if not _alike(one, other, rel_tol):
+            return Difference(f"job {n}", one, other)
+    return None
+
+
+def _alike(wanted: Any, got: Any, rel_tol: float) -> bool:
+    """Compare manifests; decimal numbers in texts may differ by so much."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        return wanted.keys() == got.keys() and all(_alike(wanted[name], got[name], rel_tol) for name in wanted)
+    if isinstance(wanted, list) and isinstance(got, list):
+        return len(wanted) == len(got) and all(_alike(*both, rel_tol) for both in zip(wanted, got, strict=True))
+    if not (isinstance(wanted, str) and isinstance(got, str) and rel_tol):
+        return same(wanted, got)
+    parts, others = DECIMAL.split(wanted), DECIMAL.split(got)
+    return len(parts) == len(others) and all(
+        math.isclose(float(one), float(other), rel_tol=rel_tol) if n % 2 else one == other
+        for n, (one, other) in enumerate(zip(parts, others, strict=True))
+    )
+
+
+def _compare_partition(case: dict[str, Any], got: list[Manifest]) -> Difference | None:
+    files = [each["InputData"].split(",") for each in got]
+    found = [
+        {"se": job["SplitterChosenSE"], "n_files": len(those), "SplitID": job["SplitID"]}
+        for job, those in zip(got, files, strict=True)
+    ]
+    if found != case["expected"]["jobs"]:
+        return Difference("jobs", case["expected"]["jobs"], found)
+    placed = Counter(lfn for those in files for lfn in those)
+    if placed != Counter(case["replicas"].keys()):
+        return Difference("files in jobs", list(case["replicas"]), placed)
+    for job, those in zip(got, files, strict=True):
+        if not all(job["SplitterChosenSE"] in case["replicas"][lfn] for lfn in those):
+            return Difference("storage of all files", job["SplitterChosenSE"], those)
+        if not all(f"${name}" not in text and name in job for name in OWN for text in job.values()):
+            return Difference("options set and expanded", OWN, job)
+    return None
