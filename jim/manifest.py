@@ -17,7 +17,9 @@ Manifest = Mapping[str, Any]
 
 LARGEST = 4 * 1024 * 1024  # characters put in for variables: a few lines can ask for gigabytes
 _VARIABLE = re.compile(r"\$(?:(\$)|([\w/]+)|\{([\w/]+)\})?", re.ASCII)
-_NEVER = "$"  # what a text waits for that has a `$` which is no variable; no attribute has this name
+_NEVER = None  # what a text waits for that has a `$` which is no variable
+_Path = str | None
+_Values = dict[_Path, Any]
 
 
 def expand(manifest: Manifest) -> dict[str, Any]:
@@ -26,40 +28,54 @@ def expand(manifest: Manifest) -> dict[str, Any]:
     An attribute stays as a whole as it is where a variable in it is unknown or depends on itself, or where a `$` is no
     variable.
     """
-    values = dict(_attributes(manifest))
-    names = {path: list(_names(path, value, values)) for path, value in values.items()}
-    missing = {path: set(those) for path, those in names.items()}
+    attributes = list(_attributes(manifest))
+    values: _Values = dict(attributes)
+    if len(values) != len(attributes):
+        raise InvalidManifest("manifest", manifest, "an attribute whose name has a `/` is also one of a section")
+    names = {path: list(_names(path, value, values)) for path, value in attributes if _varies(value)}
+    room = LARGEST
+    missing = {path: {name for name in those if name in names or name not in values} for path, those in names.items()}
+    for path in _in_order(missing):
+        texts = []
+        for name in names[path]:
+            texts.append(_text(values[name]))
+            room -= len(texts[-1])
+            if room < 0:
+                raise InvalidManifest(path, values[path], f"variables make it longer than {LARGEST:,} characters")
+        values[path] = _replaced(values[path], iter(texts))
+    return _rebuilt(manifest, values)
+
+
+def _in_order(missing: dict[str, set[_Path]]) -> Iterator[str]:
+    """Give those that miss nothing, or only what came before; what misses itself, or what there is not, never comes."""
     users = defaultdict(list)
     for path, those in missing.items():
         for name in those:
             users[name].append(path)
     ready = deque(path for path, those in missing.items() if not those)
-    texts: dict[str, str] = {}
-    size = 0
     while ready:
         path = ready.popleft()
-        size += sum(len(texts[name]) for name in names[path])
-        if size > LARGEST:
-            raise InvalidManifest(path, values[path], f"its variables make it longer than {LARGEST:,} characters")
-        values[path] = _replaced(values[path], iter(names[path]), texts)
-        texts[path] = _text(values[path])
+        yield path
         for user in users[path]:
             missing[user].remove(path)
             if not missing[user]:
                 ready.append(user)
-    return _rebuilt(manifest, values)
 
 
 def _attributes(table: Manifest, section: str = "") -> Iterator[tuple[str, Any]]:
     """Give every attribute that has a value, by its path."""
     for name, value in table.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from _attributes(value, f"{section}{name}/")
         elif value is not None:
             yield section + name, value
 
 
-def _names(path: str, value: Any, values: Manifest) -> Iterator[str]:
+def _varies(value: Any) -> bool:
+    return any(map(_varies, value)) if isinstance(value, list | tuple) else isinstance(value, str) and "$" in value
+
+
+def _names(path: str, value: Any, values: _Values) -> Iterator[_Path]:
     """Give the path of what each variable names, in order."""
     if isinstance(value, list | tuple):
         for each in value:
@@ -80,11 +96,11 @@ def _places(path: str, name: str) -> Iterator[str]:
         yield f"{path}/{name}" if path else name
 
 
-def _replaced(value: Any, names: Iterator[str], texts: Mapping[str, str]) -> Any:
+def _replaced(value: Any, texts: Iterator[str]) -> Any:
     if isinstance(value, list | tuple):
-        return [_replaced(each, names, texts) for each in value]
-    if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: "$" if found[1] else texts[next(names)], value)
+        return [_replaced(each, texts) for each in value]
+    if isinstance(value, str) and "$" in value:
+        return _VARIABLE.sub(lambda found: "$" if found[1] else next(texts), value)
     return value
 
 
@@ -97,8 +113,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _rebuilt(table: Manifest, values: Manifest, section: str = "") -> dict[str, Any]:
+def _rebuilt(table: Manifest, values: _Values, section: str = "") -> dict[str, Any]:
     return {
-        name: _rebuilt(value, values, f"{section}{name}/") if isinstance(value, Mapping) else values.get(section + name)
+        name: _rebuilt(value, values, f"{section}{name}/") if isinstance(value, dict) else values.get(section + name)
         for name, value in table.items()
     }
