@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from jim.herd import herd
+from jim.herd import MOST_JOBS, herd
 from jim.splitting.rules import parametric_jdl
 from tests.corpus import jdl
 from tests.corpus.difference import Difference, same
@@ -28,7 +28,7 @@ def answer(case: dict[str, Any]) -> list[Manifest]:
     if case["dialect"] == PERCENT:
         most = parametric_jdl.Parameters(case.get("max_jobs", MANY))
         return [_plain(each) for each in parametric_jdl.split(manifest, most)]
-    jobs = herd(manifest, case["source_job_id"], case.get("replicas", {}), case["max_jobs"])
+    jobs = herd(manifest, case["source_job_id"], case.get("replicas", {}), case.get("max_jobs", MOST_JOBS))
     return [{name: _joined(value) for name, value in each.items()} for each in jobs]
 
 
