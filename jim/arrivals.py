@@ -126,26 +126,35 @@ def take_spool(house: House) -> None:
 
 def _arrivals(house: House) -> Iterator[Arrival]:
     """List what is finished, starts before ends."""
-    found = []
+    found, looked = [], 0
     with os.scandir(house.site.work / "spool") as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
+            looked += 1
+            if looked > AT_ONCE:
+                break
             name = SPOOL_NAME.fullmatch(entry.name)
             if not name or name[2] != house.instance or not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
                 _reject(house, Path(entry.path))
                 continue
             key = (int(name[3]), int(name[4]), int(name[5]))
             found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or ""))
-            if len(found) == AT_ONCE:
-                break
     return iter(sorted(found, key=lambda each: each.kind, reverse=True))
 
 
 def _reject(house: House, path: Path) -> None:
     """Put an unhealthy file where people can look at it, and nothing else will."""
+    name = os.fsdecode(os.urandom(4).hex().encode() + b"-" + os.fsencode(path.name)[:200])
+    try:
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)  # a directory that is closed cannot be moved
+        path.rename(house.site.work / "rejected" / name)
+    except OSError as error:
+        if house.pace(("rejected", path.name)):
+            log.warning("spool: %r is not what a wrapper writes, and cannot be moved away: %s", path.name, error)
+        return
     log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, house.site.work / "rejected")
-    path.rename(house.site.work / "rejected" / f"{os.urandom(4).hex()}-{path.name[:150]}")
 
 
 def _take(house: House, arrival: Arrival) -> bool:
