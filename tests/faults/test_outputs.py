@@ -28,7 +28,7 @@ LEFT = [
 
 def test_outputs_that_cannot_be_taken_fail_with_their_reason(place):
     hurt = place("p", settings="[limits]\noutput_bytes = 100000000\n")
-    hurt.front("sha256sum", '"$real" "$@"; ! grep -qs grows x || echo more >>x')
+    hurt.front("sha256sum", '"$real" "$@"; [ ! -f x ] || [ "$(head -c 5 x)" != grows ] || echo more >>x')
     cases = "\n".join(f"{n}) {script} ;;" for n, (script, _) in enumerate(LEFT))
     hurt.submit(len(LEFT) + 1, body=f"case $JIM_LOCAL_JOB in\n{cases}\n*) echo fine >x ;; esac", outputs=("x",))
     hurt.finish()
