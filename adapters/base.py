@@ -1,21 +1,24 @@
 """The contract of an adapter: a batch system's words, and pure functions between text and values.
 
 An adapter never runs anything and keeps nothing. The idealizer runs the argument lists that the
-`*_command` functions build, always under a time limit, and hands the answer to the `parse_*` function
-of the same name. A parser that cannot be sure raises:
+`*_command` functions build, always under a time limit, and hands the answer, good or bad, to the
+`parse_*` function of the same name. A parser that cannot be sure raises:
 
 * `Unclear`: no one can tell whether the command was obeyed, as when a submission ran into its time limit,
   or printed no id. The idealizer then looks for the submission's mark before it does anything else.
 * `Refused`: the batch system's plain no. Nothing was done, and the same call will never succeed.
 * `BatchError` itself: nothing was done, and the same call may succeed later. A server that is down says this.
 
-An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end.
+An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end. A listing that was cut
+short raises wherever its form lets that be seen. `tests/unit/test_adapters_conformance.py` holds every
+adapter to all this, by what was captured from its batch system.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from jim.errors import BadSite, BatchError, Refused, Unclear, nearest
 from jim.model import Answer, Batch, Ids, Listing
@@ -27,7 +30,7 @@ class Adapter:
     name: str
     # The first words of each command: submit query history find cancel change ping. A site may replace any
     # of them in [batch.commands].
-    commands: dict[str, tuple[str, ...]]
+    commands: Mapping[str, tuple[str, ...]]
     index_variable: str  # set by the batch system in a job: the array index
     id_variable: str  # its batch id
     restart_variable: str = ""  # how often it was restarted, where that is told
@@ -49,7 +52,7 @@ class Adapter:
         unknown = [each for each in commands or () if each not in self.commands]
         if unknown:
             raise BadSite(f"[batch.commands]: unknown command {unknown[0]!r}{nearest(unknown[0], self.commands)}")
-        self.commands = self.commands | {each: tuple(words) for each, words in (commands or {}).items()}
+        self.commands = {**self.commands} | {each: tuple(words) for each, words in (commands or {}).items()}
         self.area = area
 
     def submit_command(self, batch: Batch) -> list[str]:
@@ -100,6 +103,12 @@ class Adapter:
         """Build the command that prepares a batch system of JIM's own; None for everyone else's."""
         return None
 
+    def output(self, answer: Answer) -> str:
+        """Give what a command printed, or raise what its failure means."""
+        if answer.code != 0:
+            raise self.trouble(answer)
+        return answer.out
+
     def trouble(self, answer: Answer) -> BatchError:
         """Sort a failed answer into one of the three kinds, by what it says.
 
@@ -108,13 +117,37 @@ class Adapter:
         """
         if answer.code is not None and answer.code >= 0:
             text = f"{answer.err}\n{answer.out}"
+            # First, as some say "rejected" of what they could not even hand over.
+            if self.says((*self.transient, r"\Acannot start: "), text):
+                return BatchError(answer.facts())
             if self.says(self.permanent, text):
                 return Refused(answer.facts())
-            if self.says(self.transient, text):
-                return BatchError(answer.facts())
         return Unclear(answer.facts())
 
     @staticmethod
     def says(patterns: Sequence[str], text: str) -> bool:
         """Tell whether any of the patterns stands in the text."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+
+
+def option(name: str, value: str | int | None, unit: str = "") -> list[str]:
+    """Write an option with its value: one word after `name=`, two after `name`, none for no value."""
+    if value is None:
+        return []
+    if re.search(r"\A-|[\s\0]", str(value)):
+        raise Refused(f"{name} {value!r}: a value may not begin with '-' or hold blanks")
+    return [f"{name}{value}{unit}"] if name.endswith("=") else [name, f"{value}{unit}"]
+
+
+def ranges(indices: Iterable[int]) -> list[str]:
+    """Write indices as ranges: 1, 2, 3, 7 → 1-3, 7. One command for an array is faster than one for each."""
+    runs = [[i for _, i in run] for _, run in groupby(enumerate(sorted(indices)), lambda at: at[1] - at[0])]
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+
+
+def by_id(ids: Ids) -> dict[str, list[str]]:
+    """Gather indices by batch id, as ranges; no ranges: the whole of it."""
+    gathered: dict[str, set[int]] = {}
+    for id_, index in ids:
+        gathered.setdefault(id_, set()).add(index)
+    return {id_: [] if 0 in indices else ranges(indices) for id_, indices in gathered.items()}

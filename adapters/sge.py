@@ -1,0 +1,157 @@
+"""Grid Engine, as Son of Grid Engine 8.1 speaks: qsub, qstat, qdel, qalter, qconf; its accounting file.
+
+Three families of commands are called qsub, so each is named by its path, with the variables that they need. A site
+that is not as Debian installs it says so, command by command:
+
+    [batch.commands]
+    submit = ["env", "SGE_ROOT=/opt/sge", "SGE_CELL=default", "/opt/sge/bin/lx-amd64/qsub"]
+    history = ["grep", "-hE", "/opt/sge/default/common/accounting"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from xml.etree import ElementTree
+
+from jim.adapters.base import Adapter, by_id, option
+from jim.errors import Unclear
+from jim.model import Answer, Batch, Ids, Listing, Observation, State
+
+ROOT, CELL = "/var/lib/gridengine", "default"
+PROGRAMS = {"submit": "qsub", "query": "qstat", "find": "qstat", "cancel": "qdel", "change": "qalter", "ping": "qconf"}
+COMMANDS = {
+    verb: ("env", f"SGE_ROOT={ROOT}", f"SGE_CELL={CELL}", f"/usr/lib/gridengine/{program}")
+    for verb, program in PROGRAMS.items()
+} | {"history": ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting")}  # qacct takes one job a call
+# d: being deleted; R: restarted; h: on hold, which does not stop what runs.
+STATES = (
+    (r"E[hR]*(qw|wq)", State.FAILED),  # it could not be started; it stays until it is deleted or cleared
+    (r"hR?(qw|wq)", State.HELD),
+    (r"R?(qw|wq|q)", State.SUBMITTED),
+    (r"d?h?R?[rt]?[sST]", State.SUSPENDED),
+    (r"d?h?R?[rt]", State.RUNNING),
+)
+# What the accounting file says under "failed", where the signal does not say more.
+REASONS = {
+    "26": "its output file could not be opened",
+    "27": "its shell was not found",
+    "28": "its directory could not be entered",
+    "37": "time or memory limit",
+}
+BY_SIGNAL, RUNS_AGAIN = ("37", "100"), ("24", "25")
+
+
+class Sge(Adapter):
+    """Every submission is an array: SGE_TASK_ID is no number in a job that is none."""
+
+    name = "sge"
+    commands = COMMANDS
+    index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
+    array_limit = 75_000
+    # end_is_death stays false: a job of a host that cannot be reached can be deleted by force.
+    parallel_environment = "smp"  # its name is the site's; this one is usual
+    transient = (r"got select error \(connection refused\)",)
+    permanent = (
+        r"job was rejected because",
+        r"does not exist",
+        r"more than \d+ tasks",
+        r"not a valid object name",
+        r"unable to read script file",
+        r"unknown option",
+        r"no suitable queues",
+    )
+    gone = (r"job \S+ does not exist", r"task \S+ does not exist", r"already in deletion")
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        asked = batch.resources
+        # Ours come last, for the last one counts. No option says how much disk is wanted: the site's words may.
+        return [
+            *self.commands["submit"],
+            *batch.options,
+            *option("-q", asked.queue),
+            *option("-P", asked.account),
+            *(["-pe", self.parallel_environment, str(asked.cores)] if asked.cores else []),
+            *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
+            *option("-l", asked.memory_mb and f"h_vmem={asked.memory_mb}M"),
+            *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
+            "-notify",  # SIGUSR2 comes a minute before SIGKILL: time to write the exit record
+            *("-S", "/bin/sh", "-wd", "/", "-j", "y", "-o", "/dev/null"),
+            batch.script,
+        ]
+
+    def parse_submit(self, answer: Answer) -> str:
+        found = re.search(r"^([1-9][0-9]*)\.1-[0-9]+:1\n\Z", self.output(answer), re.MULTILINE)
+        if not found:
+            raise Unclear(answer.facts())
+        return found[1]
+
+    def query_command(self) -> list[str]:
+        return [*self.commands["query"], "-xml", "-g", "d", "-u", "$user"]  # qstat itself replaces $user
+
+    def parse_query(self, answer: Answer) -> Listing:
+        text = self.output(answer)
+        text = text[max(0, text.find("<?xml")) :]
+        try:
+            if "<!" in text:  # no document type, so no entities
+                raise Unclear(answer.facts())
+            jobs = ElementTree.fromstring(text).iter("job_list")  # noqa: S314
+            return dict(_listed({each.tag: each.text or "" for each in job}) for job in jobs)
+        except (ElementTree.ParseError, KeyError, ValueError) as error:
+            raise Unclear(answer.facts()) from error
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        return [*self.commands["history"], "-e", f"^([^:]*:){{5}}({'|'.join(ids)}):"]
+
+    def parse_history(self, answer: Answer) -> Listing:
+        none = answer.code == 1 and not answer.err  # so grep says that there is nothing
+        lines = [line.split(":") for line in ("" if none else self.output(answer)).split("\n")[:-1]]
+        return dict(_ended(line) for line in lines if len(line) > 35 and line[11] not in RUNS_AGAIN)
+
+    def find_command(self, mark: str) -> list[str]:
+        return [*self.commands["find"], "-xml", "-g", "d", "-u", "$user"]
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        return [*self.commands["cancel"], *_names(ids)]
+
+    def change_command(self, verb: str, ids: Ids) -> list[str] | None:
+        if verb not in ("hold", "release"):
+            return None  # suspending is for operators
+        return [*self.commands["change"], "-h", "u" if verb == "hold" else "U", *_names(ids)]
+
+    def ping_command(self) -> list[str]:
+        return [*self.commands["ping"], "-sss"]
+
+
+def _listed(job: dict[str, str]) -> tuple[tuple[str, int], Observation]:
+    word = job["state"]
+    state = _state(word)
+    reason = f"{word}: it could not be started; qstat -j {job['JB_job_number']} says why" if state.final else ""
+    return (job["JB_job_number"], int(job.get("tasks", "1"))), Observation(
+        state, job["JB_name"], reason=reason, word=word
+    )
+
+
+@cache
+def _state(word: str) -> State:
+    return next((state for pattern, state in STATES if re.fullmatch(pattern, word)), State.UNKNOWN)
+
+
+def _ended(line: list[str]) -> tuple[tuple[str, int], Observation]:
+    failed, status = line[11], int(line[12])
+    code = signal = None
+    if failed == "0":
+        code = status
+    elif failed in BY_SIGNAL and status > 128:
+        signal = status - 128
+    state = State.COMPLETED if code == 0 else State.FAILED
+    reason = REASONS.get(failed, "" if code is not None or signal else f"Grid Engine's failure {failed}")
+    return (line[5], max(1, int(line[35]))), Observation(state, line[4], code, signal, reason, f"failed {failed}")
+
+
+def _names(ids: Ids) -> list[str]:
+    return [name for id_, indices in by_id(ids).items() for name in [f"{id_}.{each}" for each in indices] or [id_]]
+
+
+ADAPTER = Sge
