@@ -91,6 +91,11 @@ class Adapter:
         """Build the command that ends these jobs, (batch id, index) each; index 0 means all of a batch id."""
         raise NotImplementedError(f"{self.name} has no cancel_command")
 
+    def parse_cancel(self, answer: Answer) -> None:
+        """Raise what the failure of a cancel or a change means; that a job is gone is none."""
+        if not self.says(self.gone, f"{answer.err}\n{answer.out}"):
+            self.output(answer)
+
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
         """Build the command for `hold`, `release`, `suspend` or `resume`; None where users may not."""
         return None

@@ -33,14 +33,20 @@ STATES = (
     (r"d?h?R?[rt]?[sST]", State.SUSPENDED),
     (r"d?h?R?[rt]", State.RUNNING),
 )
-# What the accounting file says under "failed", where the signal does not say more.
-REASONS = {
+# What stands in the accounting file under "failed".
+REASONS = {"0": "", "100": "", "37": "time or memory limit"}
+NEVER_RAN = {
     "26": "its output file could not be opened",
     "27": "its shell was not found",
     "28": "its directory could not be entered",
-    "37": "time or memory limit",
 }
-BY_SIGNAL, RUNS_AGAIN = ("37", "100"), ("24", "25")
+RUNS_AGAIN = ("24", "25")
+# accounting(5): name, id, failed, exit_status, ru_maxrss, task.
+ENDED = re.compile(
+    r"^(?:[^:\n]*:){4}(?P<name>[^:\n]*):(?P<id>[0-9]+):(?:[^:\n]*:){5}(?P<failed>[0-9]+):(?P<status>[0-9]+):"
+    r"(?:[^:\n]*:){3}(?P<memory>[0-9]+)\.[0-9]+:(?:[^:\n]*:){18}(?P<index>[0-9]+):.*\n",
+    re.MULTILINE,
+)
 
 
 class Sge(Adapter):
@@ -50,17 +56,16 @@ class Sge(Adapter):
     commands = COMMANDS
     index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
     array_limit = 75_000
-    # end_is_death stays false: a job of a host that cannot be reached can be deleted by force.
+    end_is_death = True  # as parse_history sees to it
     parallel_environment = "smp"  # its name is the site's; this one is usual
     transient = (r"got select error \(connection refused\)",)
     permanent = (
-        r"job was rejected because",
-        r"does not exist",
-        r"more than \d+ tasks",
-        r"not a valid object name",
-        r"unable to read script file",
-        r"unknown option",
+        r"job (was )?rejected",
+        r"unable to run job: (unknown resource|attribute .* is not a)",
         r"no suitable queues",
+        r"unable to read script file",
+        r"invalid option argument",
+        r"not have the necessary privileges",
     )
     gone = (r"job \S+ does not exist", r"task \S+ does not exist", r"already in deletion")
 
@@ -76,7 +81,7 @@ class Sge(Adapter):
             *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
             *option("-l", asked.memory_mb and f"h_vmem={asked.memory_mb}M"),
             *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
-            "-notify",  # SIGUSR2 comes a minute before SIGKILL: time to write the exit record
+            # No -notify: it warns of SIGKILL, but also of SIGSTOP, and would turn every suspension into an end.
             *("-S", "/bin/sh", "-wd", "/", "-j", "y", "-o", "/dev/null"),
             batch.script,
         ]
@@ -105,9 +110,11 @@ class Sge(Adapter):
         return [*self.commands["history"], "-e", f"^([^:]*:){{5}}({'|'.join(ids)}):"]
 
     def parse_history(self, answer: Answer) -> Listing:
-        none = answer.code == 1 and not answer.err  # so grep says that there is nothing
-        lines = [line.split(":") for line in ("" if none else self.output(answer)).split("\n")[:-1]]
-        return dict(_ended(line) for line in lines if len(line) > 35 and line[11] not in RUNS_AGAIN)
+        text = "" if answer.code == 1 and not answer.err else self.output(answer)  # so grep says that there is nothing
+        # Whoever reaped the job knows what memory it used. Other ends are only somebody's word: a job that was deleted
+        # by force, or whose shepherd died, may live on. The former even stands there with exit 0.
+        told = [line for line in ENDED.finditer(text) if int(line["memory"]) or line["failed"] in NEVER_RAN]
+        return dict(_ended(line) for line in told if line["failed"] not in RUNS_AGAIN)
 
     def find_command(self, mark: str) -> list[str]:
         return [*self.commands["find"], "-xml", "-g", "d", "-u", "$user"]
@@ -138,16 +145,14 @@ def _state(word: str) -> State:
     return next((state for pattern, state in STATES if re.fullmatch(pattern, word)), State.UNKNOWN)
 
 
-def _ended(line: list[str]) -> tuple[tuple[str, int], Observation]:
-    failed, status = line[11], int(line[12])
-    code = signal = None
-    if failed == "0":
-        code = status
-    elif failed in BY_SIGNAL and status > 128:
-        signal = status - 128
+def _ended(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
+    failed, status = line["failed"], int(line["status"])
+    code = status if failed == "0" else None
+    signal = status - 128 if failed != "0" and status > 128 else None
+    reason = (REASONS | NEVER_RAN).get(failed, f"Grid Engine's failure {failed}")
     state = State.COMPLETED if code == 0 else State.FAILED
-    reason = REASONS.get(failed, "" if code is not None or signal else f"Grid Engine's failure {failed}")
-    return (line[5], max(1, int(line[35]))), Observation(state, line[4], code, signal, reason, f"failed {failed}")
+    key = line["id"], max(1, int(line["index"]))
+    return key, Observation(state, line["name"], code, signal, reason, f"failed {failed}")
 
 
 def _names(ids: Ids) -> list[str]:

@@ -44,14 +44,14 @@ REASONS = {
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
 HEADER = re.compile(r"^JOBID\|.*\|\.\n", re.MULTILINE)
-FIELDS = r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|(?P<exit>[0-9:]+)\|(?P<reason>[^|\n]*)\|"
+FIELDS = r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 # Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own.
 LISTED = re.compile(FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 ENDED = (
     re.compile(rf"^{FIELDS}(?P<name>[^|\n]*)(\|\.)?\n", re.MULTILINE),
     re.compile(
         r"^JobId=.* Name=(?P<name>.*) JobState=(?P<word>\w+) (?P<reason>).* ArrayJobId=(?P<id>[0-9]+)"
-        r" ArrayTaskId=(?P<index>[0-9]+) .* ExitCode=(?P<exit>[0-9:]+) *\n",
+        r" ArrayTaskId=(?P<index>[0-9]+) .* ExitCode=(?P<exit>[0-9]+:[0-9]+) *\n",
         re.MULTILINE,
     ),
 )
@@ -153,13 +153,15 @@ def _observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     word, reason = line["word"], line["reason"].replace("None", "")
     state = STATES.get(word, State.UNKNOWN)
     code = signal = None
-    if state.final:
+    if word in REASONS:  # which says more than an exit code, as nobody exited
+        reason = REASONS[word]
+    elif state.final:
         code, signal = _end(line["exit"])
         if word == "COMPLETED" and code == 0:
             state = State.COMPLETED
-        elif code == 0:
+        elif code == 0:  # so Slurm could not even start it
             code = None
-        reason = REASONS.get(word, "" if code or signal else reason)
+        reason = reason if code is signal is None else ""
     elif "held" in reason.lower():
         state = State.HELD
     key = line["id"], int(line["index"] or 1)

@@ -72,8 +72,7 @@ def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
     """Tell the batch system to end these."""
     for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
         answer = run(house.adapter.cancel_command(chunk), limit=house.site.batch.command_seconds)
-        if answer.code != 0 and not house.adapter.says(house.adapter.gone, answer.err):
-            raise house.adapter.trouble(answer)
+        house.adapter.parse_cancel(answer)
     return f"cancel of {len(ids)} local jobs"
 
 
@@ -115,8 +114,7 @@ def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
             if command is None:
                 continue
             answer = run(command, limit=house.site.batch.command_seconds)
-            if answer.code != 0 and not house.adapter.says(house.adapter.gone, answer.err):
-                raise house.adapter.trouble(answer)
+            house.adapter.parse_cancel(answer)
     return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
 
 

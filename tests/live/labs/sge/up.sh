@@ -67,7 +67,7 @@ CONF
 echo "$host" >"$cell/common/act_qmaster"
 # 127.0.0.1 is localhost when asked backwards, and the daemons refuse each other under two names.
 echo "$host localhost" >"$cell/common/host_aliases"
-sed -e "s|^execd_spool_dir.*|execd_spool_dir $dir/execd|" -e 's|^mailer.*|mailer /bin/true|' \
+sed -e "s|^execd_spool_dir.*|execd_spool_dir $dir/execd|" -e 's|^mailer.*|mailer /bin/true|' -e 's|^min_\([ug]\)id.*|min_\1id 0|' \
     -e 's|^reporting_params.*|reporting_params accounting=true reporting=false flush_time=00:00:01 accounting_flush_time=00:00:01 joblog=false sharelog=00:00:00|' \
     -e 's|^load_report_time.*|load_report_time 00:00:05|' \
     /usr/share/gridengine/default-configuration >"$dir/configuration"

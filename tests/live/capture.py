@@ -1,0 +1,259 @@
+"""Ask a lab's batch system everything its adapter asks, in good and bad times, and keep the answers byte for byte.
+
+    PYTHONPATH=. .venv/bin/python tests/live/capture.py slurm DIRECTORY    # as root; the lab is up, with two nodes
+
+A new version of a batch system gets a directory of its own in tests/captured. What its answers mean is written
+beside them by hand, in expected.toml: see tests/unit/conformance.py. Takes some minutes, for limits are minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from jim.adapters.base import Adapter
+from jim.adapters.sge import Sge
+from jim.adapters.slurm import Slurm
+from jim.idealizer.run import run
+from jim.model import Answer, Batch, Resources
+
+LABS = Path(os.environ.get("JIM_LABS", "/var/lib/jim-labs"))
+USER = os.environ.get("LAB_USER", "griduser")
+PAYLOADS = {"ok": "true", "sleep": "sleep 600", "seven": "exit 7", "segv": "kill -SEGV $$", "kill": "kill -KILL $$"}
+
+
+class Capture:
+    """One directory of answers."""
+
+    def __init__(self, adapter: Adapter, place: Path) -> None:
+        self.adapter, self.place, self.count = adapter, place, 0
+        place.mkdir(parents=True)
+        self.scripts = place.parent / f".{place.name}"
+        self.scripts.mkdir(exist_ok=True)
+        self.scripts.chmod(0o755)
+
+    def ask(self, name: str, command: Sequence[str], *, limit: float = 60) -> Answer:
+        """Run a command as the lab's user and keep what it said under a name that begins with the kind of question."""
+        answer = run(command, limit=limit, account=USER)
+        for ending, text in ((".txt", answer.out), (".stderr.txt", answer.err)):
+            if text or (ending == ".txt" and not answer.err):
+                (self.place / f"{name}{ending}").write_text(text)
+        with (self.place / "COMMANDS").open("a") as file:
+            file.write(f"{name}: exit {answer.code}: {shlex.join(command)}\n")
+        return answer
+
+    def batch(self, payload: str = "ok", size: int = 1, options: Sequence[str] = (), **asked: object) -> Batch:
+        """Describe a submission of its own mark; the payload is a line of shell."""
+        self.count += 1
+        script = self.scripts / f"{self.count}.sh"
+        script.write_text(f"#!/bin/sh\n{PAYLOADS.get(payload, payload)}\n")
+        script.chmod(0o755)
+        resources = Resources(**asked)  # type: ignore[arg-type]
+        return Batch(f"jim-cafe0001-{self.count}-1", str(script), str(self.place), size, resources, tuple(options))
+
+    def submit(self, name: str, *words: object, limit: float = 60, **more: object) -> str:
+        """Submit, keep the answer, and give the batch id where there is one."""
+        batch = self.batch(*words, **more)  # type: ignore[arg-type]
+        answer = self.ask(f"submit{name}", self.adapter.submit_command(batch), limit=limit)
+        return self.adapter.parse_submit(answer) if answer.code == 0 else ""
+
+    def quietly(self, *words: object, **more: object) -> str:
+        """Submit without keeping the answer."""
+        batch = self.batch(*words, **more)  # type: ignore[arg-type]
+        return self.adapter.parse_submit(run(self.adapter.submit_command(batch), limit=60, account=USER))
+
+    def questions(self, when: str, ids: Sequence[str], *, limit: float = 60) -> None:
+        """Ask everything once while something is wrong."""
+        self.submit(when, limit=limit)
+        self.ask(f"list{when}", self.adapter.query_command(), limit=limit)
+        self.ask(f"history{when}", self.adapter.history_command(ids), limit=limit)
+        self.ask(f"cancel{when}", self.adapter.cancel_command([(ids[0], 1)]), limit=limit)
+        self.ask(f"change{when}", self.adapter.change_command("hold", [(ids[0], 1)]) or [], limit=limit)
+        self.ask(f"ping{when}", self.adapter.ping_command(), limit=limit)
+
+
+@contextmanager
+def frozen(pid_file: Path):
+    """Stop a daemon for a while."""
+    pid = int(pid_file.read_text())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def until(what: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            raise TimeoutError(f"still not {what}")
+        time.sleep(0.5)
+
+
+def operator(*command: str) -> str:
+    """Run a command as root."""
+    answer = run(command, limit=60)
+    return answer.out + answer.err
+
+
+def slurm(place: Path) -> None:
+    """Capture Slurm."""
+    kept = Capture(Slurm(), place)
+    adapter, ask, submit = kept.adapter, kept.ask, kept.quietly
+    ask("list-empty", adapter.query_command())
+    ids = {
+        name: submit(payload, **more)
+        for name, payload, more in (
+            ("ok", "ok", {"size": 2}),
+            ("seven", "seven", {}),
+            ("segv", "segv", {}),
+            ("kill", "kill", {}),
+            ("limit", "sleep", {"wall_seconds": 60}),
+            ("lost", "sleep", {"options": ["--nodelist=n2"]}),
+            ("array", "sleep", {"size": 3}),
+            ("suspended", "sleep", {}),
+            ("held", "sleep", {"size": 2, "options": ["--hold"]}),
+            ("held by an operator", "sleep", {}),
+            ("too long", "sleep", {"queue": "short", "wall_seconds": 6000}),
+        )
+    }
+    run(["sbatch", "--job-name=\x1b[31ma\n1_1|x", "--hold", "--wrap", "true"], limit=60, account=USER)
+    time.sleep(8)
+    operator("scontrol", "suspend", f"{ids['suspended']}_1")
+    operator("scontrol", "hold", f"{ids['held by an operator']}_1")
+    ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
+    ask("ping", adapter.ping_command())
+    ask("find", adapter.find_command("jim-cafe0001-7-1"))
+    ask("find-nothing", adapter.find_command("jim-cafe0001-999-1"))
+    with frozen(LABS / "slurm/pid/slurmd.n2.pid"):
+        until(lambda: "NODE_FAIL" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
+        until(lambda: "TIMEOUT" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
+        ask("list", adapter.query_command())
+        ask("history", adapter.history_command([*ids.values(), "99999"]))
+    completed = Slurm({"history": ["grep", "-hE", str(LABS / "slurm/log/jobcomp.log")]})
+    ask("history-jobcomp", completed.history_command([*ids.values(), "99999"]))
+    ask("history-jobcomp-nothing", completed.history_command(["99999"]))
+    missing = Slurm({"history": ["grep", "-hE", "/nodir/jobcomp.log"]})
+    ask("history-jobcomp-missing", missing.history_command(["99999"]))
+    ask("history-unknown", adapter.history_command(["99999"]))
+    ask("history-none", adapter.history_command(["99998", "99999"]))
+    ask("cancel-unknown", adapter.cancel_command([("99999", 1)]))
+    ask(
+        "cancel-foreign",
+        adapter.cancel_command([(operator("sbatch", "--parsable", "--hold", "--wrap", "true").strip(), 0)]),
+    )
+    ask("change", adapter.change_command("release", [(ids["held"], 1)]) or [])
+    ask("change-unknown", adapter.change_command("hold", [("99999", 1)]) or [])
+    ask("change-ended", adapter.change_command("hold", [(ids["ok"], 1)]) or [])
+
+    kept.submit("")
+    kept.submit("-array", size=3)
+    kept.submit("-array-too-large", size=100_001)
+    kept.submit("-queue", queue="nosuch")
+    kept.submit("-queue-closed", queue="closed")
+    kept.submit("-queue-of-others", queue="groups")
+    kept.submit("-memory", memory_mb=10_000_000)
+    kept.submit("-cores", cores=10_000)
+    kept.submit("-disk", disk_mb=10_000_000)
+    for name, option in (("option", "--nonsense"), ("value", "--mem=much"), ("constraint", "--constraint=nosuch")):
+        kept.submit(f"-{name}", options=[option])
+    for name, option in (("gres", "--gres=nosuch:1"), ("reservation", "--reservation=nosuch"), ("licence", "-Lnosuch")):
+        kept.submit(f"-{name}", options=[option])
+    for name, content in (("no-shell", "true\n"), ("empty", "")):
+        batch = kept.batch()
+        Path(batch.script).write_text(content)
+        ask(f"submit-script-{name}", adapter.submit_command(batch))
+    batch = kept.batch()
+    Path(batch.script).unlink()
+    ask("submit-script-missing", adapter.submit_command(batch))
+
+    with frozen(LABS / "slurm/pid/slurmctld.pid"):
+        kept.questions("-frozen", [ids["array"]])
+    munged = int(Path("/run/munge/munged.pid").read_text())
+    os.kill(munged, signal.SIGKILL)
+    kept.questions("-munge", [ids["array"]])
+    os.kill(int((LABS / "slurm/pid/slurmctld.pid").read_text()), signal.SIGKILL)
+    operator("runuser", "-u", "munge", "--", "/usr/sbin/munged", "--force")
+    kept.questions("-down", [ids["array"]])
+
+
+def sge(place: Path) -> None:
+    """Capture Grid Engine."""
+    words = tomllib.loads((LABS / "sge/site.toml").read_text())["batch"]["commands"]
+    kept = Capture(Sge(words), place)
+    adapter, ask, submit = kept.adapter, kept.ask, kept.quietly
+    environment, programs = words["ping"][:-1], words["ping"][-1].removesuffix("qconf")
+    as_root = [*environment, f"{programs}qmod"]
+    ask("list-empty", adapter.query_command())
+    again = f"[ -e {kept.scripts}/$JOB_ID ] && sleep 600; : >{kept.scripts}/$JOB_ID; exit 99"
+    kept.scripts.chmod(0o777)
+    ids = {
+        name: submit(payload, **more)
+        for name, payload, more in (
+            ("ok", "ok", {"size": 2}),
+            ("seven", "seven", {}),
+            ("segv", "segv", {}),
+            ("kill", "kill", {}),
+            ("limit", "trap '' USR2; sleep 600", {"wall_seconds": 5}),
+            ("array", "sleep", {"size": 3}),
+            ("deleting", "trap '' USR2; sleep 600; sleep 600", {}),
+            ("suspended", "sleep", {}),
+            ("held", "sleep", {"size": 2, "options": ["-h"]}),
+            ("again", again, {}),
+        )
+    }
+    odd = Batch("jim-odd", "/bin/sleep", "", 1)
+    for name, more in (("a<b>&'c", []), ("jim-cafe0001-11-1", ["-o", "/nodir/x"]), ("jim-cafe0001-12-1", ["-h"])):
+        command = [*adapter.submit_command(odd)[:-1], "-N", name, *more, "-b", "y", "/bin/sleep", "600"]
+        run(command, limit=60, account=USER)
+    time.sleep(12)
+    operator(*as_root, "-sj", ids["suspended"])
+    ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
+    ask("cancel-registered", adapter.cancel_command([(ids["deleting"], 1)]))
+    ask("cancel-again", adapter.cancel_command([(ids["deleting"], 1)]))
+    ask("list", adapter.query_command())
+    time.sleep(15)
+    ask("list-later", adapter.query_command())
+    ask("find", adapter.find_command("jim-cafe0001-6-1"))
+    ask("history", adapter.history_command([*ids.values(), "99999"]))
+    ask("history-nothing", adapter.history_command(["99999"]))
+    missing = Sge({"history": ["grep", "-hE", "/nodir/accounting"]})
+    ask("history-missing", missing.history_command(["99999"]))
+    ask("cancel-unknown", adapter.cancel_command([("99999", 1), (ids["ok"], 1)]))
+    ask("change", adapter.change_command("release", [(ids["held"], 1)]) or [])
+    ask("change-unknown", adapter.change_command("hold", [("99999", 1)]) or [])
+    ask("ping", adapter.ping_command())
+    foreign = operator(*environment, f"{programs}qsub", "-terse", "-h", "-b", "y", "/bin/true").strip()
+    ask("cancel-foreign", adapter.cancel_command([(foreign, 0)]))
+
+    kept.submit("")
+    kept.submit("-array", size=3)
+    kept.submit("-warned", options=["-r", "y"])
+    kept.submit("-array-too-large", size=75_001)
+    kept.submit("-queue", queue="nosuch")
+    kept.submit("-account", account="nosuch")
+    kept.submit("-resource", options=["-l", "nosuch=1"])
+    kept.submit("-option", options=["-nonsense"])
+    kept.submit("-value", options=["-l", "h_rt=long"])
+    kept.submit("-never", queue="all.q", cores=10_000, options=["-w", "e"])
+    batch = kept.batch(cores=2)
+    ask("submit-cores", ["nosuch" if word == "smp" else word for word in adapter.submit_command(batch)])
+    Path(batch.script).unlink()
+    ask("submit-script-missing", adapter.submit_command(batch))
+    with frozen(LABS / "sge/qmaster/qmaster.pid"):
+        kept.questions("-frozen", [ids["array"]], limit=5)
+    os.kill(int((LABS / "sge/qmaster/qmaster.pid").read_text()), signal.SIGKILL)
+    kept.questions("-down", [ids["array"]])
+
+
+if __name__ == "__main__":
+    {"slurm": slurm, "sge": sge}[sys.argv[1]](Path(sys.argv[2]).absolute())
