@@ -63,6 +63,10 @@ class Adapter:
         """Read the batch id, or raise."""
         raise NotImplementedError(f"{self.name} has no parse_submit")
 
+    def batch_id(self, told: str) -> str:
+        """Turn what a job was told of its own id into the id of its submission."""
+        return told
+
     def query_command(self) -> list[str]:
         """Build the command that lists all jobs of this account."""
         raise NotImplementedError(f"{self.name} has no query_command")

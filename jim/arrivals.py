@@ -201,7 +201,7 @@ def confirm(house: House, key: Key, batch_id: str) -> None:
     submission = house.store.submission(grid, k)
     if submission is None or submission.state in ("confirmed", "ended"):
         return
-    known = submission.batch_id or batch_id
+    known = submission.batch_id or house.adapter.batch_id(batch_id)
     house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="")
     accepted(house, grid, k, Witness.CLAIM)
 

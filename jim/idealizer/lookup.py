@@ -45,7 +45,7 @@ def _look(house: House, submission: Submission) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
     directory = submission_directory(house.site.work, submission.grid, submission.k)
-    started = [claim.batch for _, claim in claims(directory) if not claim.fence]
+    started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started))
     if submission.state == "unknown":
@@ -56,7 +56,7 @@ def _look(house: House, submission: Submission) -> Found:
             return Found()
     holders = fence(directory, range(1, submission.size + 1))
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
-    others = [claim.batch for claim in holders.values() if not claim.fence]
+    others = [house.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
     return Found(bool(others), max(others, default=""), fenced)
 
 
