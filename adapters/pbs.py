@@ -1,0 +1,191 @@
+"""OpenPBS and PBS Professional, from 14 on, which list in JSON. Torque and Slurm's qsub have modules of their own.
+
+A server lists the jobs of everybody. PBS Professional 2024 can be asked for those of one account, which is quicker:
+
+    [batch.commands]
+    query = ["qstat", "-u", "mcprod"]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from jim.adapters.base import Adapter, by_id, option
+from jim.errors import Unclear
+from jim.model import Answer, Batch, Ids, Listing, Observation, Resources, State
+
+STATES = {
+    **dict.fromkeys("QWTM", State.SUBMITTED),  # queued; waiting for a time; on the way to, or with, another server
+    "H": State.HELD,
+    "R": State.RUNNING,
+    "E": State.COMPLETING,
+    **dict.fromkeys("SU", State.SUSPENDED),
+    **dict.fromkeys("FXC", State.FAILED),  # ended, so is a member of an array, so does Torque say; unless it exited 0
+}
+# A negative exit status is the server's own reason.
+REASONS = {
+    -1: "could not be started",
+    -2: "failed after its files were staged",
+    -3: "could not be started, to be tried again",
+    -11: "was to be run again",
+    -26: "virtual memory limit",
+    -27: "memory limit",
+    -28: "CPU time limit",
+    -29: "wall time limit",
+}
+SIGNALS_ABOVE = 256  # an exit status above it is a signal
+UNKNOWN_JOB, ENDED_JOB = 153, 35  # exit codes, given for one of several ids, too
+Facts = Mapping[str, str]  # what is told of a job, names in lower case
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "submit": ("qsub",),
+    **dict.fromkeys(("query", "history", "find", "ping"), ("qstat",)),
+    "cancel": ("qdel",),
+    "hold": ("qhold",),
+    "release": ("qrls",),
+}
+
+
+class Pbs(Adapter):
+    """A batch id is `4.server`, or `4[].server` for an array, whose member 2 is `4[2].server`."""
+
+    name = "pbs"
+    commands = COMMANDS
+    index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
+    array_limit, name_length = 10_000, 230  # max_array_size is the server's own
+    transient: tuple[str, ...] = (
+        r"cannot connect to server",
+        r"connection refused|no free connections|server shutting down",
+        r"maximum number of jobs already|would exceed .*limit",  # own jobs must end first
+        r"pbs_iff: |(invalid|expired) credential",
+        r"queue is not enabled",
+    )
+    permanent: tuple[str, ...] = (
+        r"unknown (queue|resource)",
+        r"unauthorized request",
+        r"illegal attribute or resource value",
+        r"violates queue and/or server resource limits",
+        r"invalid account",
+        r"illegal -\w value|invalid option|usage: q",
+        r"array job exceeds",
+        r"script.*: no such file",
+    )
+    gone: tuple[str, ...] = (r"unknown job id", r"job has finished")
+
+    # -f: no qsub stays behind in the background, to hand over the next jobs. -S: not the account's login shell.
+    submitting: tuple[str, ...] = ("-f", "-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
+    reasons: Mapping[int, str] = REASONS
+    printed_id = r"[1-9][0-9]*(?:\[\])?\.[\w.-]+"
+    listing: tuple[str, ...] = ("-t", "-f", "-F", "json")
+    ended: tuple[str, ...] = ("-x",)
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        asked = batch.resources
+        # Ours come last, for the last one counts. The job gets the account's environment: no -V.
+        return [
+            *self.commands["submit"],
+            *batch.options,
+            *option("-q", asked.queue),
+            *option("-A", asked.account),
+            *option("-l", ",".join(self.wanted(asked)) or None),
+            *("-N", batch.mark, *self.array(batch.size), *self.submitting),
+            batch.script,
+        ]
+
+    def wanted(self, asked: Resources) -> Iterator[str]:
+        """Give the resources to ask for. None of PBS's own is the disk: the site's words may ask for it."""
+        if asked.wall_seconds:
+            yield f"walltime={asked.wall_seconds}"
+        if asked.cores or asked.memory_mb:
+            memory = f":mem={asked.memory_mb}mb" if asked.memory_mb else ""
+            yield f"select=1:ncpus={asked.cores or 1}{memory}"
+
+    def array(self, size: int) -> list[str]:
+        """Ask for an array. PBS takes none that it may not run again, and none of one: claims do the rest."""
+        return ["-r", "y", "-J", f"1-{size}"] if size > 1 else ["-r", "n"]
+
+    def parse_submit(self, answer: Answer) -> str:
+        found = re.search(rf"^({self.printed_id})\n\Z", self.output(answer), re.ASCII | re.MULTILINE)
+        if not found:
+            raise Unclear(answer.facts())
+        return found[1]
+
+    def batch_id(self, told: str) -> str:
+        return re.sub(r"\[[0-9]+\]", "[]", told)
+
+    def query_command(self) -> list[str]:
+        return [*self.commands["query"], *self.listing]
+
+    def parse_query(self, answer: Answer) -> Listing:
+        return self._seen(answer, self.output(answer))
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        return [*self.commands["history"], *self.ended, *self.listing, *ids]
+
+    def parse_history(self, answer: Answer) -> Listing:
+        some_unknown = answer.code in (UNKNOWN_JOB, ENDED_JOB)
+        return self._seen(answer, answer.out if some_unknown else self.output(answer))
+
+    def find_command(self, mark: str) -> list[str]:
+        return [*self.commands["find"], *self.listing]
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        return [*self.commands["cancel"], *self.names(ids)]
+
+    def change_command(self, verb: str, ids: Ids) -> list[str] | None:
+        if verb not in ("hold", "release"):
+            return None  # suspending is for operators
+        return [*self.commands[verb], *dict.fromkeys(id_ for id_, _ in ids)]  # of an array, only the whole
+
+    def ping_command(self) -> list[str]:
+        return [*self.commands["ping"], "-B"]
+
+    def names(self, ids: Ids) -> list[str]:
+        """Name jobs, and members of arrays as ranges."""
+        return [id_.replace("[]", f"[{each}]") for id_, runs in by_id(ids).items() for each in runs or [""]]
+
+    def jobs(self, text: str) -> dict[str, Facts]:
+        """Read what is told of each job, or raise ValueError."""
+        told = json.loads(text, strict=False)  # environments may hold control characters
+        if "pbs_version" not in told:
+            raise ValueError(text)
+        jobs = told.get("Jobs", {})
+        return {id_: {name.lower(): str(value) for name, value in job.items()} for id_, job in jobs.items()}
+
+    def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
+        """Give the word for a job's state. Of an array only the whole can be held."""
+        word, whole = jobs[id_]["job_state"], jobs.get(self.batch_id(id_), {})
+        return "H" if word == "Q" and whole.get("job_state") == "H" else word
+
+    def mark(self, name: str, index: str | None) -> str:
+        """Give the name under which a job was submitted; `index` is that of a member of an array."""
+        return name
+
+    def _seen(self, answer: Answer, text: str) -> Listing:
+        try:
+            jobs, listing = self.jobs(text), {}
+            for id_, job in jobs.items():
+                named = re.fullmatch(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?", id_)
+                if named:
+                    mark, word = self.mark(job["job_name"], named[1]), self.word(id_, jobs)
+                    listing[self.batch_id(id_), int(named[1] or 1)] = _observation(job, mark, word, self.reasons)
+            return listing
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise Unclear(answer.facts()) from error
+
+
+def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -> Observation:
+    state, status = STATES.get(word, State.UNKNOWN), int(job.get("exit_status", 0))
+    if state is not State.FAILED:
+        return Observation(state, mark, word=word)
+    if "exit_status" not in job:
+        return Observation(state, mark, reason=job.get("comment", ""), word=word)
+    if status < 0:
+        return Observation(state, mark, reason=reasons.get(status, f"exit status {status}"), word=word)
+    if status > SIGNALS_ABOVE:
+        return Observation(state, mark, signal=status - SIGNALS_ABOVE, word=word)
+    return Observation(State.FAILED if status else State.COMPLETED, mark, code=status, word=word)
+
+
+ADAPTER = Pbs

@@ -1,0 +1,55 @@
+"""The qsub, qstat and qdel that Slurm brings along: PBS in their looks, Slurm in their answers.
+
+They list no arrays and tell no exit codes. Where sbatch is at hand, too, `slurm` is the better adapter.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from jim.adapters.pbs import COMMANDS, UNKNOWN_JOB, Facts
+from jim.adapters.slurm import Slurm
+from jim.adapters.torque import Torque
+from jim.model import Answer, Batch, Listing
+
+
+class PbsWrappers(Torque):
+    """A batch id is a number. Each submission is one job."""
+
+    name = "pbs_wrappers"
+    commands = COMMANDS | {"hold": ("qhold", "-h", "u")}
+    index_variable, id_variable = "PBS_ARRAY_INDEX", "SLURM_JOB_ID"
+    restart_variable = "SLURM_RESTART_COUNT"
+    array_limit = 1  # a listing does not say which member of an array a job is
+    transient = (*Slurm.transient, r"problem loading (jobs|slurm)")
+    permanent = (*Slurm.permanent, r"unknown option|^usage:")
+    gone = (r"invalid job id specified", r"job has already finished")
+    # -v: the job gets this variable and no other of ours.
+    submitting = ("-v", "PATH", "-m", "n", "-j", "oe", "-o", "/dev/null")
+    printed_id = "[1-9][0-9]*"
+    listing = ("-f",)
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        # They put their words into a shell line, unquoted.
+        asked = batch.resources
+        queue, account = (each and shlex.quote(each) for each in (asked.queue, asked.account))
+        quoted = replace(asked, queue=queue, account=account)
+        return super().submit_command(replace(batch, script=shlex.quote(batch.script), resources=quoted))
+
+    def parse_query(self, answer: Answer) -> Listing:
+        nothing = answer.code == UNKNOWN_JOB and not answer.out + answer.err  # what they say of no jobs at all
+        return {} if nothing else super().parse_query(answer)
+
+    def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
+        """Give a word of PBS; U is what they do not know, and what is held has no priority."""
+        job = jobs[id_]
+        held = job["job_state"] == "Q" and job.get("priority") == "0"
+        return {"Q": "H" if held else "Q", "U": "U?"}.get(job["job_state"], job["job_state"])
+
+    def ping_command(self) -> list[str]:
+        return [*self.commands["ping"], "-Q"]
+
+
+ADAPTER = PbsWrappers

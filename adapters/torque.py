@@ -1,0 +1,51 @@
+"""Torque, from 4 on: the commands of PBS in a dialect of their own; listings are text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from jim.adapters.pbs import Facts, Pbs
+from jim.model import Ids, Resources
+
+
+class Torque(Pbs):
+    """What an ended job said stays listed for keep_completed seconds; there is no other history."""
+
+    name = "torque"
+    index_variable = "PBS_ARRAYID"
+    submitting: tuple[str, ...] = ("-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
+    listing: tuple[str, ...] = ("-t", "-f")
+    ended = ()
+    reasons: Mapping[int, str] = {}  # its negative numbers mean other things
+
+    def wanted(self, asked: Resources) -> Iterator[str]:
+        if asked.wall_seconds:
+            yield f"walltime={asked.wall_seconds}"
+        if asked.cores:
+            yield f"nodes=1:ppn={asked.cores}"
+        if asked.memory_mb:
+            yield f"mem={asked.memory_mb}mb"
+        if asked.disk_mb:
+            yield f"file={asked.disk_mb}mb"
+
+    def array(self, size: int) -> list[str]:
+        return ["-r", "n", *(["-t", f"1-{size}"] if size > 1 else [])]
+
+    def names(self, ids: Ids) -> list[str]:
+        return [id_.replace("[]", f"[{index or ''}]") for id_, index in ids]
+
+    def mark(self, name: str, index: str | None) -> str:
+        """Take away the index, which is written to the name of each member of an array."""
+        return name.removesuffix(f"-{index}").removesuffix(f"[{index}]") if index else name
+
+    def jobs(self, text: str) -> dict[str, Facts]:
+        # An environment may hold anything, even what looks like another line: what comes first counts.
+        if text and not (text.startswith("Job Id:") and text.endswith("\n\n")):
+            raise ValueError(text)
+        blocks = (block.split("\n", 1) for block in re.split(r"^Job Id:[ \t]*", text, flags=re.MULTILINE)[1:])
+        lines = {id_: re.findall(r"^[ \t]+(\w+) = (.*)$", block, re.MULTILINE) for id_, block in blocks}
+        return {id_: {name.lower(): value for name, value in reversed(pairs)} for id_, pairs in lines.items()}
+
+
+ADAPTER = Torque

@@ -1,0 +1,340 @@
+"""The words of OpenPBS, Torque and Slurm's qsub, held against what they are documented, or were heard, to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jim.adapters.pbs import ADAPTER as PBS
+from jim.adapters.pbs_wrappers import ADAPTER as WRAPPERS
+from jim.adapters.torque import ADAPTER as TORQUE
+from jim.errors import BatchError, Refused, Unclear
+from jim.model import Answer, Batch, Observation, Resources, State
+
+CAPTURED = Path(__file__).parents[1] / "captured"
+VERSIONS = {PBS: "pbs/20.0.1", TORQUE: "torque/4.2", WRAPPERS: "pbs_wrappers/22.05.8"}
+
+
+def answer(out="", err="", code=0):
+    return Answer(("q",), code, out, err, 0.1)
+
+
+def captured(adapter, name, code=0):
+    """Give what a command printed, on stdout, on stderr, or both."""
+    folder = CAPTURED / VERSIONS[adapter]
+    out, err = (folder / f"{name}.txt", folder / f"{name}.stderr.txt")
+    assert out.exists() or err.exists()
+    return answer(*(file.read_text() if file.exists() else "" for file in (out, err)), code)
+
+
+def mark(number):
+    return f"jim-3f9a0001-{number}"
+
+
+# Parsing
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name", "batch_id"),
+    [
+        (PBS, "submit", "4.scheduler"),
+        (PBS, "submit-array", "5[].scheduler"),
+        (TORQUE, "submit", "4.server.example.org"),
+        (TORQUE, "submit-array", "5[].server.example.org"),
+        (WRAPPERS, "submit", "1261"),
+    ],
+)
+def test_submit(adapter, name, batch_id):
+    assert adapter().parse_submit(captured(adapter, name)) == batch_id
+
+
+def test_what_a_site_says_before_the_id_does_not_matter():
+    assert PBS().parse_submit(answer("Project: cms\n4.scheduler\n")) == "4.scheduler"
+
+
+@pytest.mark.parametrize("text", ["", "4\n", "4.scheduler", "0.scheduler\n", "4.scheduler\nbye\n", "x.y\n", "[].s\n"])
+def test_an_odd_answer_to_submit_proves_nothing(text):
+    for adapter in (PBS, TORQUE):
+        with pytest.raises(Unclear):
+            adapter().parse_submit(answer(text))
+
+
+def test_pbs_list():
+    assert PBS().parse_query(captured(PBS, "list")) == {
+        ("4.scheduler", 1): Observation(State.RUNNING, mark("1-1"), word="R"),
+        ("5[].scheduler", 1): Observation(State.RUNNING, mark("2-1"), word="R"),
+        ("5[].scheduler", 2): Observation(State.SUBMITTED, mark("2-1"), word="Q"),
+        ("5[].scheduler", 3): Observation(State.COMPLETED, mark("2-1"), code=0, word="X"),
+        ("6.scheduler", 1): Observation(State.HELD, mark("3-1"), word="H"),
+        ("7[].scheduler", 1): Observation(State.HELD, mark("3-2"), word="H"),  # the array is
+        ("7[].scheduler", 2): Observation(State.HELD, mark("3-2"), word="H"),
+        ("8.scheduler", 1): Observation(State.SUSPENDED, mark("4-1"), word="S"),
+        ("9.scheduler", 1): Observation(State.COMPLETING, mark("4-2"), word="E"),
+        ("10.scheduler", 1): Observation(State.SUBMITTED, mark("4-3"), word="W"),
+        ("11.scheduler", 1): Observation(State.RUNNING, "STDIN", word="R"),
+    }
+
+
+def test_pbs_history():
+    waited = "Not Running: Insufficient amount of resource: ncpus and terminated"
+    assert PBS().parse_history(captured(PBS, "history")) == {
+        ("12.scheduler", 1): Observation(State.COMPLETED, mark("1-2"), code=0, word="F"),
+        ("13.scheduler", 1): Observation(State.FAILED, mark("1-3"), code=7, word="F"),
+        ("14.scheduler", 1): Observation(State.FAILED, mark("1-4"), signal=15, word="F"),
+        ("15.scheduler", 1): Observation(State.FAILED, mark("1-5"), reason="wall time limit", word="F"),
+        ("16.scheduler", 1): Observation(State.FAILED, mark("1-6"), reason=waited, word="F"),
+        ("17[].scheduler", 1): Observation(State.COMPLETED, mark("2-2"), code=0, word="X"),
+        ("17[].scheduler", 2): Observation(State.FAILED, mark("2-2"), signal=9, word="X"),
+    }
+
+
+def test_torque_list():
+    assert TORQUE().parse_query(captured(TORQUE, "list")) == {
+        ("4.server.example.org", 1): Observation(State.RUNNING, mark("1-1"), word="R"),
+        ("5[].server.example.org", 1): Observation(State.RUNNING, mark("2-1"), word="R"),
+        ("5[].server.example.org", 2): Observation(State.SUBMITTED, mark("2-1"), word="Q"),
+        ("5[].server.example.org", 3): Observation(State.COMPLETED, mark("2-1"), code=0, word="C"),
+        ("6.server.example.org", 1): Observation(State.HELD, mark("3-1"), word="H"),
+        ("7.server.example.org", 1): Observation(State.COMPLETING, mark("3-2"), word="E"),
+        ("8.server.example.org", 1): Observation(State.RUNNING, "STDIN", word="R"),  # whatever its environment says
+    }
+
+
+def test_torque_history():
+    assert TORQUE().parse_history(captured(TORQUE, "history")) == {
+        ("12.server.example.org", 1): Observation(State.COMPLETED, mark("1-2"), code=0, word="C"),
+        ("13.server.example.org", 1): Observation(State.FAILED, mark("1-3"), code=7, word="C"),
+        ("14.server.example.org", 1): Observation(State.FAILED, mark("1-4"), signal=15, word="C"),
+        ("15.server.example.org", 1): Observation(State.FAILED, mark("1-5"), reason="exit status -11", word="C"),
+        ("16.server.example.org", 1): Observation(State.FAILED, mark("1-6"), word="C"),
+    }
+
+
+def test_wrappers_list():
+    seen = WRAPPERS().parse_query(captured(WRAPPERS, "list"))
+    assert len(seen) == 35
+    assert {key: seen[key] for key in [("1225", 1), ("1261", 1), ("1263", 1), ("1264", 1), ("1265", 1)]} == {
+        ("1225", 1): Observation(State.HELD, mark("1-3"), word="H"),
+        ("1261", 1): Observation(State.FAILED, mark("1-1"), word="C"),  # it exited 0, but that is not told
+        ("1263", 1): Observation(State.RUNNING, mark("2-1"), word="R"),
+        ("1264", 1): Observation(State.HELD, mark("2-2"), word="H"),
+        ("1265", 1): Observation(State.FAILED, mark("2-3"), word="C"),
+    }
+
+
+def test_wrappers_history_and_nothing():
+    assert set(WRAPPERS().parse_history(captured(WRAPPERS, "history"))) == {("1261", 1), ("1262", 1), ("1265", 1)}
+    nothing = captured(WRAPPERS, "history-unknown", 153)
+    assert WRAPPERS().parse_history(nothing) == WRAPPERS().parse_query(nothing) == {}
+    unknown = answer("Job Id:\t1\n\tJob_Name = m\n\tjob_state = U\n\n")
+    assert WRAPPERS().parse_query(unknown) == {("1", 1): Observation(State.UNKNOWN, "m", word="U?")}
+
+
+def test_nothing_is_an_answer():
+    assert PBS().parse_query(captured(PBS, "list-empty")) == {}
+    assert TORQUE().parse_query(captured(TORQUE, "list-empty")) == {}
+
+
+def test_some_ids_are_unknown_and_the_others_are_told_all_the_same():
+    both = captured(PBS, "history").out
+    assert len(PBS().parse_history(answer(both, "qstat: Unknown Job Id 99.scheduler\n", 153))) == 7
+    assert PBS().parse_history(answer(captured(PBS, "list-empty").out, code=153)) == {}
+    assert TORQUE().parse_history(captured(TORQUE, "history-unknown", 153)) == {}
+    with pytest.raises(BatchError):  # a whole listing has no such excuse
+        PBS().parse_query(answer(both, code=153))
+
+
+def test_an_unknown_word_is_kept_and_is_no_end():
+    text = json.dumps({"pbs_version": "1", "Jobs": {"1.s": {"Job_Name": "m", "job_state": "Y", "Exit_status": 0}}})
+    assert PBS().parse_query(answer(text)) == {("1.s", 1): Observation(State.UNKNOWN, "m", word="Y")}
+
+
+def test_a_control_character_in_somebody_s_environment_does_no_harm():
+    text = captured(PBS, "list").out.replace('"PBS_O_LANG":"C"', '"PBS_O_LANG":"C\t\n\x1b"')
+    assert len(PBS().parse_query(answer(text))) == 11
+
+
+# Answers that prove nothing
+
+NONSENSE = [
+    "\n",
+    "null",
+    "[]",
+    "{}",
+    "1",
+    '{"pbs_version":1,"Jobs":[]}',
+    '{"pbs_version":1,"Jobs":{"1.s":{}}}',
+    "qstat?",
+]
+
+
+@pytest.mark.parametrize("text", NONSENSE)
+def test_an_odd_listing_raises(text):
+    for parse in (PBS().parse_query, PBS().parse_history, TORQUE().parse_query, WRAPPERS().parse_query):
+        with pytest.raises(Unclear):
+            parse(answer(text))
+
+
+def test_every_cut_off_listing_of_pbs_raises():
+    whole = captured(PBS, "list").out
+    for length in range(0, len(whole) - 1, 7):
+        with pytest.raises(Unclear):
+            PBS().parse_query(answer(whole[:length]))
+
+
+@pytest.mark.parametrize(("adapter", "name"), [(TORQUE, "list"), (WRAPPERS, "history")])
+def test_a_text_that_is_cut_off_is_missed_only_between_two_jobs(adapter, name):
+    whole = captured(adapter, name).out
+    all_of_it = adapter().parse_query(answer(whole))
+    for length in range(1, len(whole)):
+        try:
+            seen = adapter().parse_query(answer(whole[:length]))
+        except Unclear:
+            continue
+        assert whole[:length].endswith("\n\n")
+        assert seen.items() <= all_of_it.items()
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name", "code", "kind"),
+    [
+        (PBS, "submit-down", 162, BatchError),
+        (PBS, "submit-no-permission", 159, BatchError),
+        (PBS, "submit-limit", 198, BatchError),
+        (PBS, "submit-queue", 170, Refused),
+        (PBS, "submit-resources", 188, Refused),
+        (PBS, "submit-unauthorized", 159, Refused),
+        (PBS, "submit-account", 201, Refused),
+        (PBS, "submit-array-size", 1, Refused),
+        (PBS, "submit-cut-off", 183, Unclear),
+        (TORQUE, "submit-queue", 170, Refused),
+        (TORQUE, "submit-down", 111, BatchError),
+        (WRAPPERS, "submit-queue", 1, Refused),
+        (WRAPPERS, "submit-memory", 1, Refused),
+        (WRAPPERS, "submit-down", 1, BatchError),
+    ],
+)
+def test_a_failed_submit_is_one_of_three_kinds(adapter, name, code, kind):
+    with pytest.raises(BatchError) as raised:
+        adapter().parse_submit(captured(adapter, name, code))
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("code", [None, -9, 1, 255])
+def test_a_command_that_was_killed_or_says_nothing_leaves_all_open(code):
+    for adapter in (PBS, TORQUE, WRAPPERS):
+        with pytest.raises(Unclear):
+            adapter().parse_submit(answer(code=code))
+        with pytest.raises(Unclear):
+            adapter().parse_query(answer(code=code))
+
+
+@pytest.mark.parametrize(("adapter", "name", "code"), [(PBS, "list-down", 255), (WRAPPERS, "list-down", 8)])
+def test_a_server_that_does_not_answer_has_not_said_that_there_is_nothing(adapter, name, code):
+    with pytest.raises(BatchError) as raised:
+        adapter().parse_query(captured(adapter, name, code))
+    assert type(raised.value) is BatchError
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name"),
+    [(PBS, "cancel-unknown"), (PBS, "cancel-ended"), (TORQUE, "cancel-unknown"), (WRAPPERS, "hold-ended")],
+)
+def test_a_job_that_is_not_there(adapter, name):
+    said = captured(adapter, name)
+    assert adapter().says(adapter.gone, said.err + said.out)
+
+
+# Building commands
+
+FULL = Batch(
+    "jim-1-1-1",
+    "/w/s1/job.sh",
+    "/w/s1",
+    3,
+    Resources("short", 60, 500, account="cms", cores=2, disk_mb=20),
+    ("-l", "place=pack"),
+)
+BARE = Batch("jim-1-1-1", "/w/s1/job.sh", "/w/s1", 1)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "batch", "words"),
+    [
+        (
+            PBS,
+            FULL,
+            """qsub -l place=pack -q short -A cms -l walltime=60,select=1:ncpus=2:mem=500mb -N jim-1-1-1 -r y -J 1-3
+            -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
+        ),
+        (PBS, BARE, "qsub -N jim-1-1-1 -r n -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh"),
+        (
+            TORQUE,
+            FULL,
+            """qsub -l place=pack -q short -A cms -l walltime=60,nodes=1:ppn=2,mem=500mb,file=20mb -N jim-1-1-1 -r n
+            -t 1-3 -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
+        ),
+        (TORQUE, BARE, "qsub -N jim-1-1-1 -r n -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh"),
+        (WRAPPERS, BARE, "qsub -N jim-1-1-1 -r n -v PATH -m n -j oe -o /dev/null /w/s1/job.sh"),
+    ],
+)
+def test_submit_command(adapter, batch, words):
+    assert adapter().submit_command(batch) == words.split()
+
+
+def test_memory_alone_is_asked_for_with_a_processor():
+    asked = Batch("m", "/job.sh", "/", 1, Resources(memory_mb=500))
+    assert "select=1:ncpus=1:mem=500mb" in PBS().submit_command(asked)
+
+
+def test_the_wrappers_put_words_into_a_shell_line_and_get_them_quoted():
+    odd = Batch("m", "/my work/job.sh", "/my work", 1, Resources(queue="a;reboot", account="$(reboot)"))
+    command = WRAPPERS().submit_command(odd)
+    assert command[1:5] == ["-q", "'a;reboot'", "-A", "'$(reboot)'"]
+    assert command[-1] == "'/my work/job.sh'"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (PBS().query_command(), "qstat -t -f -F json"),
+        (PBS().history_command(["4.s", "5[].s"]), "qstat -x -t -f -F json 4.s 5[].s"),
+        (PBS().find_command("m"), "qstat -t -f -F json"),
+        (PBS().cancel_command([("4.s", 1), *(("5[].s", i) for i in (1, 2, 3, 7)), ("6[].s", 0)]),
+         "qdel 4.s 5[1-3].s 5[7].s 6[].s"),
+        (PBS().change_command("hold", [("4.s", 1), ("5[].s", 1), ("5[].s", 2)]), "qhold 4.s 5[].s"),
+        (PBS().change_command("release", [("4.s", 1)]), "qrls 4.s"),
+        (PBS().ping_command(), "qstat -B"),
+        (TORQUE().query_command(), "qstat -t -f"),
+        (TORQUE().history_command(["4.s"]), "qstat -t -f 4.s"),
+        (TORQUE().cancel_command([("4.s", 1), ("5[].s", 1), ("5[].s", 2), ("6[].s", 0)]),
+         "qdel 4.s 5[1].s 5[2].s 6[].s"),
+        (WRAPPERS().cancel_command([("4", 1), ("5", 0)]), "qdel 4 5"),
+        (WRAPPERS().change_command("hold", [("4", 1)]), "qhold -h u 4"),
+        (WRAPPERS().query_command(), "qstat -f"),
+        (WRAPPERS().ping_command(), "qstat -Q"),
+    ],
+)  # fmt: skip
+def test_commands(command, words):
+    assert command == words.split()
+
+
+@pytest.mark.parametrize("adapter", [PBS, TORQUE, WRAPPERS])
+def test_users_may_not_suspend(adapter):
+    assert not adapter.can_suspend
+    assert adapter().change_command("suspend", [("4.s", 1)]) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "id_"), [("4.s", "4.s"), ("5[2].s", "5[].s"), ("5[].s", "5[].s"), ("", ""), ("1261", "1261")]
+)
+def test_a_member_of_an_array_knows_its_own_id_and_so_its_submission_s(told, id_):
+    assert PBS().batch_id(told) == TORQUE().batch_id(told) == id_
+
+
+def test_a_site_has_its_own_words():
+    adapted = PBS({"query": ["qstat", "-u", "mcprod"], "hold": ["/opt/pbs/bin/qhold"]})
+    assert adapted.query_command() == ["qstat", "-u", "mcprod", "-t", "-f", "-F", "json"]
+    assert adapted.change_command("hold", [("4.s", 1)]) == ["/opt/pbs/bin/qhold", "4.s"]
