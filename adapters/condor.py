@@ -1,0 +1,175 @@
+"""HTCondor, from 8.6 on: condor_submit without a file, condor_q and condor_history in JSON.
+
+Nothing is transferred: the worker nodes and the scheduler see the same work directory, and have the same
+FileSystemDomain. There are no queues; the queue that a request names becomes the attribute JimQueue of its jobs, for
+the site's own policy. A policy of the site's or other words go into the submit command:
+
+    [batch.commands]
+    submit = ["condor_submit", "-name", "schedd.example.org", "requirements=HasPython"]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jim.adapters.base import Adapter
+from jim.errors import Refused, Unclear
+from jim.model import Answer, Batch, Ids, Listing, Observation, State
+
+REMOVED, COMPLETED, HELD = 3, 4, 5
+STATES = {
+    1: State.SUBMITTED,  # idle
+    2: State.RUNNING,
+    REMOVED: State.COMPLETING,  # still in the queue: being removed
+    COMPLETED: State.COMPLETING,  # still in the queue: about to leave it
+    HELD: State.HELD,
+    6: State.RUNNING,  # transferring output
+    7: State.SUSPENDED,
+}
+# What HTCondor would run again, keep for ever, or let run on is removed: a job that began and is idle, one that is
+# held but not by a person, one that runs beyond its time.
+UNWANTED = "(JobStatus == 1 && NumJobStarts > 0) || (JobStatus == 5 && HoldReasonCode =!= 1)"
+OVERDUE = " || (JobStatus == 2 && time() - JobCurrentStartDate > {})"
+ALWAYS = {
+    "universe": "vanilla",
+    "should_transfer_files": "NO",
+    "transfer_executable": "false",
+    "getenv": "false",
+    "notification": "never",
+    "JimIndex": "$(Process)+1",
+    "environment": '"JIM_CONDOR_CLUSTER=$(ClusterId) JIM_CONDOR_INDEX=$INT(JimIndex)"',
+}
+TOLD = "ClusterId,ProcId,JobStatus,JimMark,ExitCode,ExitSignal,ExitBySignal,HoldReason,LastHoldReason,RemoveReason"
+COMMANDS = {
+    "submit": ("condor_submit",),
+    **dict.fromkeys(("query", "find", "ping"), ("condor_q",)),
+    "history": ("condor_history",),
+    "cancel": ("condor_rm",),
+    "hold": ("condor_hold",),
+    "release": ("condor_release",),
+    "suspend": ("condor_suspend",),
+    "resume": ("condor_continue",),
+}
+
+
+class Condor(Adapter):
+    """A submission is a cluster; index 1 of it is process 0."""
+
+    name = "condor"
+    commands = COMMANDS
+    index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by what is submitted
+    array_limit, name_length = 10_000, 200
+    can_suspend = True
+    transient = (
+        r"can't find address of (local )?schedd",
+        r"failed to connect to local queue manager",
+        r"failed to fetch ads from",
+        r"would exceed MAX_JOBS_(PER_OWNER|SUBMITTED)",  # own jobs must end first
+    )
+    permanent = (
+        r"failed to parse",
+        r"(can't|cannot) (open|access) executable|executable file .* has zero length",
+        r"no \"?queue\"? commands|invalid attribute name|requires (another|at least one) argument|^usage:",
+        r"would exceed MAX_JOBS_PER_SUBMISSION|no such directory",
+    )
+    gone = (r"job \S+ not found", r"couldn't find/\w+ (all|some|any)", r"already marked for removal")
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        # Words `name=value` and -queue make a file with a description needless. The last of a name counts.
+        return [
+            *self.commands["submit"],
+            *batch.options,
+            *("-terse", "-batch-name", batch.mark),
+            *(f"{name}={value}" for name, value in _description(batch).items()),
+            *("-queue", str(batch.size)),
+        ]
+
+    def parse_submit(self, answer: Answer) -> str:
+        found = re.search(r"^([1-9][0-9]*)\.0 - \1\.[0-9]+\n\Z", self.output(answer), re.ASCII | re.MULTILINE)
+        if not found:
+            raise Unclear(answer.facts())
+        return found[1]
+
+    def query_command(self) -> list[str]:
+        return [*self.commands["query"], "-constraint", "JimMark =!= undefined", "-json", "-attributes", TOLD]
+
+    def parse_query(self, answer: Answer) -> Listing:
+        return self._listing(answer, _queued)
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        return [*self.commands["history"], "-json", "-attributes", TOLD, *ids]
+
+    def parse_history(self, answer: Answer) -> Listing:
+        return self._listing(answer, _ended)
+
+    def find_command(self, mark: str) -> list[str]:
+        return [*self.commands["find"], "-constraint", f'JimMark == "{mark}"', "-json", "-attributes", TOLD]
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        return [*self.commands["cancel"], *_names(ids)]
+
+    def change_command(self, verb: str, ids: Ids) -> list[str]:
+        return [*self.commands[verb], *_names(ids)]
+
+    def ping_command(self) -> list[str]:
+        return [*self.commands["ping"], "-totals"]
+
+    def _listing(self, answer: Answer, seen: Callable[[Mapping[str, Any]], Observation]) -> Listing:
+        text = self.output(answer)
+        try:
+            jobs = json.loads(text) if text.strip() else []  # of no job there may be no list either
+            return {(str(int(job["ClusterId"])), int(job["ProcId"]) + 1): seen(job) for job in jobs}
+        except (ValueError, KeyError, TypeError) as error:
+            raise Unclear(answer.facts()) from error
+
+
+def _description(batch: Batch) -> dict[str, str]:
+    """Describe the jobs; only what was asked for is said, the rest is the site's."""
+    asked = batch.resources
+    said = {
+        "executable": batch.script.replace("$", "$(DOLLAR)"),
+        "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
+        "MY.JimMark": f'"{batch.mark}"',
+        "periodic_remove": UNWANTED + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
+        "MY.JimQueue": asked.queue and f'"{_word(asked.queue)}"',
+        "accounting_group": asked.account and _word(asked.account),
+        "request_cpus": asked.cores and str(asked.cores),
+        "request_memory": asked.memory_mb and str(asked.memory_mb),
+        "request_disk": asked.disk_mb and str(asked.disk_mb * 1024),
+    }
+    return ALWAYS | {name: value for name, value in said.items() if value}
+
+
+def _word(value: str) -> str:
+    """Let nothing through that could be more than a word in a description."""
+    if not re.fullmatch(r"[\w.@:/-]+", value, re.ASCII):
+        raise Refused(f"queue or account {value!r}: expected letters, digits and . @ : / - _")
+    return value
+
+
+def _queued(job: Mapping[str, Any]) -> Observation:
+    word = job["JobStatus"]
+    reason = job.get("HoldReason", "") if word == HELD else ""
+    return Observation(STATES.get(word, State.UNKNOWN), job.get("JimMark", ""), reason=reason, word=str(word))
+
+
+def _ended(job: Mapping[str, Any]) -> Observation:
+    word, mark = job["JobStatus"], job.get("JimMark", "")
+    if word == REMOVED:
+        reason = next(filter(None, map(job.get, ("HoldReason", "LastHoldReason", "RemoveReason"))), "")
+        return Observation(State.FAILED, mark, reason=reason, word=str(word))
+    if word != COMPLETED:
+        return Observation(State.UNKNOWN, mark, word=str(word))
+    signal = job.get("ExitSignal") if job.get("ExitBySignal") else None
+    code = None if signal else job.get("ExitCode")
+    return Observation(State.COMPLETED if code == 0 else State.FAILED, mark, code, signal, word=str(word))
+
+
+def _names(ids: Ids) -> list[str]:
+    return [f"{id_}.{index - 1}" if index else id_ for id_, index in ids]
+
+
+ADAPTER = Condor

@@ -1,0 +1,191 @@
+"""The words of HTCondor, held against what it is documented to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jim.adapters.condor import ADAPTER, TOLD
+from jim.errors import BatchError, Refused, Unclear
+from jim.model import Answer, Batch, Observation, Resources, State
+
+CAPTURED = Path(__file__).parents[1] / "captured/condor/24.0"
+ADAPTED = ADAPTER()
+
+
+def answer(out="", err="", code=0):
+    return Answer(("condor",), code, out, err, 0.1)
+
+
+def captured(name, code=0):
+    out, err = (CAPTURED / f"{name}.txt", CAPTURED / f"{name}.stderr.txt")
+    assert out.exists() or err.exists()
+    return answer(*(file.read_text() if file.exists() else "" for file in (out, err)), code)
+
+
+def mark(number):
+    return f"jim-3f9a0001-{number}"
+
+
+# Parsing
+
+
+@pytest.mark.parametrize("name", ["submit", "submit-array"])
+def test_submit(name):
+    assert ADAPTED.parse_submit(captured(name)) == "6"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "6", "6\n", "6.0 - 6.9", "6.0 - 7.9\n", "6.1 - 6.9\n", "0.0 - 0.9\n", "Submitting"]
+)
+def test_an_odd_answer_to_submit_proves_nothing(text):
+    with pytest.raises(Unclear):
+        ADAPTED.parse_submit(answer(text))
+
+
+def test_list():
+    assert ADAPTED.parse_query(captured("list")) == {
+        ("6", 1): Observation(State.RUNNING, mark("2-1"), word="2"),
+        ("6", 2): Observation(State.SUBMITTED, mark("2-1"), word="1"),
+        ("6", 3): Observation(State.SUSPENDED, mark("2-1"), word="7"),
+        ("6", 4): Observation(State.RUNNING, mark("2-1"), word="6"),
+        ("7", 1): Observation(State.HELD, mark("3-1"), reason="via condor_hold (by user griduser)", word="5"),
+        ("8", 1): Observation(State.COMPLETING, mark("3-2"), word="3"),
+        ("9", 1): Observation(State.COMPLETING, mark("3-3"), word="4"),
+    }
+
+
+def test_history():
+    over_memory = "Error from slot1@node1: memory usage exceeded request_memory"
+    assert ADAPTED.parse_history(captured("history")) == {
+        ("10", 1): Observation(State.COMPLETED, mark("1-1"), code=0, word="4"),
+        ("10", 2): Observation(State.COMPLETED, mark("1-1"), code=0, word="4"),
+        ("11", 1): Observation(State.FAILED, mark("1-2"), code=7, word="4"),
+        ("12", 1): Observation(State.FAILED, mark("1-3"), signal=9, word="4"),
+        ("13", 1): Observation(State.FAILED, mark("1-4"), reason="via condor_rm (by user griduser)", word="3"),
+        ("14", 1): Observation(State.FAILED, mark("1-5"), reason=over_memory, word="3"),
+    }
+
+
+@pytest.mark.parametrize("text", ["", "\n", "[]\n", "[\n]\n"])
+def test_nothing_is_an_answer(text):
+    assert ADAPTED.parse_query(answer(text)) == ADAPTED.parse_find(answer(text)) == {}
+    assert ADAPTED.parse_history(answer(text)) == {}
+
+
+def test_an_unknown_word_is_kept_and_is_no_end():
+    text = '[{"ClusterId": 1, "ProcId": 0, "JobStatus": 8, "JimMark": "m"}]'
+    assert ADAPTED.parse_query(answer(text)) == {("1", 1): Observation(State.UNKNOWN, "m", word="8")}
+    assert ADAPTED.parse_history(answer(text)) == {("1", 1): Observation(State.UNKNOWN, "m", word="8")}
+
+
+# Answers that prove nothing
+
+
+@pytest.mark.parametrize("text", ["null", "{}x", "1", "[1]", "[{}]", '[{"ClusterId": 1}]', '{"a": 1}', "-- Failed"])
+def test_an_odd_listing_raises(text):
+    for parse in (ADAPTED.parse_query, ADAPTED.parse_history):
+        with pytest.raises(Unclear):
+            parse(answer(text))
+
+
+@pytest.mark.parametrize("name", ["list", "history"])
+def test_every_cut_off_listing_raises(name):
+    whole = captured(name).out
+    for length in range(1, len(whole) - 1):
+        with pytest.raises(Unclear):
+            ADAPTED.parse_query(answer(whole[:length]))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("submit-no-schedd", BatchError),
+        ("submit-no-queue-manager", BatchError),
+        ("submit-limit", BatchError),
+        ("submit-parse", Refused),
+        ("submit-executable", Refused),
+        ("submit-empty", Refused),
+        ("submit-not-committed", Unclear),
+    ],
+)
+def test_a_failed_submit_is_one_of_three_kinds(name, kind):
+    with pytest.raises(BatchError) as raised:
+        ADAPTED.parse_submit(captured(name, 1))
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("code", [None, -9, 1])
+def test_a_command_that_was_killed_or_says_nothing_leaves_all_open(code):
+    for parse in (ADAPTED.parse_submit, ADAPTED.parse_query, ADAPTED.parse_history):
+        with pytest.raises(Unclear):
+            parse(answer(code=code))
+
+
+def test_a_scheduler_that_does_not_answer_has_not_said_that_there_is_nothing():
+    with pytest.raises(BatchError) as raised:
+        ADAPTED.parse_query(captured("list-failed", 1))
+    assert type(raised.value) is BatchError
+
+
+def test_a_job_that_is_not_there():
+    assert ADAPTED.says(ADAPTED.gone, captured("cancel-unknown", 1).err)
+
+
+# Building commands
+
+FIRST = [
+    *("-terse", "-batch-name", "jim-1-1-1", "universe=vanilla", "should_transfer_files=NO"),
+    *("transfer_executable=false", "getenv=false", "notification=never", "JimIndex=$(Process)+1"),
+    'environment="JIM_CONDOR_CLUSTER=$(ClusterId) JIM_CONDOR_INDEX=$INT(JimIndex)"',
+]
+UNWANTED = "periodic_remove=(JobStatus == 1 && NumJobStarts > 0) || (JobStatus == 5 && HoldReasonCode =!= 1)"
+
+
+def test_submit_command():
+    asked = Resources("short", 60, 500, account="cms.prod", cores=2, disk_mb=20)
+    batch = Batch("jim-1-1-1", "/a $(b)/job.sh", "/a $(b)", 3, asked, ("-name", "schedd.example.org"))
+    assert ADAPTED.submit_command(batch) == [
+        *("condor_submit", "-name", "schedd.example.org", *FIRST),
+        *("executable=/a $(DOLLAR)(b)/job.sh", "initialdir=/a $(DOLLAR)(b)", 'MY.JimMark="jim-1-1-1"'),
+        UNWANTED + " || (JobStatus == 2 && time() - JobCurrentStartDate > 60)",
+        *('MY.JimQueue="short"', "accounting_group=cms.prod"),
+        *("request_cpus=2", "request_memory=500", "request_disk=20480", "-queue", "3"),
+    ]
+
+
+def test_what_is_not_asked_for_is_left_to_the_site():
+    assert ADAPTED.submit_command(Batch("jim-1-1-1", "/w/job.sh", "/w", 1)) == [
+        *("condor_submit", *FIRST, "executable=/w/job.sh", "initialdir=/w", 'MY.JimMark="jim-1-1-1"', UNWANTED),
+        *("-queue", "1"),
+    ]
+
+
+@pytest.mark.parametrize("word", ['a"', "a\\", "$(b)", "a b", "a\nqueue 9", ""])
+def test_nothing_but_words_gets_into_a_description(word):
+    for asked in (Resources(queue=word), Resources(account=word)):
+        if word:
+            with pytest.raises(Refused):
+                ADAPTED.submit_command(Batch("m", "/w/job.sh", "/w", 1, asked))
+
+
+TELL = ["-json", "-attributes", TOLD]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (ADAPTED.query_command(), ["condor_q", "-constraint", "JimMark =!= undefined", *TELL]),
+        (ADAPTED.find_command("m"), ["condor_q", "-constraint", 'JimMark == "m"', *TELL]),
+        (ADAPTED.history_command(["6", "7"]), ["condor_history", *TELL, "6", "7"]),
+        (ADAPTED.cancel_command([("6", 1), ("6", 3), ("7", 0)]), ["condor_rm", "6.0", "6.2", "7"]),
+        (ADAPTED.change_command("hold", [("6", 1)]), ["condor_hold", "6.0"]),
+        (ADAPTED.change_command("release", [("6", 1)]), ["condor_release", "6.0"]),
+        (ADAPTED.change_command("suspend", [("6", 1)]), ["condor_suspend", "6.0"]),
+        (ADAPTED.change_command("resume", [("6", 1)]), ["condor_continue", "6.0"]),
+        (ADAPTED.ping_command(), ["condor_q", "-totals"]),
+    ],
+)
+def test_commands(command, words):
+    assert command == words
