@@ -104,6 +104,22 @@ def test_an_array_of_which_one_task_was_seen_was_accepted_whole(world):
     assert world.batch.calls.count("submit") == 1
 
 
+@pytest.mark.parametrize("spool_is_late", [False, True])
+def test_an_array_is_known_by_what_one_of_its_tasks_was_told_of_its_own_id(world, spool_is_late):
+    world.batch.batch_id = lambda told: told.partition("[")[0]
+    world.batch.lies = ["@submit", "lost after", "@find", "empty", "@find", "empty"]
+    grid = world.submit(3)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 2)
+    claim = world.batch.tasks["1", 2].directory / "claim.2"
+    report = world.site.work / "spool/jim-cafe0001-1-1.2.start"
+    told = claim.read_text().replace("batch 1\n", "batch 1[2]\n")
+    claim.write_text(told)
+    report.unlink() if spool_is_late else report.write_text(told)
+    world.until(lambda: world.store.submission(grid, 1).state == "confirmed")
+    assert world.store.submission(grid, 1).batch_id == "1"
+
+
 @pytest.mark.parametrize("lie", ["empty", "garbage", "lost after"])
 def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
     world.batch.lies = ["@submit", lie]
