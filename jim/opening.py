@@ -65,9 +65,11 @@ def instance_of(state: Path) -> str:
 
 
 def adapter_of(site: Site) -> Adapter:
-    """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name."""
-    system = site.batch.system
+    """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name of the site's own."""
+    system, own = site.batch.system, site.site.handlers
     site_file.check_system(site)
+    if "." in system and own and own not in sys.path:
+        sys.path.append(own)
     try:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
