@@ -86,12 +86,17 @@ class Pbs(Adapter):
         return [
             *self.commands["submit"],
             *batch.options,
-            *option("-q", asked.queue),
-            *option("-A", asked.account),
+            *option("-q", asked.queue and self.quote(asked.queue)),
+            *option("-A", asked.account and self.quote(asked.account)),
             *option("-l", ",".join(self.wanted(asked)) or None),
             *("-N", batch.mark, *self.array(batch.size), *self.submitting),
-            batch.script,
+            self.quote(batch.script),
         ]
+
+    @staticmethod
+    def quote(word: str) -> str:
+        """Write a word as the submit command wants it."""
+        return word
 
     def wanted(self, asked: Resources) -> Iterator[str]:
         """Give the resources to ask for. None of PBS's own is the disk: the site's words may ask for it."""

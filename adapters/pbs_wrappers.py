@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 
 from jim.adapters.pbs import COMMANDS, UNKNOWN_JOB, Facts
 from jim.adapters.slurm import Slurm
 from jim.adapters.torque import Torque
-from jim.model import Answer, Batch, Listing
+from jim.model import Answer, Listing
 
 
 class PbsWrappers(Torque):
@@ -31,12 +30,9 @@ class PbsWrappers(Torque):
     printed_id = "[1-9][0-9]*"
     listing = ("-f",)
 
-    def submit_command(self, batch: Batch) -> list[str]:
-        # They put their words into a shell line, unquoted.
-        asked = batch.resources
-        queue, account = (each and shlex.quote(each) for each in (asked.queue, asked.account))
-        quoted = replace(asked, queue=queue, account=account)
-        return super().submit_command(replace(batch, script=shlex.quote(batch.script), resources=quoted))
+    @staticmethod
+    def quote(word: str) -> str:
+        return shlex.quote(word)  # they put it into a shell line as it stands
 
     def parse_query(self, answer: Answer) -> Listing:
         nothing = answer.code == UNKNOWN_JOB and not answer.out + answer.err  # what they say of no jobs at all

@@ -66,10 +66,8 @@ def instance_of(state: Path) -> str:
 
 def adapter_of(site: Site) -> Adapter:
     """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name of the site's own."""
-    system, own = site.batch.system, site.site.handlers
+    system = site.batch.system
     site_file.check_system(site)
-    if "." in system and own and own not in sys.path:
-        sys.path.append(own)
     try:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))

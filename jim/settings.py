@@ -70,7 +70,7 @@ class General(NamedTuple):
     handlers: Annotated[
         str,
         Setting(
-            "directory of the site's own job types; mysite/pi.py there is job type mysite.pi", wrong=_wrong_handlers
+            "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi", wrong=_wrong_handlers
         ),
     ] = ""
 
@@ -79,7 +79,7 @@ class Batch(NamedTuple):
     """The batch system and how often it is asked."""
 
     system: Annotated[
-        str, Setting("the adapter: local, or a dotted name of the site's own", words=r"[a-z]\w*(\.\w+)*")
+        str, Setting("the adapter: one that docs/adapters.md lists, or a dotted name of the site's own", words=r"[a-z]\w*(\.\w+)*")
     ] = "local"
     slots: Annotated[int, Setting("local batch only: jobs at once; 0: one per processor", 0, 10_000)] = 0
     query_seconds: Annotated[float, Setting("how often the batch system is asked about all jobs", 0.1, 3600)] = 2.0

@@ -6,6 +6,7 @@ import importlib
 import os
 import pwd
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,12 +141,14 @@ def _managed_state() -> Path:
 
 def check_system(site: Site) -> None:
     """Refuse a batch system that no adapter is there for; only a site's own one must be imported to know."""
-    system, adapters = site.batch.system, Path(__file__).parent / "adapters"
+    system, own, adapters = site.batch.system, site.site.handlers, Path(__file__).parent / "adapters"
     if "." not in system:
         if system == "base" or not (adapters / f"{system}.py").is_file():
             known = {each.stem for each in adapters.glob("[a-z]*.py")} - {"base"}
             raise BadSite(f"[batch] system: unknown batch system {system!r}{nearest(system, known)}")
         return
+    if own and own not in sys.path:
+        sys.path.append(own)
     try:
         importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
     except (ImportError, AttributeError, SyntaxError) as error:

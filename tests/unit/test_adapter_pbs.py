@@ -291,6 +291,8 @@ def test_memory_alone_is_asked_for_with_a_processor():
 
 def test_the_wrappers_put_words_into_a_shell_line_and_get_them_quoted():
     odd = Batch("m", "/my work/job.sh", "/my work", 1, Resources(queue="a;reboot", account="$(reboot)"))
+    with pytest.raises(Refused):
+        WRAPPERS().submit_command(Batch("m", "/job.sh", "/", 1, Resources(queue="a reboot")))
     command = WRAPPERS().submit_command(odd)
     assert command[1:5] == ["-q", "'a;reboot'", "-A", "'$(reboot)'"]
     assert command[-1] == "'/my work/job.sh'"
