@@ -38,6 +38,10 @@ class PbsWrappers(Torque):
         nothing = answer.code == UNKNOWN_JOB and not answer.out + answer.err  # what they say of no jobs at all
         return {} if nothing else super().parse_query(answer)
 
+    def parse_cancel(self, answer: Answer) -> None:
+        if answer.out or answer.err or (answer.code or -1) < 0:  # else some had ended: that, it does not say
+            super().parse_cancel(answer)
+
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
         """Give a word of PBS; U is what they do not know, and what is held has no priority."""
         job = jobs[id_]

@@ -247,6 +247,15 @@ def test_a_job_that_is_not_there(adapter, name):
     assert adapter().says(adapter.gone, said.err + said.out)
 
 
+def test_a_cancel_that_fails_in_silence_met_jobs_that_had_ended():
+    WRAPPERS().parse_cancel(captured(WRAPPERS, "cancel-unknown", 1))
+    WRAPPERS().parse_cancel(captured(WRAPPERS, "cancel"))
+    PBS().parse_cancel(captured(PBS, "cancel-ended", 35))
+    for said in (captured(WRAPPERS, "cancel-down", 1), answer(code=None), answer(code=-9)):
+        with pytest.raises(BatchError):
+            WRAPPERS().parse_cancel(said)
+
+
 # Building commands
 
 FULL = Batch(
