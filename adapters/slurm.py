@@ -44,7 +44,10 @@ REASONS = {
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
 HEADER = re.compile(r"^JOBID\|.*\|\.\n", re.MULTILINE)
-FIELDS = r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
+FIELDS = (
+    r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
+    r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
+)
 # Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own.
 LISTED = re.compile(FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 ENDED = (
@@ -97,7 +100,8 @@ class Slurm(Adapter):
             *option("--tmp=", asked.disk_mb, "M"),
             *option("--time=", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as Slurm counts
             *("--parsable", "--no-requeue", f"--job-name={batch.mark}", f"--array=1-{batch.size}"),
-            *("--export=NONE", "--chdir=/", "--output=/dev/null", "--error=/dev/null"),
+            # Of our environment, which is scrubbed: any other word makes Slurm start a login shell for each job.
+            *("--export=ALL", "--chdir=/", "--output=/dev/null", "--error=/dev/null"),
             batch.script,
         ]
 

@@ -79,7 +79,11 @@ class Batch(NamedTuple):
     """The batch system and how often it is asked."""
 
     system: Annotated[
-        str, Setting("the adapter: one that docs/adapters.md lists, or a dotted name of the site's own", words=r"[a-z]\w*(\.\w+)*")
+        str,
+        Setting(
+            "the adapter: one that docs/adapters.md lists, or a dotted name of the site's own",
+            words=r"[a-z]\w*(\.\w+)*",
+        ),
     ] = "local"
     slots: Annotated[int, Setting("local batch only: jobs at once; 0: one per processor", 0, 10_000)] = 0
     query_seconds: Annotated[float, Setting("how often the batch system is asked about all jobs", 0.1, 3600)] = 2.0

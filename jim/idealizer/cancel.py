@@ -63,8 +63,10 @@ def _end(house: House, live: Sequence[Live]) -> str:
     for k, mine in by_submission.items():
         holders = fence(submission_directory(house.site.work, mine[0].grid, k), [each.idx for each in mine])
         # A batch system that accepted it twice may run it as another batch job than the one we were told.
-        told = [(batch_id, each.idx) for each in mine for batch_id in (each.batch_id, holders[each.idx].batch)]
-        ids |= dict.fromkeys((batch_id, index) for batch_id, index in told if batch_id)
+        for each in mine:
+            told = holders[each.idx].batch
+            holder = told and house.adapter.batch_id(told)
+            ids |= dict.fromkeys((batch_id, each.idx) for batch_id in (each.batch_id, holder) if batch_id)
     return _end_in_queue(house, list(ids))
 
 

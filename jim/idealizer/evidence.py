@@ -254,7 +254,8 @@ def _look(house: House, doubt: Doubt) -> Settled:
     claim = left.claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
         return Settled(doubt, lost=True)
-    if doubt.ended and (doubt.ended.code == SUPERSEDED or claim.batch not in ("", live.batch_id)):
+    holder = claim.batch and house.adapter.batch_id(claim.batch)
+    if doubt.ended and (doubt.ended.code == SUPERSEDED or holder not in ("", live.batch_id)):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
     return Settled(doubt, dead=_is_dead(house, doubt, now))

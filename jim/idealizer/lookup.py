@@ -47,7 +47,7 @@ def _look(house: House, submission: Submission) -> Found:
     directory = submission_directory(house.site.work, submission.grid, submission.k)
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
-        return Found(accepted=True, batch_id=max(started))
+        return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark))
     if submission.state == "unknown":
         batch_id = _ask(house, submission.mark)
         if batch_id:
