@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from dataclasses import dataclass
 
 from jim.model import Observation, State, Witness
@@ -40,8 +41,11 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     if record.advice == RECOVERABLE:
         arguments = _arguments(record.recovery)
         return Verdict(State.FAILED, f"{end}, recoverable", witness, again=True, recovery=arguments)
-    if record.reason:
+    if record.reason:  # a warning: what came of it is no fault of the payload
         return Verdict(State.FAILED, f"{record.reason} ({end})", witness, again=True)
+    if record.signal == signal.SIGKILL:
+        # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
+        return Verdict(State.FAILED, f"killed by {end}: by the site or for want of memory", witness, again=True)
     return Verdict(State.FAILED, end, witness)
 
 

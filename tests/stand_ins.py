@@ -235,11 +235,13 @@ class StandInBatch(Adapter):
         self._spool(task, "start", own.read_text())
         return True
 
-    def finish(self, id_, index=1, code=0, *, extra="", files=(), state=None, spool=True, reason="-", recovery="-"):
+    def finish(
+        self, id_, index=1, code=0, *, signal=15, extra="", files=(), state=None, spool=True, reason="-", recovery="-"
+    ):
         """End a task as its wrapper does: exit record last."""
         task = self.tasks[str(id_), int(index)]
         lines = {w: v for _, w, v in self._job_lines(task)}
-        end = f"code {code}\nsignal -" if code is not None else "code -\nsignal 15"
+        end = f"code {code}\nsignal -" if code is not None else f"code -\nsignal {signal}"
         record = (
             f"jim-exit 1\nmark {task.mark}\nindex {index}\nnonce {task.nonce}\n"
             f"n {lines['n']}\nattempt {lines['attempt']}\nhost node1\nbatch {id_}\n"

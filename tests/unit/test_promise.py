@@ -297,6 +297,28 @@ def test_success_needs_the_outputs_that_the_record_claims(world):
     assert any("other content" in attempt.reason for attempt in world.store.attempts(grid))
 
 
+@pytest.mark.parametrize(
+    ("kills", "state", "reason"),
+    [
+        (2, State.COMPLETED, ""),
+        (3, State.FAILED, "killed by signal 9: by the site or for want of memory (attempt 3 of 3)"),
+    ],
+)
+def test_a_payload_killed_by_the_site_is_tried_again_within_the_limit(world, kills, state, reason):
+    grid = world.submit(1)
+
+    def step() -> bool:
+        for attempt, ((id_, index), task) in enumerate(list(world.batch.tasks.items()), 1):
+            if task.state is State.SUBMITTED and world.batch.start(id_, index):
+                world.batch.finish(id_, index, code=None if attempt <= kills else 0, signal=9)
+        return world.finished(grid)
+
+    world.until(step)
+    assert len(world.batch.ledger) == 3
+    job = world.store.local_job(grid, 0)
+    assert (job.state, job.attempt, job.reason) == (state, 3, reason)
+
+
 def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
     grid = world.submit(3)

@@ -1,0 +1,78 @@
+"""What an attempt's evidence means."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim import verdict
+from jim.model import Observation, State, Witness
+from jim.records import ExitRecord
+
+WARNED = "signal TERM from the batch system"
+OOM = "killed by signal 9: by the site or for want of memory"
+
+
+def record(
+    code: int | None = 0, signal: int | None = None, reason: str = "", recovery: str = "", refused: tuple[str, ...] = ()
+) -> ExitRecord:
+    time = "2026-01-31T12:00:00Z"
+    end = (code if signal is None else None, signal, reason, recovery, (), refused)
+    return ExitRecord("jim-1-1-1", 1, 0, 1, "nonce", "node7", "4711", time, time, 0.1, *end)
+
+
+@pytest.mark.parametrize(
+    ("ended", "state", "reason", "again"),
+    [
+        (record(0), State.COMPLETING, "", False),
+        (record(3), State.FAILED, "exit 3", False),
+        (record(0, refused=("link a.dat",)), State.FAILED, "output not taken: link a.dat", False),
+        # Its own failure: it would fail again.
+        (record(signal=11), State.FAILED, "signal 11", False),
+        (record(signal=6), State.FAILED, "signal 6", False),
+        (record(signal=15), State.FAILED, "signal 15", False),
+        # Killed by the site.
+        (record(signal=9), State.FAILED, OOM, True),
+        (record(signal=9, reason=WARNED), State.FAILED, f"{WARNED} (signal 9)", True),
+        (record(signal=15, reason=WARNED), State.FAILED, f"{WARNED} (signal 15)", True),
+        (record(4, reason=WARNED), State.FAILED, f"{WARNED} (exit 4)", True),
+        (record(0, reason=WARNED), State.COMPLETING, "", False),
+        # The recovery file has the first word.
+        (record(signal=9, recovery="fatal"), State.FAILED, "signal 9, and its recovery file says fatal", False),
+        (record(signal=9, recovery="success"), State.COMPLETING, "", False),
+        (record(3, recovery="recoverable -x"), State.FAILED, "exit 3, recoverable", True),
+        (record(0, recovery="fatal"), State.FAILED, "exit 0, and its recovery file says fatal", False),
+    ],
+)
+def test_exit_records(ended: ExitRecord, state: State, reason: str, again: bool) -> None:
+    found = verdict.of_exit_record(ended, cancelled=False)
+    assert (found.state, found.reason, found.again) == (state, reason, again)
+    assert (found.witness, found.spent) == (Witness.EXIT_RECORD, True)
+
+
+@pytest.mark.parametrize("ended", [record(3), record(signal=9), record(signal=15, reason=WARNED)])
+def test_what_was_cancelled_is_not_tried_again(ended: ExitRecord) -> None:
+    found = verdict.of_exit_record(ended, cancelled=True)
+    assert (found.state, found.again) == (State.KILLED, False)
+
+
+def test_recovery_arguments() -> None:
+    def left(line: str) -> tuple[str, ...]:
+        return verdict.of_exit_record(record(1, recovery=line), cancelled=False).recovery
+
+    assert left("recoverable") == ()
+    assert left("recoverable --from '1 2' x") == ("--from", "1 2", "x")
+    assert left("recoverable it's open") == ("it's", "open")
+
+
+@pytest.mark.parametrize(
+    ("told", "reason", "witness"),
+    [
+        (None, "vanished: it started, ended, and left no exit record", Witness.CLAIM),
+        (Observation(State.FAILED, "m", signal=9), "signal 9", Witness.ACCOUNTING),
+        (Observation(State.FAILED, "m", code=1, reason="out of memory"), "out of memory, exit 1", Witness.ACCOUNTING),
+        (Observation(State.RUNNING, "m"), "vanished: it started, ended, and left no exit record", Witness.CLAIM),
+    ],
+)
+def test_a_death_without_a_record_is_tried_again(told: Observation | None, reason: str, witness: Witness) -> None:
+    found = verdict.of_vanished(told, cancelled=False)
+    assert (found.state, found.reason, found.witness, found.again) == (State.FAILED, reason, witness, True)
