@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 import os
-import tarfile
+from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,10 +25,13 @@ from jim.records import ExitRecord, Output, read_exit_record
 from jim.request import handler_of
 from jim.sandbox import grid_directory, submission_directory
 from jim.statusdb.rows import GridJob
+from jim.statusdb.store import Store
+from jim.tar import Tar
 
 log = logging.getLogger(__name__)
 VERIFIED_AT_ONCE = 200
 BLOCK = 1024 * 1024
+LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +79,25 @@ def _problem(claimed: Claimed) -> str:
     """Say what is wrong with the first output that is not as claimed; nothing when all are."""
     for output in claimed.record.files:
         try:
-            descriptor = _open_inside(claimed.directory, output.name)
-            with os.fdopen(descriptor, "rb") as file:
-                wrong = _differs(file, output)
+            deque(_verified(claimed.directory, output), maxlen=0)
         except (OSError, JimError) as error:
-            wrong = str(error)
-        if wrong:
-            return f"{output.name}: {wrong}"
+            return f"{output.name}: {error}"
     return ""
+
+
+def _verified(directory: Path, output: Output) -> Iterator[bytes]:
+    """Give an output's content, and raise if it is not what the exit record says, at the end at the latest."""
+    with os.fdopen(_open_inside(directory, output.name), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size != output.size:
+            raise JimError(f"{size:,} bytes instead of {output.size:,}")
+        digest = hashlib.sha256()
+        while block := file.read(min(BLOCK, size)):
+            digest.update(block)
+            size -= len(block)
+            yield block
+        if digest.hexdigest() != output.sha256:
+            raise JimError("other content than when the payload ended")
 
 
 def _open_inside(directory: Path, name: str) -> int:
@@ -95,23 +108,6 @@ def _open_inside(directory: Path, name: str) -> int:
         if place.is_symlink():
             raise JimError("is or lies behind a link")
     return open_regular(place)
-
-
-def _differs(file: Any, output: Output) -> str:
-    wrong = _size_differs(file, output)
-    digest = hashlib.sha256()
-    while not wrong and (block := file.read(BLOCK)):
-        digest.update(block)
-    return wrong or _content_differs(digest, output)
-
-
-def _size_differs(file: Any, output: Output) -> str:
-    size = os.fstat(file.fileno()).st_size
-    return "" if size == output.size else f"{size:,} bytes instead of {output.size:,}"
-
-
-def _content_differs(digest: Any, output: Output) -> str:
-    return "" if digest.hexdigest() == output.sha256 else "other content than when the payload ended"
 
 
 def _checked(house: House, results: list[tuple[Claimed, str]]) -> None:
@@ -144,10 +140,9 @@ def collect(house: House) -> None:
     for job in house.store.grid_jobs(Step.COLLECTING):
         name = ("collect", job.id)
         if house.clock.boot() >= job.due and not house.workers.busy(name):
-            results = list(_results(house, job))
-            states = [(each.n, each.state.value, each.attempt, each.reason) for each in house.store.local_jobs(job.id)]
-            task = partial(_gather, house.site.work, house.site.site.handlers, job, results, states)
-            house.workers.start(name, task, partial(_finish, house, job.id), partial(_not_gathered, house, job))
+            house.workers.start(
+                name, partial(_gather, house, job), partial(_finish, house, job.id), partial(_not_gathered, house, job)
+            )
 
 
 def _all_ended(house: House, job: GridJob) -> bool:
@@ -156,84 +151,80 @@ def _all_ended(house: House, job: GridJob) -> bool:
     return all(state.final for state in house.store.counts(job.id))
 
 
-def _results(house: House, job: GridJob) -> Iterator[Claimed]:
-    """Give what is to go into the tar: of each completed local job the one attempt that completed it."""
-    for attempt in house.store.attempts(job.id):
-        if attempt.verdict == State.COMPLETED.value:
-            directory = submission_directory(house.site.work, job.id, attempt.k) / f"run.{attempt.idx}"
-            key = (job.id, attempt.k, attempt.idx)
-            yield Claimed(key, attempt.n, directory, read_exit_record(attempt.record))
-
-
-def _gather(
-    work: Path, own_handlers: str, job: GridJob, results: list[Claimed], states: list[tuple[int, str, int, str]]
-) -> Mapping[str, Any]:
-    """Write the tar and what the handler adds beside it. Runs in a worker."""
-    place = grid_directory(work, job.id) / "result"
+def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
+    """Write the tar and what the handler adds beside it. Runs in a worker, with its own reader of the store."""
+    place = grid_directory(house.site.work, job.id) / "result"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
-    with temporary.open("wb") as file:
-        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as packed:
-            _add_summary(packed, job, states)
-            for claimed in results:
-                _add(packed, job.id, claimed)
-        file.flush()
-        os.fsync(file.fileno())
-    size, line = temporary.stat().st_size, ""
-    if results:
-        line = _let_handler_collect(own_handlers, job, results, place)
+    with closing(house.store.reader()) as store:
+        with temporary.open("wb") as file:
+            _fill(Tar(file), house.site.work, job, store)
+            file.flush()
+            os.fsync(file.fileno())
+        completed, line = store.counts(job.id).get(State.COMPLETED, 0), ""
+        if completed:
+            line = _let_handler_collect(house, job, store, place)
+    size = temporary.stat().st_size
     temporary.rename(tar)
     sync_directory(place)
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    return {"tar": str(tar), "bytes": size, "local_jobs": len(results), "beside": beside, "line": line}
+    return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 
 
-def _let_handler_collect(own_handlers: str, job: GridJob, results: list[Claimed], place: Path) -> str:
+def _fill(tar: Tar, work: Path, job: GridJob, store: Store) -> None:
+    """Put the summary into the tar, the outputs of what completed, and the last words of what failed."""
+    names = ("n", "state", "attempt", "reason")
+    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
+    local_jobs = [dict(zip(names, each, strict=False)) for each in store.ended(job.id)]
+    summary = json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
+    tar.add("summary.json", len(summary), [summary])
+    for each in _claims(store, work, job.id, State.COMPLETED):
+        _add(tar, each)
+    for each in _claims(store, work, job.id, State.FAILED):
+        _add_last_words(tar, each)
+    tar.end()
+
+
+def _claims(store: Store, work: Path, grid: int, state: State) -> Iterator[Claimed]:
+    """Give what the local jobs in this state claim, each by the exit record of its last attempt, if there is one."""
+    for each in store.ended(grid):
+        if each.state == state.value and each.record:
+            directory = submission_directory(work, grid, each.k) / f"run.{each.idx}"
+            yield Claimed((grid, each.k, each.idx), each.n, directory, read_exit_record(each.record))
+
+
+def _add(tar: Tar, claimed: Claimed) -> None:
+    """Add a completed local job's outputs; what changed since it was verified must not slip in."""
+    for output in claimed.record.files:
+        name = f"{claimed.key[0]}.{claimed.n}/{output.name}"
+        try:
+            tar.add(name, output.size, _verified(claimed.directory, output))
+        except JimError as error:
+            raise JimError(f"output {name} changed after it was verified: {error}") from error
+
+
+def _add_last_words(tar: Tar, claimed: Claimed) -> None:
+    """Add what a failed local job wrote, for its owner to see why; what is not as it was, or large, is left out."""
+    for output in claimed.record.files:
+        if output.name in ("stdout", "stderr") and output.size <= LARGEST_LAST_WORDS:
+            try:
+                content = list(_verified(claimed.directory, output))
+            except (OSError, JimError):
+                continue
+            tar.add(f"{claimed.key[0]}.{claimed.n}/{output.name}", output.size, content)
+
+
+def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) -> str:
     """Let the job type add its picture; if it cannot, the tar is no worse for it."""
-    handler = handler_of(job.job_type, own_handlers)
-    found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in results)
+    handler = handler_of(job.job_type, house.site.site.handlers)
+    claims = _claims(store, house.site.work, job.id, State.COMPLETED)
+    found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         return handler.collect(job.request, found, place)
     except (JimError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
         log.warning("%d: the job type's collect step failed: %s: %s", job.id, type(error).__name__, error)
         return f"nothing was made of the outputs: {error}"
-
-
-def _add_summary(packed: tarfile.TarFile, job: GridJob, states: list[tuple[int, str, int, str]]) -> None:
-    names = ("n", "state", "attempt", "reason")
-    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
-    local_jobs = [dict(zip(names, each, strict=True)) for each in states]
-    content = json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
-    member = tarfile.TarInfo("summary.json")
-    member.size = len(content)
-    packed.addfile(member, io.BytesIO(content))
-
-
-class _Hashed:
-    """A file that is hashed as it is read, so that what is copied is what was looked at."""
-
-    def __init__(self, file: Any) -> None:
-        self._file, self.digest = file, hashlib.sha256()
-
-    def read(self, size: int) -> bytes:
-        block: bytes = self._file.read(size)
-        self.digest.update(block)
-        return block
-
-
-def _add(packed: tarfile.TarFile, grid: int, claimed: Claimed) -> None:
-    """Add one local job's outputs; what changed since it was verified must not slip in."""
-    for output in claimed.record.files:
-        member = tarfile.TarInfo(f"{grid}.{claimed.n}/{output.name}")
-        member.size, member.mode = output.size, 0o600
-        with os.fdopen(_open_inside(claimed.directory, output.name), "rb") as file:
-            wrong, hashed = _size_differs(file, output), _Hashed(file)
-            if not wrong:
-                packed.addfile(member, hashed)  # type: ignore[arg-type]
-                wrong = _content_differs(hashed.digest, output)
-            if wrong:
-                raise JimError(f"output {output.name} of {grid}.{claimed.n} changed after it was verified: {wrong}")
 
 
 def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:

@@ -109,6 +109,33 @@ class Live(NamedTuple):
     confirmed: bool
 
 
+# Joined from the submissions that the batch system was told or seen to have.
+LIVE = (
+    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed' "
+    "FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
+)
+
+
+class Ended(NamedTuple):
+    """One local job of a grid job that has ended, with the exit record of its last attempt, if it left one."""
+
+    n: int
+    state: str
+    attempt: int
+    reason: str
+    k: int
+    idx: int
+    record: str
+
+
+ENDED = (
+    "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0), ifnull(a.idx, 0), ifnull(a.record, '') "
+    "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
+    "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """Local jobs that move alike: those of them that still are where the evidence found them."""

@@ -20,7 +20,7 @@ from jim.database import transaction
 from jim.errors import JimError, UnknownJob
 from jim.model import FINAL, Piece, State, Step, Witness
 from jim.statusdb import rows
-from jim.statusdb.rows import Attempt, Change, GridJob, Journal, Live, LocalJob, Submission
+from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
 VERSION = 1
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
@@ -316,7 +316,9 @@ class Store:
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
         which, values = rows.where(grid=grid, n=n, k=k)
-        found = self.db.execute(f"SELECT * FROM attempt WHERE {which} ORDER BY n, attempt", values)
+        # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
+        index = "INDEXED BY attempt_of" if n is not None else ""
+        found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
         return [Attempt(*row) for row in found]
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
@@ -325,13 +327,14 @@ class Store:
 
     def live(self) -> Iterator[Live]:
         """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
-        found = self.db.execute(
-            "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, "
-            "s.state = 'confirmed' FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
-            "JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
-            "WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
-        )
-        return map(rows.live, found)
+        return map(rows.live, self.db.execute(rows.LIVE))
+
+    def ended(self, grid: int) -> Iterator[Ended]:
+        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
+        first = 0
+        while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
+            yield from map(Ended._make, part)
+            first = part[-1][0] + 1
 
     def end_submissions(self) -> None:
         """Close the submissions of which no attempt is live."""

@@ -95,6 +95,7 @@ MAY_IMPORT = [
     ("jim/errors.py", set()),
     ("jim/clock.py", set()),
     ("jim/database.py", set()),
+    ("jim/tar.py", set()),
     ("jim/files.py", {"jim.errors"}),
     ("jim/records.py", {"jim.errors"}),
     ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),

@@ -31,7 +31,17 @@ def add(store: Store, grid: int, size: int) -> None:
 
 
 def move(store: Store, grid: int, was: State, now: State, *numbers: int) -> None:
-    store.change([Change(grid, 0, was, now, Witness.QUEUE, numbers)])
+    attempt = store.local_job(grid, numbers[0]).attempt
+    store.change([Change(grid, attempt, was, now, Witness.QUEUE, numbers)])
+
+
+def send(store: Store, grid: int, at_once: int) -> None:
+    """Give every local job its first attempt, in submissions of so many."""
+    k = 0
+    with store.transaction():
+        while jobs := store.local_jobs(grid, (State.WAITING,), limit=at_once):
+            k += 1
+            store.intend(grid, k, f"mark-{grid}-{k}", jobs)
 
 
 def steps_of(store: Store, look: Callable[[], object]) -> int:
@@ -59,18 +69,35 @@ def steps_of(store: Store, look: Callable[[], object]) -> int:
         lambda store, grid: store.counts(grid),
         lambda store, grid: store.in_batch(),
         lambda store, grid: store.attempts(grid, n=1),
+        lambda store, grid: store.attempts(grid, k=1),
     ],
 )
 def test_what_the_keeper_looks_at_each_round_costs_the_same_for_any_number_of_local_jobs(
     store: Store, look: Callable[[Store, int], object]
 ) -> None:
-    add(store, 1, 5)
-    add(store, 2, 5000)
-    for grid, size in ((1, 5), (2, 5000)):
-        move(store, grid, State.WAITING, State.SUBMITTED, *range(size))
-        move(store, grid, State.SUBMITTED, State.COMPLETING, 2)
+    for grid, size in ((1, 5), (2, 1000)):
+        add(store, grid, size)
+        send(store, grid, 5)
+        move(store, grid, State.SUBMITTING, State.COMPLETING, 2)
     few, many = (steps_of(store, lambda grid=grid: look(store, grid)) for grid in (1, 2))
     assert 0 < many <= few + 5
+
+
+def test_reading_how_all_ended_costs_the_same_for_each(store: Store) -> None:
+    for grid, size in ((1, 50), (2, 2500)):
+        add(store, grid, size)
+        send(store, grid, 10)
+    store.set_attempt(2, 101, 10, record="last words")
+    few, many = (steps_of(store, lambda grid=grid: list(store.ended(grid))) for grid in (1, 2))
+    assert many / 2500 <= few / 50
+    found = list(store.ended(2))
+    assert [each.n for each in found] == list(range(2500))
+    assert found[1009] == (1009, "submitting", 1, "", 101, 10, "last words")
+
+
+def test_a_local_job_that_was_never_sent_ended_without_an_attempt(store: Store) -> None:
+    add(store, 1, 1)
+    assert list(store.ended(1)) == [(0, "waiting", 0, "", 0, 0, "")]
 
 
 def test_each_state_s_local_jobs_are_found(store: Store) -> None:
