@@ -234,7 +234,11 @@ def ended(house: House, key: Key, text: str) -> None:
     _begun(house, attempt, record.host, record.batch)
     store.set_attempt(*key, record=text)
     wish = verdicts.cancelled(house, attempt.grid, attempt.n)
-    verdicts.record(house, key, verdict.of_exit_record(record, cancelled=wish))
+    found = verdict.of_exit_record(record, cancelled=wish)
+    if found.again and not record.advice:  # it was killed; the request, which may be large, is read only now
+        asked: int | None = store.grid_job(attempt.grid).request.get("wall_seconds")
+        found = verdict.within_time(found, record, asked or house.site.batch.wall_seconds)
+    verdicts.record(house, key, found)
 
 
 def _refused(house: House, arrival: Arrival) -> None:

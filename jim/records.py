@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 from jim.errors import JimError
 
@@ -50,6 +51,11 @@ class ExitRecord:
     recovery: str  # the recovery file's first line, or empty
     files: tuple[Output, ...]
     refused: tuple[str, ...]  # outputs that were not taken or not there, with the reason first
+
+    @property
+    def seconds(self) -> float:
+        """How long the payload ran, by its node's clock."""
+        return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
 
     @property
     def advice(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jim.model import Observation, State, Witness
 from jim.records import FATAL, RECOVERABLE, SUCCESS, ExitRecord
@@ -22,6 +23,8 @@ class Verdict:
     recovery: tuple[str, ...] = ()
 
 
+# What accounting says of a job that ran into its time limit.
+OVER_TIME = re.compile("time limit|wall time", re.IGNORECASE)
 # An exit record whose outputs were found to be what it says.
 VERIFIED = Verdict(State.COMPLETED, "", Witness.EXIT_RECORD)
 
@@ -47,6 +50,13 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
         # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
         return Verdict(State.FAILED, f"killed by {end}: by the site or for want of memory", witness, again=True)
     return Verdict(State.FAILED, end, witness)
+
+
+def within_time(found: Verdict, record: ExitRecord, wall_seconds: float) -> Verdict:
+    """Let what was killed be tried again, unless it ran into its time limit: the next one would take as long."""
+    if record.seconds < wall_seconds:
+        return found
+    return replace(found, reason=f"time limit: it ran for {record.seconds:,.0f} s; {found.reason}", again=False)
 
 
 def of_bad_outputs(problem: str) -> Verdict:
@@ -85,7 +95,9 @@ def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: boo
     if back:
         reason = "put back into the queue by the batch system after it had started; it left no exit record"
         return Verdict(State.FAILED, reason, Witness.QUEUE, again=True)
-    return Verdict(State.FAILED, told or "vanished: it started, ended, and left no exit record", witness, again=True)
+    again = not OVER_TIME.search(told)  # the next one would take as long
+    reason = told or "vanished: it started, ended, and left no exit record"
+    return Verdict(State.FAILED, reason, witness, again=again)
 
 
 def _told(ended: Observation | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jim import verdict
@@ -53,6 +55,16 @@ def test_exit_records(ended: ExitRecord, state: State, reason: str, again: bool)
 def test_what_was_cancelled_is_not_tried_again(ended: ExitRecord) -> None:
     found = verdict.of_exit_record(ended, cancelled=True)
     assert (found.state, found.again) == (State.KILLED, False)
+
+
+def test_a_time_limit_is_not_tried_again() -> None:
+    hour = replace(record(signal=15, reason=WARNED), ended="2026-01-31T13:00:00Z")
+    found = verdict.of_exit_record(hour, cancelled=False)
+    over = verdict.within_time(found, hour, 3600)
+    assert (over.reason, over.again) == (f"time limit: it ran for 3,600 s; {WARNED} (signal 15)", False)
+    assert verdict.within_time(found, hour, 3601) == found
+    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT")
+    assert not verdict.of_vanished(ended, cancelled=False).again
 
 
 def test_recovery_arguments() -> None:
