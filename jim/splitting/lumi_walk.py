@@ -23,7 +23,7 @@ class LumiParameters(Masked):
     split_on_run: bool = parameter(True, FLAG, "a new job at each change of run", "splitOnRun")
     run_whitelist: tuple[int, ...] = parameter((), RUN_LIST, "only these runs; none: all", "runWhitelist")
     apply_lumi_correction: bool = parameter(
-        False, FLAG, "a lumi that is in two files goes into one job, with both", "applyLumiCorrection"
+        False, FLAG, "a lumi of two files, wherever they are, goes into one job, with both", "applyLumiCorrection"
     )
     include_parents: bool = parameter(False, FLAG, "name the parents of the input files")
     deterministic_pileup: bool = parameter(False, FLAG, "number the pile-up events to skip", "deterministicPileup")
@@ -90,10 +90,11 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
     jobs = Jobs(work, p, limit=job_limit)
     allowed = work.recovery.lumi_mask() if work.recovery else p.mask()
     average = _average(Jobs(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
-    for files in jobs.groups(enough=filling.enough):
-        drafts = _Walk(p, allowed, filling).over(sorted((each for each in files if each.lumis), key=_order))
-        if p.apply_lumi_correction:
-            drafts = iter(list(drafts))  # a file may still be attached to the first of them
+    walk = _Walk(p, allowed, filling)
+    walks: Iterable[Iterable[Draft]] = map(walk.over, Jobs(work, p).groups(enough=filling.enough))
+    if p.apply_lumi_correction:
+        walks = [list(each) for each in walks]  # a file may still be attached to the first of all jobs
+    for _, drafts in zip(jobs.groups(enough=filling.enough), walks, strict=True):
         for draft in drafts:
             skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
             failure = draft.alone.failure if draft.alone else None
@@ -111,7 +112,7 @@ def _order(file: File) -> tuple[int, tuple[int, ...], str]:
 
 
 class _Walk:
-    """One walk over the files of a group."""
+    """The walk over the files of all places, one after another."""
 
     def __init__(self, p: LumiParameters, mask: LumiMask | None, filling: Filling) -> None:
         self._p = p
@@ -122,8 +123,9 @@ class _Walk:
         self._taken: dict[tuple[int, int], Draft] = {}  # where lumis went, to correct
 
     def over(self, files: Iterable[File]) -> Iterator[Draft]:
-        """Give job after job."""
-        for file in files:
+        """Give job after job of one place."""
+        self._draft = None
+        for file in sorted((each for each in files if each.lumis), key=_order):
             average = file.events_per_lumi
             alone = self._filling.enter(file, average, self._draft)
             if not self._filling.left:
@@ -152,8 +154,8 @@ class _Walk:
             if draft is None or alone or self._is_done(draft, file, run):
                 if draft:
                     yield draft
-                filling.begin()
                 draft = self._draft = Draft(filling.limit, alone)
+                filling.begin()
             taken = lumis[at : at + min(filling.limit - draft.lumis, filling.left)]
             draft.add(file, run, taken, average)
             if self._p.apply_lumi_correction:

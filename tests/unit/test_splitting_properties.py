@@ -113,17 +113,25 @@ def test_every_lumi_of_every_file_is_in_exactly_one_job(those, splitter, flags):
     assert {file.lfn for job in made for file in job.files} == {file.lfn for file in those if file.runs}
 
 
-@holds(files(), st.sampled_from(["LumiBased", "EventAwareLumiBased", "EventAwareLumiByWork"]), SIZES, LUMI_FLAGS)
-def test_a_lumi_of_two_files_can_be_had_once_at_each_place(those, splitter, size, flags):
+@holds(files(), st.sampled_from(["LumiBased", "EventAwareLumiBased"]), SIZES, LUMI_FLAGS)
+def test_a_lumi_of_two_files_can_be_had_once_with_both(those, splitter, size, flags):
     limit = {"lumis_per_job" if splitter == "LumiBased" else "events_per_job": size}
-    made = jobs(splitter, closed(those), applyLumiCorrection=True, **limit, **flags)
+    once_with_all_files(those, jobs(splitter, closed(those), applyLumiCorrection=True, **limit, **flags))
+
+
+@holds(files(), SIZES, LUMI_FLAGS)
+def test_by_work_has_a_lumi_of_two_files_once_at_each_place(those, size, flags):
+    made = jobs("EventAwareLumiByWork", closed(those), events_per_job=size, **flags)
     for place in {file.locations for file in those}:
         here = [job for job in made if job.locations == place]
-        found = Counter(unit for job in here for unit in units(job))
-        assert found == dict.fromkeys(lumis_of(file for file in those if file.locations == place), 1)
-        for file in (file for file in those if file.locations == place):
-            for unit in lumis_of([file]):  # whoever processes a lumi has all files with it
-                assert all(file in job.files for job in here if unit in units(job))
+        once_with_all_files([file for file in those if file.locations == place], here)
+
+
+def once_with_all_files(those, made):
+    assert Counter(unit for job in made for unit in units(job)) == dict.fromkeys(lumis_of(those), 1)
+    for file in those:
+        for unit in lumis_of([file]):
+            assert all(file in job.files for job in made if unit in units(job))
 
 
 @holds(files(), SIZES, LUMI_FLAGS)

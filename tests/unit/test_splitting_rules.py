@@ -164,8 +164,9 @@ def test_lumi_correction_puts_a_lumi_of_two_files_into_the_job_that_had_it_first
     assert lumis(made) == ["1:1-2", "1:3,4"]
     assert names(made) == ["f g", "f g h"]
     assert [job.estimates.time_s for job in made] == [2 * 33 * 2, 2 * 33 * 2]  # as without the other file
-    shuffled = jobs("LumiBased", work(*files, file("i", runs={1: [1, 2]}, locations=B)), applyLumiCorrection=True)
-    assert lumis(shuffled) == ["1:1", "1:2", "1:3", "1:4", "1:1", "1:2"]  # once at each place
+    made = jobs("LumiBased", work(*files, file("i", runs={1: [2, 9]}, locations=B)), applyLumiCorrection=True)
+    assert lumis(made) == ["1:1", "1:2", "1:3", "1:4", "1:9"]  # wherever the files are
+    assert names(made) == ["f", "f g i", "f g h", "g h", "i"]
 
 
 @pytest.mark.parametrize(("is_open", "number"), [(True, 0), (False, 2)])
@@ -240,6 +241,13 @@ def test_event_aware_stops_after_the_lumi_that_reaches_the_total(total, expected
     assert lumis(aware(file("a", 100, {1: [1, 2]}), events_per_job=50, total_events=total)) == expected
 
 
+def test_event_aware_skips_the_pileup_of_full_jobs():
+    files = file("a", 20, {1: [1, 2]}), file("b", 40, {1: [3, 4, 5, 6]})
+    made = jobs("EventAwareLumiBased", work(*files, jobs_before=1), events_per_job=30, deterministicPileup=True)
+    assert lumis(made) == ["1:1-2,3", "1:4-6"]
+    assert [job.baggage["skipPileupEvents"] for job in made] == [1 * 3 * 10, 2 * 3 * 10]
+
+
 def test_one_job_more_than_the_limit_is_an_error():
     files = file("a", 100, {1: [1, 2]}), file("b", 100, {1: [3]}, locations=B)
     assert len(aware(*files, events_per_job=50, job_limit=3)) == 3
@@ -295,6 +303,13 @@ def test_by_work_fails_a_lumi_that_takes_too_long_without_a_code():
     assert "lumi 3 of run 1 has 100 events, which take 200 s" in made[1].failure.reason
 
 
+def test_by_work_skips_the_pileup_of_the_largest_lumis_and_jobs():
+    files = file("a", 30, {1: [1, 2, 3]}), file("b", 80, {1: [4, 5]})
+    made = jobs("EventAwareLumiByWork", work(*files, jobs_before=1), events_per_job=30, deterministicPileup=True)
+    assert lumis(made) == ["1:1-3", "1:4", "1:5"]
+    assert [job.baggage["skipPileupEvents"] for job in made] == [1 * 40 * 3, 2 * 40 * 3, 3 * 40 * 3]
+
+
 def test_by_work_looks_at_the_total_before_it_takes_a_lumi():
     assert lumis(by_work(file("a", 30, {1: [1, 2, 3]}), events_per_job=10, total_events=20)) == ["1:1", "1:2"]
 
@@ -340,6 +355,13 @@ def test_file_based_with_a_lumi_mask():
 def test_min_file_based_lets_what_is_left_over_wait(is_open, number, expected):
     subscription = work(*map(file, "dcba"[-number:]), open=is_open)
     assert names(jobs("MinFileBased", subscription, files_per_job=3)) == expected
+
+
+def test_min_file_based_counts_what_is_left_over_across_runs():
+    files = [file(name, runs={run: [1]}) for name, run in (("a", 1), ("b", 1), ("c", 2), ("d", 3), ("e", 3))]
+    params = {"files_per_job": 3, "respect_run_boundaries": True}
+    assert names(jobs("MinFileBased", work(*files, open=True), **params)) == ["a b", "c"]
+    assert names(jobs("MinFileBased", work(*files, open=False), **params)) == ["a b", "c", "d e"]
 
 
 def test_min_file_based_gives_no_estimates():

@@ -55,6 +55,7 @@ class _ByEvents(Filling):
         self._count_left()
         seconds = average * self._p.performance.time_per_event
         if lumis == 1 and seconds > self._p.job_time_limit:
+            self.limit = self._limit_here = 1
             return Alone(self._failure(file, seconds) if self._p.allow_creation_failure else None)
         return None
 

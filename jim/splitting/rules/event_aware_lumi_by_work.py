@@ -68,6 +68,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
             if p.total_events and taken >= p.total_events:
                 break
             taken += lumi.events
+            jobs.most_events = max(jobs.most_events, lumi.events)
             too_long = _too_long(lumi, p)
             if draft.events if too_long else draft.ends_before(lumi, p):
                 yield jobs.of(draft)
@@ -107,7 +108,7 @@ class _Jobs(Jobs):
     def __init__(self, work: Subscription, p: Parameters) -> None:
         super().__init__(work, p, limit=p.job_limit)
         self._parameters = p
-        self._most_events = self._most_lumis = 0
+        self.most_events = self._most_lumis = 0  # of one lumi, of one job: those seen so far
 
     def of(self, draft: _Draft, failure: Failure | None = None) -> SplitJob:
         """Make a job of lumis: their ranges, joined over files."""
@@ -115,9 +116,8 @@ class _Jobs(Jobs):
         for each in draft.lumis:
             runs.setdefault(each.run, []).append(each.lumi)
         files = {file.lfn: file for each in draft.lumis for file in each.files}
-        self._most_events = max(self._most_events, *(each.events for each in draft.lumis))
         self._most_lumis = max(self._most_lumis, len(draft.lumis))
-        skip = {"skipPileupEvents": self.before * self._most_events * self._most_lumis}
+        skip = {"skipPileupEvents": self.before * self.most_events * self._most_lumis}
         return self.make(
             files.values(),
             Mask(run_lumis={run: ranges_of(sorted(lumis)) for run, lumis in runs.items()}),

@@ -18,13 +18,14 @@ class Parameters(ChunkParameters):
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the files of each place, by name; the last chunk goes out short only once no more files come."""
+    """Cut the files of each place, by name; fewer than a job's go out only once no more files come."""
     jobs = Jobs(work, p)
-    for files in jobs.groups(sorted(work.to_read), lambda files: len(files) >= p.files_per_job):
-        chunks = list(p.chunks(files))
-        if work.waits and len(chunks[-1]) < p.files_per_job:
-            chunks.pop()
-        for n, chunk in enumerate(chunks):
+    for files in jobs.groups(sorted(work.to_read)):
+        left = len(files)
+        for n, chunk in enumerate(p.chunks(files)):
+            if work.waits and left < p.files_per_job:
+                break
+            left -= len(chunk)
             if p.jobs_per_group and n and n % p.jobs_per_group == 0:
                 jobs.another_group()
             yield jobs.make(chunk)
