@@ -150,9 +150,9 @@ def test_no_two_rooms_need_each_other_to_be_loaded() -> None:
 
 
 def test_a_splitter_is_a_rule_and_nothing_else() -> None:
-    """It is found by its name, needs no other one, and has no way to the world, the clock or chance."""
+    """It needs no other one, and has no way to the world, the clock or chance."""
     world = {"os", "io", "sys", "time", "datetime", "random", "pathlib", "logging", "threading", "sqlite3", "socket"}
-    assert importers("jim.splitting.rules") == set()
+    assert {file for file in importers("jim.splitting.rules") if file.startswith("jim/splitting/")} == set()
     for file in (file for file in FILES if file.startswith("jim/splitting/") and file != "jim/splitting/catalogue.py"):
         assert {each.module for each in imports(file)} & world == set(), file
 
