@@ -12,7 +12,7 @@ from jim.splitting.making import Jobs
 from jim.splitting.masking import RUN_LIST, Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Mask, Range, Stream
+from jim.splitting.units import NOTHING, Failure, File, Range, Stream, lumi_mask
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
         for draft in drafts:
             skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
             failure = draft.alone.failure if draft.alone else None
-            mask = Mask(run_lumis=draft.ranges)
-            yield jobs.make(draft.files.values(), mask, p.performance.of(draft.events), skip, failure)
+            estimates = p.performance.of(draft.events)
+            yield jobs.make(draft.files.values(), lumi_mask(draft.ranges), estimates, skip, failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:

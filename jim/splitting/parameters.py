@@ -72,7 +72,9 @@ class Performance:
 
     def of(self, events: int) -> Estimates:
         """Estimate a job of so many events."""
-        return Estimates(events * self.time_per_event, events * self.size_per_event, self.memory)
+        # A tuple of three, without the keywords of its constructor: half the time, and one for every job.
+        fields = (events * self.time_per_event, events * self.size_per_event, self.memory)
+        return tuple.__new__(Estimates, fields)
 
 
 def _performance(value: Any) -> Performance:

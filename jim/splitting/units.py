@@ -129,6 +129,19 @@ class Failure(NamedTuple):
     code: int | None = None
 
 
+# There may be a million of them: these take half the time of the constructor.
+
+
+def events_mask(first: int, last: int, first_lumi: int | None = None, last_lumi: int | None = None) -> Mask:
+    """Make a mask of events, and of lumis to generate."""
+    return tuple.__new__(Mask, (first, last, first_lumi, last_lumi, None, None, None))
+
+
+def lumi_mask(ranges: Mapping[int, Sequence[Range]]) -> Mask:
+    """Make a mask of ranges of lumis, by run."""
+    return tuple.__new__(Mask, (None, None, None, None, None, None, ranges))
+
+
 NO_MASK = Mask()
 NO_ESTIMATES = Estimates()
 NOTHING: Mapping[str, Any] = {}

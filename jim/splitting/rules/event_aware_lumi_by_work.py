@@ -11,7 +11,7 @@ from jim.splitting.lumi_walk import LumiParameters
 from jim.splitting.making import Jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Mask, SplitJob, Stream
+from jim.splitting.units import NOTHING, Failure, File, SplitJob, Stream, lumi_mask
 
 NAME = "EventAwareLumiByWork"
 
@@ -120,7 +120,7 @@ class _Jobs(Jobs):
         skip = {"skipPileupEvents": self.before * self.most_events * self._most_lumis}
         return self.make(
             files.values(),
-            Mask(run_lumis={run: ranges_of(sorted(lumis)) for run, lumis in runs.items()}),
+            lumi_mask({run: ranges_of(sorted(lumis)) for run, lumis in runs.items()}),
             p.performance.of(draft.events),
             skip if p.deterministic_pileup else NOTHING,
             failure,

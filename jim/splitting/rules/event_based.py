@@ -13,7 +13,7 @@ from jim.splitting.making import Jobs
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.recovery import Recovered
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Mask, Stream
+from jim.splitting.units import File, Mask, Stream, events_mask
 
 NAME = "EventBased"
 LAST_EVENT = 2**32 - 1  # generators number events in 32 bits
@@ -61,7 +61,7 @@ def _read(file: File, p: Parameters) -> Cut:
     end = file.first_event + file.events
     for first in range(file.first_event, end, p.events_per_job):
         events = min(p.events_per_job, end - first)
-        yield Mask(first, first + events - 1), events
+        yield events_mask(first, first + events - 1), events
 
 
 def _generated(file: File, p: Parameters) -> Cut:
@@ -72,7 +72,7 @@ def _generated(file: File, p: Parameters) -> Cut:
             first = 1
         events = min(p.events_per_job, left)
         lumis = -(-events // (p.events_per_lumi or p.events_per_job))
-        yield Mask(first, first + events - 1, lumi, lumi + lumis - 1), events
+        yield events_mask(first, first + events - 1, lumi, lumi + lumis - 1), events
         first, left, lumi = first + events, left - events, lumi + lumis
 
 
@@ -94,5 +94,5 @@ def _recovered(entries: Sequence[Recovered], p: Parameters) -> Cut:
             events = min(p.events_per_job, left)
             count = min(-(-events // per_lumi), last - lumi + 1)
             first = (lumi - 1) * per_lumi + 1
-            yield Mask(first, first + events - 1, lumi, lumi + count - 1), p.events_per_job
+            yield events_mask(first, first + events - 1, lumi, lumi + count - 1), p.events_per_job
             left, lumi = left - events, lumi + count

@@ -11,7 +11,7 @@ from jim.splitting.lumi_ranges import ranges_of
 from jim.splitting.making import Jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NO_MASK, File, Mask, Range, Runs, Stream
+from jim.splitting.units import NO_MASK, File, Mask, Range, Runs, Stream, lumi_mask
 
 NAME = "FileBased"
 
@@ -55,4 +55,4 @@ def _mask(files: Iterable[Runs]) -> Mask:
     ranges: dict[int, list[Range]] = {}
     for run, lumis in (each for runs in files for each in runs):
         ranges.setdefault(run, []).extend(ranges_of(lumis))
-    return Mask(run_lumis=ranges)
+    return lumi_mask(ranges)

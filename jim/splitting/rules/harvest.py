@@ -10,7 +10,7 @@ from jim.splitting.lumi_ranges import joined, ranges_of
 from jim.splitting.making import Jobs
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Estimates, File, Mask, Range, Stream
+from jim.splitting.units import Estimates, File, Range, Stream, lumi_mask
 
 NAME = "Harvest"
 
@@ -38,7 +38,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
             baggage: dict[str, bool | str] = {} if p.interval else {"runIsComplete": True}
             if p.unit == "multiRun":
                 baggage |= {"multiRun": True, "runLimits": f"-{min(ranges)}-{max(ranges)}"}
-            yield jobs.make(those, Mask(run_lumis=ranges), Estimates(memory_mb=p.performance.memory), baggage)
+            yield jobs.make(those, lumi_mask(ranges), Estimates(memory_mb=p.performance.memory), baggage)
 
 
 def _is_due(work: Subscription, p: Parameters) -> bool:
