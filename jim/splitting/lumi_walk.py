@@ -12,7 +12,7 @@ from jim.splitting.making import Jobs
 from jim.splitting.masking import RUN_LIST, Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Range, Stream, lumi_mask
+from jim.splitting.units import NOTHING, Failure, File, Stream, lumi_mask
 
 
 @dataclass(frozen=True)
@@ -36,36 +36,35 @@ class Alone(NamedTuple):
 
 
 class Draft:
-    """A job being filled."""
+    """A job being filled, from its first lumis on."""
 
     __slots__ = ("alone", "events", "file", "files", "limit", "lumis", "ranges", "run")
 
-    def __init__(self, limit: int, alone: Alone | None) -> None:
-        self.limit = limit  # lumis it might have, as it stood when it was begun
+    def __init__(
+        self, limit: int, alone: Alone | None, file: File, run: int, lumis: Sequence[int], average: int
+    ) -> None:
+        self.limit = limit  # lumis a job might have, as it stood before
         self.alone = alone
-        self.files: dict[str, File] = {}  # by name, each once
-        self.ranges: dict[int, list[Range]] = {}
-        self.file: File | None = None  # of the last lumi
-        self.run = 0  # of the last lumi
-        self.lumis = 0
-        self.events = 0
+        self.files = {file.lfn: file}  # by name, each once
+        self.ranges = {run: ranges_of(lumis)}
+        self.file, self.run = file, run  # of the last lumi
+        self.lumis = len(lumis)
+        self.events = len(lumis) * average
 
-    def add(self, file: File, run: int, lumis: Sequence[int], events_per_lumi: int) -> None:
+    def add(self, file: File, run: int, lumis: Sequence[int], average: int) -> None:
         """Put ascending lumis of one run into the job; ranges of two files are never joined."""
         self.files[file.lfn] = file
-        if run in self.ranges:
-            self.ranges[run] += ranges_of(lumis)
-        else:
-            self.ranges[run] = ranges_of(lumis)
+        self.ranges.setdefault(run, []).extend(ranges_of(lumis))
         self.file, self.run = file, run
         self.lumis += len(lumis)
-        self.events += len(lumis) * events_per_lumi
+        self.events += len(lumis) * average
 
 
 class Filling:
     """How full jobs get. It is asked file by file, and counts over all locations."""
 
-    limit = 1  # lumis that a job may have now
+    limit = 1  # lumis that the open job may have
+    limit_here = 1  # lumis of a job that begins within the file
     left = ANY = 2**62  # lumis that may still be taken
 
     def enough(self, files: Sequence[File]) -> bool:
@@ -73,15 +72,7 @@ class Filling:
         raise NotImplementedError
 
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
-        """Begin with a file: set what the open job may get of it."""
-        raise NotImplementedError
-
-    def begin(self) -> None:
-        """Begin a job within the file: set what it may get."""
-        raise NotImplementedError
-
-    def took(self, lumis: int) -> None:
-        """Count what was taken of the file."""
+        """Begin with a file of so many events per lumi: set the limits."""
         raise NotImplementedError
 
 
@@ -154,14 +145,16 @@ class _Walk:
             if draft is None or alone or self._is_done(draft, file, run):
                 if draft:
                     yield draft
-                draft = self._draft = Draft(filling.limit, alone)
-                filling.begin()
-            taken = lumis[at : at + min(filling.limit - draft.lumis, filling.left)]
-            draft.add(file, run, taken, average)
+                before, filling.limit = filling.limit, filling.limit_here
+                taken = lumis[at : at + min(filling.limit, filling.left)]
+                draft = self._draft = Draft(before, alone, file, run, taken, average)
+            else:
+                taken = lumis[at : at + min(filling.limit - draft.lumis, filling.left)]
+                draft.add(file, run, taken, average)
+            at += len(taken)
+            filling.left -= len(taken)
             if self._p.apply_lumi_correction:
                 self._taken |= dict.fromkeys(((run, lumi) for lumi in taken), draft)
-            filling.took(len(taken))
-            at += len(taken)
 
     def _is_done(self, draft: Draft, file: File, run: int) -> bool:
         return bool(

@@ -37,43 +37,36 @@ class _ByEvents(Filling):
     def __init__(self, p: Parameters) -> None:
         self._p = p
         self._average = 0
-        self._limit_here = 1  # lumis of this file that make a job by themselves
         self._events_left = p.total_events
+        self._left_before = self.left
 
     def enough(self, files: Sequence[File]) -> bool:
         return sum(file.events for file in files) >= self._p.events_per_job
 
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
         """Let the open job have of the file what events it has left; a lumi that does not fit begins a new one."""
-        self._average = average
+        self._count_left(average)
         lumis = file.lumis
-        self._limit_here = max(1, self._p.events_per_job // average) if average else lumis
-        self.limit = self._limit_here
+        self.limit = self.limit_here = max(1, self._p.events_per_job // average) if average else lumis
         if draft and not self._p.halt_job_on_file_boundaries:
             free = max(self._p.events_per_job - draft.events, 0)
-            self.limit = max(1, draft.lumis + (free // average if average else lumis))
-        self._count_left()
+            self.limit = draft.lumis + (free // average if average else lumis)
         seconds = average * self._p.performance.time_per_event
         if lumis == 1 and seconds > self._p.job_time_limit:
-            self.limit = self._limit_here = 1
-            return Alone(self._failure(file, seconds) if self._p.allow_creation_failure else None)
+            self.limit = self.limit_here = 1
+            return Alone(self._failure(file, average, seconds) if self._p.allow_creation_failure else None)
         return None
 
-    def begin(self) -> None:
-        self.limit = self._limit_here
-
-    def took(self, lumis: int) -> None:
+    def _count_left(self, average: int) -> None:
+        """Turn the events left in all into lumis of this file; the lumi that reaches the total is still taken."""
         if self._p.total_events:
-            self._events_left -= lumis * self._average
-            self._count_left()
-
-    def _count_left(self) -> None:
-        if self._p.total_events:  # the lumi that reaches the total is still taken
+            self._events_left -= (self._left_before - self.left) * self._average
             left = max(self._events_left, 0)
-            self.left = -(-left // self._average) if left and self._average else left and self.ANY
+            self.left = self._left_before = -(-left // average) if average else left and self.ANY
+        self._average = average
 
-    def _failure(self, file: File, seconds: float) -> Failure:
+    def _failure(self, file: File, average: int, seconds: float) -> Failure:
         run, lumi = next((run, lumis[0]) for run, lumis in file.runs if lumis)
-        what = f"{file.lfn}: its only lumi, {lumi} of run {run}, has {self._average:,} events"
+        what = f"{file.lfn}: its only lumi, {lumi} of run {run}, has {average:,} events"
         most = f"more than the {self._p.job_time_limit:,} s a job may take"
         return Failure(f"{what}, which take {seconds:,.0f} s, {most}", TOO_LONG)

@@ -29,7 +29,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
 
 class _ByNumber(Filling):
     def __init__(self, p: Parameters) -> None:
-        self.limit = p.lumis_per_job
+        self.limit = self.limit_here = p.lumis_per_job
         self.left = p.total_lumis or self.ANY
 
     def enough(self, files: Sequence[File]) -> bool:
@@ -37,9 +37,3 @@ class _ByNumber(Filling):
 
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
         return None
-
-    def begin(self) -> None:
-        pass
-
-    def took(self, lumis: int) -> None:
-        self.left -= lumis
