@@ -61,5 +61,5 @@ def _move_on(house: House, job: LocalJob, verdict: Verdict) -> None:
             reason=f"attempt {job.attempt}: {verdict.reason}",
             spent=spent,
             recovery=verdict.recovery or job.recovery,
-            due=house.clock.boot() + delay(NEXT_ATTEMPT, spent),
+            due=house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt),  # not `spent`: what was never sent waits, too
         )
