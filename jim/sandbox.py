@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -143,10 +144,13 @@ def trace(directory: Path, index: int) -> Trace:
 
 
 def _claim(directory: Path, index: int) -> Claim | None:
+    """Read who holds a claim; one that is spoilt, as by a power cut or a payload, is taken all the same."""
     try:
         return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
     except FileNotFoundError:
         return None
+    except JimError:
+        return Claim(nonce="", host="", batch="", fence=False)
 
 
 def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
@@ -176,7 +180,7 @@ def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
     if not directory.is_dir():
         return
     for each in os.scandir(directory):
-        if each.name.startswith("claim."):
+        if re.fullmatch(r"claim\.[0-9]{1,9}", each.name):
             index = int(each.name.removeprefix("claim."))
             claim = _claim(directory, index)
             if claim:

@@ -282,6 +282,7 @@ def _settled(house: House, results: list[Settled]) -> None:
             elif settled.lost:
                 verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
             elif settled.dead:
+                arrivals.begun(house, key, "", live.batch_id)  # if word of its start never came
                 verdicts.record(
                     house, key, verdict.of_vanished(settled.doubt.ended, back=settled.doubt.back, cancelled=wish)
                 )

@@ -280,3 +280,29 @@ def test_a_batch_command_out_of_reach_submits_hours_later(place, late):
     hurt.finish()
     hurt.check(1)
     assert "was started again on" in hurt.journal()
+
+
+# What a power cut, or a payload, may make of a claim.
+SPOIL = [
+    ":",
+    ": >$c",
+    "head -c 1000 /dev/urandom >$c",
+    "rm $c; mkfifo $c",
+    "rm $c; mkdir $c",
+    "rm $c; ln -s /etc/passwd $c",
+    ": >claim.x; : >claim.",
+]
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["and the answer was lost", "of a known batch job"])
+def test_a_claim_that_cannot_be_read_is_taken_all_the_same_and_holds_up_nobody(place, told):
+    """Claims are spoilt, and their wrappers die; before JIM knew the batch job, or after."""
+    hurt = place("p", slots=4)
+    lost = "" if told else "sleep 2; exit 1"
+    hurt.command("submit", f'once || exec "$@"; "$@" >$place/id; {lost}\ncat $place/id')
+    cases = "\n".join(f"{n}) {script} ;;" for n, script in enumerate(SPOIL))
+    spoil = f"cd ..; c=claim.$JIM_INDEX; case $JIM_LOCAL_JOB in\n{cases}\nesac\nkill -9 $PPID"
+    hurt.submit(len(SPOIL), body=f"[ $JIM_ATTEMPT = 2 ] || {{\n{spoil}\n}}")
+    hurt.finish()
+    hurt.check(len(SPOIL))
+    assert sorted(hurt.events("start")) == [(n, attempt) for n in range(len(SPOIL)) for attempt in (1, 2)]
