@@ -18,6 +18,7 @@ from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
 from jim.statusdb.rows import Attempt, Change
+from jim.statusdb.xml import fragment
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
@@ -250,8 +251,6 @@ def _refused(house: House, arrival: Arrival) -> None:
 
 
 def _publication(house: House, arrival: Arrival) -> None:
-    from jim.statusdb.xml import fragment  # lxml is dear, and few payloads publish
-
     attempt = _attempt(house, arrival.key)
     text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
     content = fragment(text)

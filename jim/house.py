@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from jim.clock import Clock
+from jim.idealizer.retry import AGAIN, delay
 from jim.site import Site
 
 if TYPE_CHECKING:
@@ -97,8 +98,6 @@ class House:
 
     def pace(self, name: Hashable) -> bool:
         """Tell whether the next try of `name` is due, and count it as made."""
-        from jim.idealizer.retry import AGAIN, delay
-
         due, tries = self.paced.get(name, (0.0, 0))
         if self.clock.boot() < due:
             return False
