@@ -113,11 +113,12 @@ def _settings(house: House, handler: Handler, job: GridJob, submission: Submissi
 
 
 def _recorded(house: House, submission: Submission, batch_id: str) -> None:
+    """Keep the batch id. A start, or even the end of all, may have been seen before: that says more than an answer."""
     house.health.good()
     with house.store.transaction():
-        house.store.set_submission(
-            submission.grid, submission.k, state="recorded", batch_id=batch_id, reason="", tries=0
-        )
+        now = house.store.submission(submission.grid, submission.k)
+        state = now.state if now and now.state in ("confirmed", "ended") else "recorded"
+        house.store.set_submission(submission.grid, submission.k, state=state, batch_id=batch_id, reason="", tries=0)
         arrivals.accepted(house, submission.grid, submission.k, Witness.SUBMISSION)
     log.info("%d: submission %d of %d is batch job %s", submission.grid, submission.k, submission.size, batch_id)
 

@@ -72,6 +72,23 @@ def test_a_lost_submit_answer_is_found_again(world):
     assert len(world.batch.ledger) == 3
 
 
+def test_a_batch_job_that_ends_before_its_submission_is_answered_leaves_nothing_to_ask_about(world):
+    grid = world.submit(1)
+    world.rounds.round()
+    while not world.batch.tasks:
+        world.go()
+        world.rounds.round()
+    world.batch.start(1)
+    world.batch.finish(1)
+    world.rounds.round()  # takes in what the wrapper wrote, while the answer is still on its way
+    world.go(4)
+    assert world.finished(grid)
+    assert world.store.submission(grid, 1).state == "ended"
+    asked = len(world.batch.calls)
+    world.go(20, seconds=5.0)
+    assert len(world.batch.calls) == asked
+
+
 def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
     world.batch.lies = ["@submit", "lost before"]
     grid = world.submit(1)
