@@ -172,7 +172,7 @@ def _start(house: House, arrival: Arrival) -> None:
     """Take in that a claim was won: that attempt runs, whatever the queue says."""
     attempt = _attempt(house, arrival.key)
     claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
-    _begun(house, attempt, claim.host, claim.batch)
+    begun(house, attempt, claim.host, claim.batch)
 
 
 def _attempt(house: House, key: Key) -> Attempt:
@@ -182,7 +182,7 @@ def _attempt(house: House, key: Key) -> Attempt:
     return attempt
 
 
-def _begun(house: House, attempt: Attempt, host: str, batch_id: str) -> None:
+def begun(house: House, attempt: Attempt, host: str, batch_id: str) -> None:
     """Record that an attempt has started."""
     if attempt.verdict or attempt.started:
         return
@@ -232,7 +232,7 @@ def ended(house: House, key: Key, text: str) -> None:
     if attempt.verdict:
         store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
         return
-    _begun(house, attempt, record.host, record.batch)
+    begun(house, attempt, record.host, record.batch)
     store.set_attempt(*key, record=text)
     wish = verdicts.cancelled(house, attempt.grid, attempt.n)
     found = verdict.of_exit_record(record, cancelled=wish)

@@ -282,10 +282,17 @@ def _settled(house: House, results: list[Settled]) -> None:
             elif settled.lost:
                 verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
             elif settled.dead:
-                arrivals.begun(house, key, "", live.batch_id)  # if word of its start never came
+                _note_start(house, key, live.batch_id)
                 verdicts.record(
                     house, key, verdict.of_vanished(settled.doubt.ended, back=settled.doubt.back, cancelled=wish)
                 )
+
+
+def _note_start(house: House, key: Key, batch_id: str) -> None:
+    """Note the start of what was found dead, if word of it never came."""
+    attempt = house.store.attempt(*key)
+    if attempt:
+        arrivals.begun(house, attempt, "", batch_id)
 
 
 def _take_record(house: House, key: Key, text: str) -> None:
