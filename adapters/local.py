@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from jim.adapters.base import Adapter
+from jim.adapters.base import Adapter, option
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
 
@@ -56,9 +56,15 @@ class Local(Adapter):
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
-        options = {"--wall": asked.wall_seconds, "--memory-mb": asked.memory_mb, "--queue": asked.queue}
-        given = [word for name, value in options.items() if value for word in (name, str(value))]
-        return [*self.commands["submit"], "--name", batch.mark, "--array", str(batch.size), *given, batch.script]
+        return [
+            *self.commands["submit"],
+            *batch.options,
+            *("--name", batch.mark, "--array", str(batch.size)),
+            *option("--wall", asked.wall_seconds),
+            *option("--memory-mb", asked.memory_mb),
+            *option("--queue", asked.queue),
+            batch.script,
+        ]
 
     def parse_submit(self, answer: Answer) -> str:
         if answer.code != 0:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from xml.etree import ElementTree
+from xml.parsers import expat
 
 from jim.adapters.base import Adapter, by_id, option
 from jim.errors import Unclear
@@ -25,6 +25,8 @@ COMMANDS = {
     verb: ("env", f"SGE_ROOT={ROOT}", f"SGE_CELL={CELL}", f"/usr/lib/gridengine/{program}")
     for verb, program in PROGRAMS.items()
 } | {"history": ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting")}  # qacct takes one job a call
+LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
+FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
 # d: being deleted; R: restarted; h: on hold, which does not stop what runs.
 STATES = (
     (r"E[hR]*(qw|wq)", State.FAILED),  # it could not be started; it stays until it is deleted or cleared
@@ -98,12 +100,13 @@ class Sge(Adapter):
     def parse_query(self, answer: Answer) -> Listing:
         text = self.output(answer)
         text = text[max(0, text.find("<?xml")) :]
+        if not LISTING.match(text) or "<!" in text:  # no document type, so no entities
+            raise Unclear(answer.facts())
         try:
-            if "<!" in text:  # no document type, so no entities
-                raise Unclear(answer.facts())
-            jobs = ElementTree.fromstring(text).iter("job_list")  # noqa: S314
-            return dict(_listed({each.tag: each.text or "" for each in job}) for job in jobs)
-        except (ElementTree.ParseError, KeyError, ValueError) as error:
+            # The parser proves that it is whole, and by that its fields can be told: a tree takes three times as long.
+            expat.ParserCreate().Parse(text, True)
+            return dict(_listed(dict(FIELD.findall(job))) for job in text.split("<job_list")[1:])
+        except (expat.ExpatError, KeyError, ValueError) as error:
             raise Unclear(answer.facts()) from error
 
     def history_command(self, ids: Sequence[str]) -> list[str]:

@@ -79,10 +79,11 @@ class Slurm(Adapter):
         r"problem talking to the database",
     )
     permanent = (
-        r"submission failed: (invalid|requested|more processors|pathname of a file|user's group not permitted)",
+        r"submission failed: (invalid|requested (node|reservation|time)|more processors|pathname|user's group)",
         r"submission failed: job violates accounting/QOS policy",
-        r"(unrecognized|invalid|unknown) option",
-        r"^sbatch: error: (invalid|unable to open file|batch script is empty|this does not look like a batch script)",
+        r"sbatch: error: invalid .* specif",
+        r"unrecognized option",
+        r"unable to open file|batch script is empty|does not look like a batch script",
         r"access/permission denied",
     )
     gone = (r"invalid job id specified", r"job has already finished", r"already completing or completed")
@@ -166,7 +167,7 @@ def _observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
         elif code == 0:  # so Slurm could not even start it
             code = None
         reason = reason if code is signal is None else ""
-    elif "held" in reason.lower():
+    elif state is State.SUBMITTED and "held" in reason.lower():
         state = State.HELD
     key = line["id"], int(line["index"] or 1)
     return key, Observation(state, line["name"], code, signal, reason, word)

@@ -2,6 +2,7 @@
 
 import signal
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,13 @@ from tests.cli_home import Home
 
 # A background job of a shell starts with SIGINT ignored, and so would all that the tests start: put it back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    """Let a site hold its own adapter to the contract: see tests/unit/test_adapters_conformance.py."""
+    captured = str(Path(__file__).parent / "captured")
+    parser.addoption("--adapter", action="append", default=[], help="an adapter to test: a dotted name, or a file")
+    parser.addoption("--captured", default=captured, help="directory with SYSTEM/VERSION of that adapter")
 
 
 @pytest.fixture

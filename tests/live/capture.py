@@ -45,7 +45,7 @@ class Capture:
         for ending, text in ((".txt", answer.out), (".stderr.txt", answer.err)):
             if text or (ending == ".txt" and not answer.err):
                 (self.place / f"{name}{ending}").write_text(text)
-        with (self.place / "COMMANDS").open("a") as file:
+        with (self.place / "NOTE").open("a") as file:
             file.write(f"{name}: exit {answer.code}: {shlex.join(command)}\n")
         return answer
 
@@ -119,10 +119,10 @@ def slurm(place: Path) -> None:
             ("kill", "kill", {}),
             ("limit", "sleep", {"wall_seconds": 60}),
             ("lost", "sleep", {"options": ["--nodelist=n2"]}),
-            ("array", "sleep", {"size": 3}),
-            ("suspended", "sleep", {}),
+            ("array", "sleep", {"size": 3, "options": ["--nodelist=n1"]}),
+            ("suspended", "sleep", {"options": ["--nodelist=n1"]}),
             ("held", "sleep", {"size": 2, "options": ["--hold"]}),
-            ("held by an operator", "sleep", {}),
+            ("held by an operator", "sleep", {"options": ["--begin=now+1hour"]}),
             ("too long", "sleep", {"queue": "short", "wall_seconds": 6000}),
         )
     }
@@ -132,12 +132,14 @@ def slurm(place: Path) -> None:
     operator("scontrol", "hold", f"{ids['held by an operator']}_1")
     ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
     ask("ping", adapter.ping_command())
+    ask("list", adapter.query_command())
+    time.sleep(8)
     ask("find", adapter.find_command("jim-cafe0001-7-1"))
     ask("find-nothing", adapter.find_command("jim-cafe0001-999-1"))
     with frozen(LABS / "slurm/pid/slurmd.n2.pid"):
         until(lambda: "NODE_FAIL" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
         until(lambda: "TIMEOUT" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
-        ask("list", adapter.query_command())
+        ask("list-later", adapter.query_command())
         ask("history", adapter.history_command([*ids.values(), "99999"]))
     completed = Slurm({"history": ["grep", "-hE", str(LABS / "slurm/log/jobcomp.log")]})
     ask("history-jobcomp", completed.history_command([*ids.values(), "99999"]))
@@ -186,6 +188,48 @@ def slurm(place: Path) -> None:
     kept.questions("-down", [ids["array"]])
 
 
+def slurm_accounts(place: Path) -> None:
+    """Capture what only a Slurm with slurmdbd says, which enforces its limits.
+
+    The lab: SLURM_LAB_ACCOUNTS=slurmdbd, and in SLURM_LAB_EXTRA AccountingStorageEnforce=associations,limits,qos and
+    EnforcePartLimits=ALL.
+    """
+    kept = Capture(Slurm({"history": ["sacct"]}), place)
+    adapter, ask, submit = kept.adapter, kept.ask, kept.quietly
+    operator("sacctmgr", "-i", "add", "account", "grid")
+    operator("sacctmgr", "-i", "add", "user", USER, "account=grid")
+    ids = {
+        name: submit(payload, **more)
+        for name, payload, more in (
+            ("ok", "ok", {"size": 2}),
+            ("seven", "seven", {}),
+            ("segv", "segv", {}),
+            ("limit", "sleep", {"wall_seconds": 60}),
+            ("array", "sleep", {"size": 3}),
+            ("held", "sleep", {"size": 3, "options": ["--hold"]}),
+        )
+    }
+    time.sleep(8)
+    run(adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]), limit=60, account=USER)
+    until(lambda: "TIMEOUT" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
+    time.sleep(5)
+    ask("history", adapter.history_command([*ids.values(), "99999"]))
+    ask("history-unknown", adapter.history_command(["99999"]))
+    ask("list", adapter.query_command())
+    kept.submit("")
+    kept.submit("-account", account="nosuch")
+    kept.submit("-qos", options=["--qos=nosuch"])
+    kept.submit("-cores", cores=10_000)
+    kept.submit("-wall", queue="short", wall_seconds=6000)
+    operator("sacctmgr", "-i", "modify", "user", USER, "set", "MaxSubmitJobs=1")
+    time.sleep(3)
+    kept.submit("-limit", size=3)
+    with frozen(LABS / "slurm/pid/slurmdbd.pid"):
+        ask("history-frozen", adapter.history_command([ids["ok"]]))
+    os.kill(int((LABS / "slurm/pid/slurmdbd.pid").read_text()), signal.SIGKILL)
+    ask("history-down", adapter.history_command([ids["ok"]]))
+
+
 def sge(place: Path) -> None:
     """Capture Grid Engine."""
     words = tomllib.loads((LABS / "sge/site.toml").read_text())["batch"]["commands"]
@@ -212,7 +256,7 @@ def sge(place: Path) -> None:
         )
     }
     odd = Batch("jim-odd", "/bin/sleep", "", 1)
-    for name, more in (("a<b>&'c", []), ("jim-cafe0001-11-1", ["-o", "/nodir/x"]), ("jim-cafe0001-12-1", ["-h"])):
+    for name, more in (("a<b>&'c", []), ("jim-cafe0001-101-1", ["-o", "/nodir/x"]), ("jim-cafe0001-102-1", ["-h"])):
         command = [*adapter.submit_command(odd)[:-1], "-N", name, *more, "-b", "y", "/bin/sleep", "600"]
         run(command, limit=60, account=USER)
     time.sleep(12)
@@ -256,4 +300,4 @@ def sge(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"slurm": slurm, "sge": sge}[sys.argv[1]](Path(sys.argv[2]).absolute())
+    {"slurm": slurm, "slurm_accounts": slurm_accounts, "sge": sge}[sys.argv[1]](Path(sys.argv[2]).absolute())

@@ -1,0 +1,142 @@
+"""The words of Grid Engine; what it says is held to tests/captured by the conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.adapters.sge import ADAPTER
+from jim.errors import Unclear
+from jim.model import Answer, Batch, Observation, Resources, State
+
+ADAPTED = ADAPTER()
+PROGRAMS = "env SGE_ROOT=/var/lib/gridengine SGE_CELL=default /usr/lib/gridengine"
+OURS = "-terse -r n -N jim-1-1 -t 1-{} -S /bin/sh -wd / -j y -o /dev/null /w/job.sh"
+
+
+def answer(out="", err="", code=0):
+    return Answer(("words",), code, out, err, 0.1)
+
+
+def batch(size=1, options=(), **asked):
+    return Batch("jim-1-1", "/w/job.sh", "/w", size, Resources(**asked), options)
+
+
+# Commands
+
+
+def test_a_submission_is_always_an_array():
+    assert ADAPTED.submit_command(batch()) == f"{PROGRAMS}/qsub {OURS.format(1)}".split()
+    assert ADAPTED.submit_command(batch(1000)) == f"{PROGRAMS}/qsub {OURS.format(1000)}".split()
+
+
+def test_what_is_asked_for_comes_between_the_site_s_words_and_ours():
+    asked = {"queue": "all.q", "account": "grid", "cores": 2, "memory_mb": 500, "disk_mb": 9, "wall_seconds": 61}
+    words = f"-r y -q all.q -P grid -pe smp 2 -l h_rt=61 -l h_vmem=500M {OURS.format(3)}"
+    assert ADAPTED.submit_command(batch(3, ("-r", "y"), **asked)) == f"{PROGRAMS}/qsub {words}".split()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (ADAPTED.query_command(), f"{PROGRAMS}/qstat -xml -g d -u $user"),
+        (ADAPTED.find_command("jim-1-1"), f"{PROGRAMS}/qstat -xml -g d -u $user"),
+        (ADAPTED.cancel_command([("1", 2), ("1", 3), ("1", 5), ("7", 0)]), f"{PROGRAMS}/qdel 1.2-3 1.5 7"),
+        (ADAPTED.change_command("hold", [("1", 2), ("7", 1)]), f"{PROGRAMS}/qalter -h u 1.2 7.1"),
+        (ADAPTED.change_command("release", [("1", 2)]), f"{PROGRAMS}/qalter -h U 1.2"),
+        (ADAPTED.ping_command(), f"{PROGRAMS}/qconf -sss"),
+        (
+            ADAPTED.history_command(["1", "2"]),
+            "grep -hE /var/lib/gridengine/default/common/accounting -e ^([^:]*:){5}(1|2):",
+        ),
+    ],
+)
+def test_a_command(command, words):
+    assert command == words.split()
+
+
+def test_only_operators_suspend():
+    assert ADAPTED.change_command("suspend", [("1", 1)]) is None
+    assert not ADAPTED.can_suspend
+
+
+# Answers
+
+
+@pytest.mark.parametrize("text", ["", "3.1-4:1", "3\n", "3.1-4:2\n", "3.5-9:1\n", "Your job 3 has been submitted\n"])
+def test_an_odd_answer_to_submit_is_unclear(text):
+    with pytest.raises(Unclear):
+        ADAPTED.parse_submit(answer(text))
+
+
+def listing(word, tasks="<tasks>1</tasks>", before=""):
+    job = f"<JB_job_number>7</JB_job_number><JB_name>m</JB_name><state>{word}</state>{tasks}"
+    return answer(f"{before}<?xml version='1.0'?>\n<job_info><x><job_list>{job}</job_list></x></job_info>\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ("qw Rq Rqw", State.SUBMITTED),
+        ("hqw hRwq hRqw", State.HELD),
+        ("t r hr Rr Rt dr dt dRr dRt", State.RUNNING),
+        ("s ts S tS T tT Rs Rts RS RtS RT RtT ds dS dT dRs dRS dRT", State.SUSPENDED),
+        ("Eqw Ehqw EhRqw", State.FAILED),
+        ("z x Q rr", State.UNKNOWN),
+    ],
+)
+def test_every_state_of_the_manual(words, state):
+    for word in words.split():
+        (seen,) = ADAPTED.parse_query(listing(word)).values()
+        assert (seen.state, seen.word) == (state, word)
+
+
+def test_what_could_not_be_started_says_where_the_reason_is_found():
+    assert ADAPTED.parse_query(listing("Eqw")) == {
+        ("7", 1): Observation(State.FAILED, "m", reason="Eqw: it could not be started; qstat -j 7 says why", word="Eqw")
+    }
+
+
+def test_a_job_that_is_no_array_has_index_1():
+    assert list(ADAPTED.parse_query(listing("r", tasks=""))) == [("7", 1)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        listing("r", "<tasks>1-3:1</tasks>"),  # as without -g d
+        listing("&x;"),
+        listing("r", before="<?xml version='1.0'?><!DOCTYPE x [<!ENTITY x 'r'>]>"),
+        answer("<?xml version='1.0'?>\n<!DOCTYPE job_info>\n<job_info/>\n"),
+        answer("<?xml version='1.0'?>\n<job_info><job_list><state>r</state></job_list></job_info>\n"),
+    ],
+)
+def test_an_odd_listing_is_unclear(odd):
+    with pytest.raises(Unclear):
+        ADAPTED.parse_query(odd)
+
+
+# Real lines of an accounting file: a job deleted by force, which ran on, and one whose shepherd was killed, likewise.
+BY_FORCE = (
+    "all.q:vm:root:root:jim-f:1:sge:0:1795248646:1795248646:1795248651:0:0:0:0.000000:0.000000:0.000000:0:0:0:0:0:0:0:"
+    "0.000000:0:0:0:0:0:0:NONE:defaultdepartment:NONE:1:1:0.000000:0.000000:0.000000:NONE:0.000000:NONE:0.000000:0:0\n"
+)
+WITHOUT_SHEPHERD = (
+    "all.q:vm:root:root:jim-f:4:sge:0:1795248697:0:0:19:0:0:0.000000:0.000000:0.000000:0:0:0:0:0:0:0:0.000000:0:0:0:0:0:"
+    "0:NONE:defaultdepartment:NONE:1:1:0.000000:0.000000:0.000000:NONE:0.000000:NONE:0.000000:0:0\n"
+)
+ENDED = (
+    "all.q:vm:root:root:jim-f:2:sge:0:1795248646:1795248647:1795248659:100:137:12:0.014343:0.007171:4500.000000:0:0:0:0:"
+    "216:0:0:0.000000:16:0:0:0:3:7:NONE:defaultdepartment:NONE:1:3:0.021514:0.000008:0.000016:NONE:0.000000:NONE:"
+    "3268608.000000:0:0\n"
+)
+
+
+def test_an_end_that_nobody_measured_is_not_told():
+    assert ADAPTED.end_is_death
+    assert ADAPTED.parse_history(answer(BY_FORCE + WITHOUT_SHEPHERD + ENDED + ENDED[:-1])) == {
+        ("2", 3): Observation(State.FAILED, "jim-f", signal=9, word="failed 100")
+    }
+
+
+def test_a_line_that_is_none_is_passed_over():
+    assert ADAPTED.parse_history(answer("# Version: 8.1.9\nx:y\n" + ":" * 50 + "\n" + ENDED.replace("100", "x"))) == {}
