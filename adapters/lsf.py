@@ -93,7 +93,8 @@ class Lsf(Adapter):
         return [*self.commands["query"], "-a", *FIELDS]
 
     def parse_query(self, answer: Answer) -> Listing:
-        none = not answer.out and answer.code is not None and self.says(NONE_FOUND, answer.err.strip())
+        ended = answer.code is not None and answer.code >= 0
+        none = ended and not answer.out and self.says(NONE_FOUND, answer.err.strip())
         return {} if none else _seen(answer, self.output(answer))
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
@@ -104,7 +105,7 @@ class Lsf(Adapter):
         return _seen(answer, answer.out) if some_unknown else self.parse_query(answer)
 
     def find_command(self, mark: str) -> list[str]:
-        return self.query_command()
+        return [*self.commands["find"], "-a", *FIELDS]
 
     def cancel_command(self, ids: Ids) -> list[str]:
         return [*self.commands["cancel"], *_names(ids)]

@@ -11,7 +11,8 @@ from typing import Annotated, Any, NamedTuple
 from jim.errors import nearest
 from jim.model import BATCH_NAME
 
-COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "ping")  # what every batch system is asked
+# What batch systems are asked; some have one command for each change, the others one for all.
+COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping")
 
 
 class Setting(NamedTuple):

@@ -25,7 +25,7 @@ def batch(size=1, options=(), **asked):
 # Commands
 
 OURS = (
-    "--parsable --no-requeue --job-name=jim-1-1 --array=1-{} --export=NONE --chdir=/"
+    "--parsable --no-requeue --job-name=jim-1-1 --array=1-{} --export=ALL --chdir=/"
     " --output=/dev/null --error=/dev/null /w/job.sh"
 )
 
