@@ -82,7 +82,7 @@ class Batch(NamedTuple):
     system: Annotated[
         str,
         Setting(
-            "the adapter: one that docs/adapters.md lists, or a dotted name of the site's own",
+            "the adapter, as docs/adapters.md lists them, or a dotted name of the site's own",
             words=r"[a-z]\w*(\.\w+)*",
         ),
     ] = "local"
