@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from jim.model import Piece, State, Step, Witness
@@ -193,10 +194,9 @@ def live(row: tuple[Any, ...]) -> Live:
 
 
 def piece_text(piece: Piece) -> str:
-    """Write a piece as it is stored: first event, events, then the arguments."""
-    if not piece.arguments:
-        return f"[{_number(piece.first_event)},{_number(piece.events)}]"
-    return json.dumps([piece.first_event, piece.events, *piece.arguments])
+    """Write a piece as it is stored: first event, events, then the arguments. It is JSON, made 100,000 times."""
+    words = "".join([f",{encode_basestring_ascii(each)}" for each in piece.arguments]) if piece.arguments else ""
+    return f"[{_number(piece.first_event)},{_number(piece.events)}{words}]"
 
 
 def piece_of(text: str) -> Piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import UnknownJob
 from jim.model import Piece, State, Step, Witness
+from jim.statusdb import rows
 from jim.statusdb.rows import Change
 from jim.statusdb.store import Store
 
@@ -116,6 +118,21 @@ def test_each_state_s_local_jobs_are_found(store: Store) -> None:
     assert numbers(State.FAILED, State.COMPLETING) == [1, 2, 4]
     assert [job.n for job in store.local_jobs(1)] == [0, 1, 2, 3, 4, 5]
     assert [job.n for job in store.local_jobs(1, limit=2)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("piece", "text"),
+    [
+        (Piece(), "[null,null]"),
+        (Piece(first_event=251, events=250), "[251,250]"),
+        (Piece(arguments=("",)), '[null,null,""]'),
+        (Piece(1, 2, ("a b", '"\\', "\té\x7f\ud800")), '[1,2,"a b","\\"\\\\","\\t\\u00e9\\u007f\\ud800"]'),
+    ],
+)
+def test_a_piece_is_stored_as_json(piece: Piece, text: str) -> None:
+    assert rows.piece_text(piece) == text
+    assert json.loads(text) == [piece.first_event, piece.events, *piece.arguments]
+    assert rows.piece_of(text) == piece
 
 
 def test_the_tally_follows_every_change(store: Store) -> None:
