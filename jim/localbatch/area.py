@@ -68,7 +68,7 @@ def connect(directory: Path) -> sqlite3.Connection:
 
 def _make(directory: Path) -> None:
     """Make an empty queue that appears whole; of several at once, the first one's counts."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, exist_ok=True)  # not its parents: what was removed is not made again by a late verb
     there = {entry.name for entry in directory.iterdir() if not entry.name.startswith(".")}
     if there and QUEUE_FILE not in there:
         # A queue that got lost must not look like an empty one, nor count its ids from 1 again.
