@@ -18,11 +18,14 @@ from jim.errors import BadSite, JimError
 from jim.house import House, Workers
 from jim.idealizer.health import Health
 from jim.idealizer.run import run
+from jim.model import Step
+from jim.sandbox import INSTANCE
 from jim.site import Site, make_state
 from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 LOG_BYTES, LOG_FILES = 10_000_000, 5
+IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # when a grid job has its directory
 
 
 def site_of(state: Path) -> Site:
@@ -35,21 +38,23 @@ def open_house(site: Site) -> House:
     make_state(site)
     clock = Clock()
     adapter, instance = adapter_of(site), instance_of(site.state)
-    own_work(site, instance)
+    store = Store(site.state / "status.db", clock, write=True)
+    own_work(site, instance, used=bool(store.grid_jobs(*IN_WORK)))
     set_up = adapter.set_up_command(site.batch.slots)
     if set_up:
         answer = run(set_up, limit=site.batch.command_seconds)
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
-    store = Store(site.state / "status.db", clock, write=True)
     store.new_boot(clock.boot_id())
     return House(site, store, adapter, clock, Workers(), Health(clock), instance)
 
 
-def own_work(site: Site, instance: str) -> None:
+def own_work(site: Site, instance: str, *, used: bool) -> None:
     """Make sure that no other state directory works in this work directory: both would have a grid job 1."""
-    file = site.work / "instance"
+    file = site.work / INSTANCE
     if not file.exists():
+        if used:
+            raise BadSite(f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted?")
         files.replace_durably(file, f"{instance}\n".encode())
     owner = file.read_text().strip()
     if owner != instance:

@@ -21,6 +21,7 @@ from jim.handlers.base import Attributes, Handler
 from jim.model import MARK_VARIABLE, Job
 from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
 
+INSTANCE = "instance"  # in the work directory, whose it is; without it the directory is not mounted
 SENT = "sent"  # there once the batch command may have been run
 
 
@@ -55,6 +56,14 @@ def grid_directory(work: Path, grid: int) -> Path:
 def submission_directory(work: Path, grid: int, k: int) -> Path:
     """Name the directory of a submission."""
     return work / str(grid) / f"s{k}"
+
+
+def was_removed(work: Path, directory: Path) -> bool:
+    """Tell whether a directory of a grid job was removed, and is not just out of reach like all of the work directory.
+
+    What belongs to it can never start, for nothing is ever made in its place.
+    """
+    return not directory.exists() and (work / INSTANCE).exists()
 
 
 def prepare_grid_job(work: Path, grid: int, handler: Handler, request: Attributes) -> None:

@@ -22,7 +22,7 @@ from jim.idealizer.run import run
 from jim.idealizer.turn import take_turn
 from jim.model import FINAL, Listing, Observation, State, Witness
 from jim.records import LONGEST_RECORD
-from jim.sandbox import fence, submission_directory, trace
+from jim.sandbox import fence, submission_directory, trace, was_removed
 from jim.statusdb.rows import Change, Live
 from jim.statusdb.store import Store
 
@@ -251,6 +251,8 @@ def _look(house: House, doubt: Doubt) -> Settled:
         doubt = replace(doubt, touched=left.touched, touched_at=now)
     if now - doubt.since < house.site.batch.visible_seconds:
         return Settled(doubt)
+    if was_removed(house.site.work, directory):
+        return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))
     claim = left.claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
         return Settled(doubt, lost=True)

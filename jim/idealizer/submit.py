@@ -14,7 +14,7 @@ from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
 from jim.model import Batch, Job, State, Step, Witness
 from jim.request import handler_of
-from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_sent
+from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,8 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     handler = handler_of(job.job_type, site.site.handlers)
     directory = submission_directory(site.work, job.id, submission.k)
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
+    if was_removed(site.work, directory.parent):
+        raise JimError(f"{directory.parent} was removed")
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
     resources = site.complete(handler.resources(job.request))
@@ -136,7 +138,8 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         due = house.clock.boot() + delay(AGAIN, tries)
         house.store.set_submission(submission.grid, submission.k, tries=tries, due=due, reason=str(error))
     else:  # the job type cannot say what to run: that never gets better by itself
-        give_up(house, submission, partial(_never_sent, f"{type(error).__name__}: {error}"))
+        reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+        give_up(house, submission, partial(_never_sent, reason))
     log.warning("%d: submission %d: %s", submission.grid, submission.k, error)
 
 

@@ -81,7 +81,7 @@ class Place:
         site = place / "site.toml"
         site.write_text(
             f"[batch]\nslots = {slots}\nquery_seconds = 0.3\nvisible_seconds = 0.3\n{batch}\n"
-            f"[keep]\nidle_seconds = 0.0\n{settings}"
+            f"[keep]\nidle_seconds = 0.0\n{settings.replace('WORK', str(place / 'work'))}"
         )
         self.site = read(site, self.state)
         make_state(self.site)
