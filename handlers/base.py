@@ -23,7 +23,9 @@ Attributes = Mapping[str, Any]  # a checked request: every value has the declare
 class Attribute(NamedTuple):
     """One attribute of a request: what it may be, and a line of help."""
 
-    kind: type | str  # int, float, str, "list" (of str), "lists" (of lists of str) or "table" (of str)
+    # int, float, str, "list" (of str), "lists" (of lists of str), "table" (of str),
+    # "records" (a list of tables of any values) or "values" (a table of any values)
+    kind: type | str
     help: str
     default: Any = None
     required: bool = False
@@ -53,6 +55,14 @@ BY_EVENTS = {
     "events": Attribute(int, "events in all", required=True, minimum=1),
     "events_per_job": Attribute(int, "events per local job, instead of JIM's own sizing", minimum=1),
     "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
+}
+
+# What a request may say besides where it can be split by a splitter.
+SPLITTING = {
+    "splitter": Attribute(str, "what splits it into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"),
+    "splitter_parameters": Attribute("values", "parameters of the splitter", default={}),
+    "input_files": Attribute("records", "what is to be split: a table for each input file, lfn its name", default=[]),
+    "recovery": Attribute("values", "documents of what is to be recovered, as `jim recover` writes them", default={}),
 }
 
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jim.errors import BadRequest
-from jim.handlers.base import Attribute, Attributes, Handler, Work
+from jim.handlers.base import SPLITTING, Attribute, Attributes, Handler, Work
 from jim.model import Job, Piece
 
 # An absolute path, or a name without slash that does not look like an option.
 PROGRAM = r"/.*\S|[^-/\s][^/]*"
 
 
-class Executable(Handler):
-    """One local job that runs a program with its arguments."""
+CALL = {
+    "executable": Attribute(
+        str, "the program: an absolute path, or a name found on the worker's PATH", required=True, pattern=PROGRAM
+    ),
+    "arguments": Attribute("list", "the program's arguments", default=[]),
+}
 
-    attributes: Mapping[str, Attribute] = {
-        "executable": Attribute(
-            str, "the program: an absolute path, or a name found on the worker's PATH", required=True, pattern=PROGRAM
-        ),
-        "arguments": Attribute("list", "the program's arguments", default=[]),
-    }
+
+class Executable(Handler):
+    """One local job that runs a program with its arguments; with a splitter, one for each piece of the input."""
+
+    attributes: Mapping[str, Attribute] = {**CALL, **SPLITTING}
 
     def check(self, request: Attributes) -> None:
         """Refuse a program whose name nobody could read: control characters, line and paragraph ends."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jim.errors import BadRequest
 from jim.handlers.base import Attribute, Attributes, Work
-from jim.handlers.executable import Executable
+from jim.handlers.executable import CALL, Executable
 from jim.model import Piece
 
 MOST_WORDS = 5_000_000  # a small file must not become gigabytes
@@ -16,7 +16,7 @@ class Parametric(Executable):
     """One local job per argument set; what all have in common comes before it."""
 
     attributes: Mapping[str, Attribute] = {
-        **Executable.attributes,
+        **CALL,
         "arguments": Attribute("list", "first arguments, the same in every local job", default=[]),
         "argument_sets": Attribute("lists", "further arguments: one list for each local job", required=True),
     }

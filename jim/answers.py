@@ -28,7 +28,7 @@ def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
 def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
     if job.step is Step.FINISHED:
         return DONE
-    if status(job, counts) == "suspended":
+    if status(job, counts) == State.SUSPENDED.value:
         return SUSPENDED
     if job.started:
         return ACTIVE
@@ -59,7 +59,10 @@ def _write(house: House, job: GridJob) -> None:
 
 def _publish(house: House, jobs: list[GridJob]) -> None:
     """Let the group read how this account's grid jobs are."""
-    open_jobs = [record(house.store, job, house.health.seen) for job in jobs if job.step is not Step.FINISHED]
+    strict = house.site.site.strict_status
+    open_jobs = [
+        record(house.store, job, house.health.seen, strict=strict) for job in jobs if job.step is not Step.FINISHED
+    ]
     summary = {
         "site": house.site.site.name,
         "at": house.clock.utc(),

@@ -9,7 +9,8 @@ from functools import partial
 from jim.errors import JimError
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
-from jim.model import Piece, State, Step
+from jim.model import Piece, State, Step, Witness
+from jim.pieces import herd_of
 from jim.request import handler_of
 from jim.sandbox import prepare_grid_job
 from jim.sizing import Size, size
@@ -53,11 +54,15 @@ def split(house: House) -> None:
 
 
 class _Pieces:
-    """A handler's pieces as a stream, taken in chunks by workers."""
+    """A handler's or a splitter's pieces as a stream, taken in chunks by workers."""
 
     def __init__(self, house: House, job: GridJob) -> None:
         handler = handler_of(job.job_type, house.site.site.handlers)
-        self._stream = pieces_of(handler.work(job.request), job.events_per_job)
+        if job.splitter:
+            site = house.site
+            self._stream = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
+        else:
+            self._stream = pieces_of(handler.work(job.request), job.events_per_job)
         self.stored = 0
 
     def chunk(self) -> list[Piece]:
@@ -72,8 +77,13 @@ def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
 
 def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
     if not chunk:
-        house.store.end_split(job.id, pieces.stored)
-        log.info("%d: split into %d local jobs", job.id, pieces.stored)
+        with house.store.transaction():
+            house.store.end_split(job.id, pieces.stored)
+            failed = house.store.counts(job.id).get(State.FAILED, 0)
+            if failed:
+                what = f"{failed:,} of {pieces.stored:,} local jobs can never run"
+                house.store.note(job.id, "failed on creation", Witness.KEEPER, what)
+        log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, pieces.stored, failed)
         return
     house.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.stored += len(chunk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # A batch command carries its submission's mark in its environment, so that it is found again after our
 # own death without a moment in which it lives unrecorded.
@@ -99,12 +99,21 @@ class Resources(NamedTuple):
     disk_mb: int | None = None
 
 
+NOTHING: Mapping[str, Any] = {}
+
+
 class Piece(NamedTuple):
-    """One part of the work: a range of events, or a list of arguments, or both."""
+    """One part of the work: a range of events, a list of arguments, or what a splitter made of the input."""
 
     first_event: int | None = None
     events: int | None = None
     arguments: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # names of its input files
+    mask: Mapping[str, Any] = NOTHING  # the part of them that it may process
+    variables: Mapping[str, str] = NOTHING  # what the splitter told of it
+    attributes: Mapping[str, Any] = NOTHING  # of the request, where its own differ
+    source: int | None = None  # the local job whose work it does anew
+    failure: str = ""  # why it has failed before it could ever be sent
 
 
 class Job(NamedTuple):

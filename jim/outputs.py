@@ -230,12 +230,12 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
 def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
     job = house.store.grid_job(grid)
     counts = house.store.counts(grid)
-    outcome, reason = _outcome(job, counts)
+    outcome, reason = _outcome(job, counts, strict=house.site.site.strict_status)
     house.store.set_grid_job(grid, step=Step.FINISHED, outcome=outcome.value, reason=reason, result=result)
     log.info("%d: finished as %s %s", grid, outcome.value, reason)
 
 
-def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
+def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:
     """Say how a grid job ended as a whole, and why if not well."""
     if job.outcome:  # a split that failed
         return State(job.outcome), job.reason
@@ -246,7 +246,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int]) -> tuple[State, str]:
         return State.KILLED, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
         return State.FAILED, reason
-    return roll_up(counts), reason
+    return roll_up(counts, strict=strict), reason
 
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:

@@ -47,6 +47,10 @@ def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler,
     site_file.check_system(site)
     handler, checked = request.check(request.read(file) | ({} if key is None else {"key": key}), site.site.handlers)
     size = sizing.size(handler, checked, site)
+    if checked.get("splitter"):
+        from jim.pieces import check  # most requests name none, and it is dear
+
+        check(handler, checked, site.site.name)
     sizing.check_limits(handler.resources(checked), site, size)
     return handler, checked, size
 

@@ -31,6 +31,7 @@ class Line:
 
     job: Job
     command: Sequence[str]
+    settings: Sequence[tuple[str, str]] = ()  # of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ def prepare_submission(
 def _job_lines(numbered: tuple[int, Line]) -> str:
     index, line = numbered
     job = line.job
-    facts = [("n", job.n), ("attempt", job.attempt), ("seed", job.seed), *(("arg", word) for word in line.command)]
+    facts = [("n", job.n), ("attempt", job.attempt), ("seed", job.seed), *line.settings]
+    facts += [("arg", word) for word in line.command]
     return "".join(f"{index} {word} {value}\n" for word, value in facts)
 
 

@@ -74,6 +74,9 @@ class General(NamedTuple):
             "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi", wrong=_wrong_handlers
         ),
     ] = ""
+    strict_status: Annotated[
+        bool, Setting("what ended with killed local jobs, and with none failed, is killed, also if others completed")
+    ] = False
 
 
 class Batch(NamedTuple):
@@ -143,6 +146,7 @@ HELD: dict[Any, tuple[type, ...]] = {
     int: (int,),
     float: (int, float),
     str: (str,),
+    bool: (bool,),
     tuple[str, ...]: (list,),
     Mapping[str, list[str]]: (dict,),
 }
@@ -168,7 +172,7 @@ def settings(section: str) -> dict[str, Declared]:
 def wrong(declared: Declared, value: Any) -> str:
     """Say what is wrong with the value of a setting; nothing, where it may be."""
     held, rule = HELD[declared.kind], declared.rule
-    fits = isinstance(value, held) and not isinstance(value, bool)
+    fits = isinstance(value, held) and isinstance(value, bool) == (held == (bool,))
     if not fits:
         return f"expected {held[-1].__name__}"
     if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # also refuses nan

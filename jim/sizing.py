@@ -14,7 +14,7 @@ from jim.site import Site
 class Size(NamedTuple):
     """How a grid job is cut, and why so."""
 
-    pieces: int
+    pieces: int  # 0: as many as the splitter that the request names will make
     events: int  # in all; 0: the work is no number of events
     events_per_job: int
     cpu_seconds: float | None  # one local job, where CPU per event is known
@@ -23,6 +23,8 @@ class Size(NamedTuple):
 
 def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     """Size the local jobs of a request, or refuse it with the arithmetic."""
+    if request.get("splitter"):
+        return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
     work = handler.work(request)
     if not work.events:
         return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)

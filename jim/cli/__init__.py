@@ -35,6 +35,8 @@ VERBS = {
     "retry": Verb("wishes", "try what failed or was killed once more", "jim retry 12"),
     "suspend": Verb("wishes", "stop sending a grid job, hold what waits in the queue", "jim suspend 12"),
     "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),
+    "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
+    "splitters": Verb("splitters", "list what splits work, or the parameters of one", "jim splitters LumiBased"),
     "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
     "site": Verb("site_verbs", "make or check a site", "jim site check"),
@@ -122,8 +124,8 @@ def _run_verb(name: str, words: list[str]) -> int:
 
 
 def _overview() -> str:
-    verbs = "".join(f"  {name:<9}{verb.help}\n" for name, verb in VERBS.items())
-    codes = "".join(f"  {code:<9}{meaning}\n" for code, meaning in EXIT_CODES.items())
+    verbs = "".join(f"  {name:<11}{verb.help}\n" for name, verb in VERBS.items())
+    codes = "".join(f"  {code:<11}{meaning}\n" for code, meaning in EXIT_CODES.items())
     return (
         f"usage: jim VERB …      a grid job is a number such as 12, a local job of it 12.3\n\nverbs:\n{verbs}\n"
         "Reading verbs take --json: one JSON document. `jim VERB --help` has an example.\n\n"

@@ -110,7 +110,7 @@ class View:
 
     def record(self, job: GridJob) -> dict[str, Any]:
         """Give the record of a grid job that all machine-readable output shares."""
-        return record(self.store, job, self.seen())
+        return record(self.store, job, self.seen(), strict=self.site.site.strict_status)
 
     def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
         """Give the same record of a local job."""

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jim.cli import outputs
+from jim.cli.parts import more, told
 from jim.cli.phases import phases
 from jim.cli.reading import View, add_json, look
 from jim.cli.text import ago, counted, facts, plain, say, say_json, table
@@ -80,6 +81,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "key", plain(job.key)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
+    yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(job.reason)
     yield "failures", plain(view.failures(job))
@@ -87,9 +89,15 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "size", _size(job)
     for name, value in job.request.items():
         if value and name != "key":
-            yield "asked", plain(f"{name} = {value!r}")
+            yield "asked", plain(f"{name} = {_value(value)}")
     for phase in phases(view, job):
         yield "phase", plain(phase.words())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):  # there may be thousands, each long
+        return f"{len(value):,} records"
+    return repr(value)
 
 
 def _times(record: dict[str, Any]) -> list[tuple[str, object]]:
@@ -124,6 +132,8 @@ def _row(view: View, local: LocalJob) -> tuple[object, ...]:
 
 
 def _piece(piece: Piece) -> str:
+    if piece.files:
+        return f"{piece.files[0]}{more(len(piece.files) - 1)}{told(piece.mask)}"
     if piece.first_event is not None and piece.events:
         return f"events {piece.first_event:,}–{piece.first_event + piece.events - 1:,}"
     return " ".join(piece.arguments)[:60]
@@ -179,6 +189,12 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield from _times(view.local_record(job, local))
     yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated
     yield "piece", plain(_piece(local.piece))
+    yield "split from", "" if local.piece.source is None else f"{job.id}.{local.piece.source}"
+    for name, value in local.piece.variables.items():
+        yield "variable", plain(f"{name} = {value}")
+    for name, value in local.piece.attributes.items():
+        yield "own", plain(f"{name} = {value!r}")
+    yield "arguments", plain(" ".join(local.piece.arguments)) if local.piece.files else ""
     yield "attempts", f"{local.spent} of {view.site.limits.attempts} spent"
     yield "recovery", plain(" ".join(local.recovery))
     for phase in phases(view, job, local.n):

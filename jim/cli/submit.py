@@ -68,6 +68,8 @@ def _plan(size: Size, resources: Resources, site: Site) -> list[tuple[str, objec
 
 
 def _pieces(size: Size) -> str:
+    if not size.pieces:
+        return "as many as the splitter makes; `jim split` shows them"
     if not size.events:
         return f"{size.pieces:,}"
     rest = size.events % size.events_per_job

@@ -27,14 +27,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         _print(xml.schema())
         return 0
-    number, store = refuse_local_job(arguments.target, "xml"), look().store
+    view = look()
+    number, store, strict = refuse_local_job(arguments.target, "xml"), view.store, view.site.site.strict_status
     if arguments.xpath:
-        for found in xpath(xml.document(store, number), arguments.xpath):
+        for found in xpath(xml.document(store, number, strict=strict), arguments.xpath):
             say(found)
     elif sys.stdout.isatty():
-        _print(xml.document(store, number))
+        _print(xml.document(store, number, strict=strict))
     else:
-        xml.write(store, number, sys.stdout.buffer)
+        xml.write(store, number, sys.stdout.buffer, strict=strict)
     return 0
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError, Refused, Unclear
-from jim.handlers.base import Handler
+from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
@@ -93,13 +93,22 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
         raise
 
 
-def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str]]:
+def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:
     attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
-    command = handler.command_and_arguments(job.request, attempt, local.piece)
+    request = {**job.request, **local.piece.attributes} if local.piece.attributes else job.request
+    command = handler.command_and_arguments(request, attempt, local.piece)
     words = list(command)  # a handler says itself where recovery arguments go
     if any("\n" in word or "\0" in word for word in words):
         raise JimError(f"job type {job.job_type}: an argument of {job.id}.{local.n} holds a newline")
-    return attempt, words
+    return attempt, words, _payload_settings(handler, request) if job.splitter else []
+
+
+def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, str]]:
+    """Say what a payload brings back, and its environment."""
+    return [
+        *(("out", pattern) for pattern in handler.outputs(request)),
+        *(("env", f"{name}={value}") for name, value in handler.environment(request).items()),
+    ]
 
 
 def _settings(house: House, handler: Handler, job: GridJob, submission: Submission) -> list[tuple[str, str]]:
@@ -109,8 +118,7 @@ def _settings(house: House, handler: Handler, job: GridJob, submission: Submissi
         ("spool", "../../spool"),
         ("touch", str(site.batch.touch_seconds)),
         ("limit", str(site.limits.output_bytes)),
-        *(("out", pattern) for pattern in handler.outputs(job.request)),
-        *(("env", f"{name}={value}") for name, value in handler.environment(job.request).items()),
+        *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has its own
     ]
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import read_regular
-from jim.handlers.base import COMMON, Attribute, Handler
+from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler
 
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
+DEEPEST = 16
 HANDLERS = Path(__file__).parents[1] / "handlers"
 LANGUAGES = {".toml": "toml", ".json": "json"}
 VARIABLE_NAME = r"[A-Za-z_]\w{0,127}"
@@ -25,6 +27,8 @@ KIND_NAMES = {
     "list": "a list of texts",
     "lists": "a list of lists of texts",
     "table": "a table of texts",
+    "records": "a list of tables",
+    "values": "a table",
 }
 
 
@@ -82,12 +86,17 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     for name in attributes:
         if name not in declared:
             raise BadRequest(f"{_shown(name)}: unknown attribute{nearest(str(name), declared)}")
-    checked = {name: _value(name, attributes.get(name), one) for name, one in declared.items()}
+    checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items()}
+    if not checked.get("splitter"):
+        for name in SPLITTING.keys() & checked.keys():
+            if checked[name]:
+                raise BadRequest(f"{name}: given without a splitter ({SPLITTING['splitter'].help})")
     handler.check(checked)
     return handler, checked
 
 
-def _value(name: str, value: Any, declared: Attribute) -> Any:
+def value_of(name: str, value: Any, declared: Attribute) -> Any:
+    """Check one value against its declaration; one that is not given has its default."""
     if value is None:
         if declared.required:
             raise BadRequest(f"{name}: missing ({declared.help})")
@@ -111,6 +120,10 @@ def _is_kind(value: Any, kind: type | str) -> bool:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
     if kind == "lists":
         return isinstance(value, list) and all(_is_kind(each, "list") for each in value)
+    if kind == "records":
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    if kind == "values":
+        return isinstance(value, dict)
     if kind == "table":
         return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
     if isinstance(value, bool):
@@ -120,20 +133,30 @@ def _is_kind(value: Any, kind: type | str) -> bool:
     return isinstance(value, kind)  # type: ignore[arg-type]
 
 
-def _check_text(name: str, value: Any) -> None:
+def _check_text(name: str, value: Any, depth: int = 0) -> None:
     """Refuse what no batch system, shell or file can carry safely in one line."""
-    if isinstance(value, list):
-        for each in value:
-            _check_text(name, each)
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _check_text(f"{name}.{key}", each)
-    elif isinstance(value, str):
+    if isinstance(value, str):
         odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
             raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely")
-        if len(value.encode()) > 32_768:
+        if len(value) > 8192 and len(value.encode()) > 32_768:
             raise BadRequest(f"{name}: a text of {len(value):,} characters is too long (at most 32,768 bytes)")
+    elif isinstance(value, list | dict):
+        if depth == DEEPEST:
+            raise BadRequest(f"{name[:80]}: nested more than {DEEPEST} deep")
+        for where, each in _parts(name, value):
+            _check_text(where, each, depth + 1)
+    elif not isinstance(value, int | float | None):
+        raise BadRequest(f"{name}: {_shown(value)} is no text, number, list or table")
+
+
+def _parts(name: str, value: list[Any] | dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list):
+        yield from ((name, each) for each in value)
+    else:
+        for key, each in value.items():
+            yield name, key
+            yield f"{name}.{key}", each
 
 
 def _check_range(name: str, value: float, declared: Attribute) -> None:

@@ -48,3 +48,8 @@ def split(name: object, parameters: Mapping[str, object], work: Subscription) ->
     module = splitter_of(name)
     stream: Stream = module.split(work, check(module.Parameters, parameters))
     return stream
+
+
+def splits_requests(module: Any) -> bool:
+    """Say whether a splitter makes requests of a request; the others make jobs of input files."""
+    return getattr(module, "SPLITS_REQUESTS", False)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from jim.statusdb.store import Store
 
 
-def status(job: GridJob, counts: Mapping[State, int]) -> str:
-    """Say in one word how a grid job is, for people."""
+def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -> str:
+    """Say in one word how a grid job is, for people; `strict` as in `roll_up`."""
     if job.step is Step.FINISHED:
         return job.outcome
     moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
@@ -22,10 +22,17 @@ def status(job: GridJob, counts: Mapping[State, int]) -> str:
         return State.SUSPENDED.value
     if not any(counts.values()):
         return State.NEW.value
-    return roll_up(counts).value
+    return roll_up(counts, strict=strict).value
 
 
-def record(store: Store, job: GridJob, seen: str = "") -> dict[str, Any]:
+def herd(job: GridJob) -> str:
+    """Say whether a splitter makes a herd of it: single, will split, or split."""
+    if not job.splitter:
+        return "single"
+    return "split" if job.size else "will split"
+
+
+def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) -> dict[str, Any]:
     """Give the record that every machine-readable output shows of a grid job."""
     counts = store.counts(job.id)
     now = store.clock.utc()
@@ -36,7 +43,8 @@ def record(store: Store, job: GridJob, seen: str = "") -> dict[str, Any]:
         "type": job.job_type,
         "owner": job.owner,
         "step": job.step.value,
-        "status": status(job, counts),
+        "status": status(job, counts, strict=strict),
+        "herd": herd(job),
         "counts": {state.value: count for state, count in sorted(counts.items(), key=lambda each: each[0].value)},
         "reason": job.reason,
         "witness": "keeper",

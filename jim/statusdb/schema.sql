@@ -21,7 +21,8 @@ CREATE TABLE grid_job (
     tries INTEGER NOT NULL DEFAULT 0,   -- failed tries of the present step
     due REAL NOT NULL DEFAULT 0,
     created TEXT NOT NULL,
-    updated TEXT NOT NULL
+    updated TEXT NOT NULL,
+    splitter TEXT NOT NULL DEFAULT ''   -- that the request names
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 

@@ -22,7 +22,7 @@ from jim.model import FINAL, Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
-VERSION = 1
+VERSION = 2
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
@@ -41,14 +41,14 @@ class Store:
         if version > VERSION:
             raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
         if write:
-            self._prepare(new=version == 0)
+            self._prepare(version)
 
-    def _prepare(self, *, new: bool) -> None:
+    def _prepare(self, version: int) -> None:
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
-        if new:
-            schema = Path(__file__).with_name("schema.sql").read_text()
+        if version < VERSION:
+            schema = Path(__file__).with_name("schema.sql").read_text() if version == 0 else rows.UPGRADE
             self.db.executescript(f"BEGIN; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
     def close(self) -> None:
@@ -105,9 +105,9 @@ class Store:
         """Take a grid job in; a key or number that is known already changes nothing."""
         with self.transaction():
             cursor = self.db.execute(
-                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated) "
-                "VALUES (?, ?, ?, ?, 'accepted', ?, ?)",
-                (number, key, request["job_type"], owner, created, self.clock.utc()),
+                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter) "
+                "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
+                (number, key, request["job_type"], owner, created, self.clock.utc(), request.get("splitter") or ""),
             )
             if cursor.rowcount:
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
@@ -189,18 +189,19 @@ class Store:
             self.db.execute("DELETE FROM local_job WHERE grid = ?", (grid,))
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as waiting local jobs; they count only once `end_split` has been called."""
+        """Store a run of pieces as local jobs, most of them waiting; they count only once `end_split` was called."""
         now = self.clock.utc()
         with self.transaction():
             self.db.executemany(
-                "INSERT INTO local_job (grid, n, state, piece, updated) VALUES (?, ?, 'waiting', ?, ?)",
-                ((grid, n, rows.piece_text(piece), now) for n, piece in enumerate(pieces, first)),
+                "INSERT INTO local_job (grid, n, state, piece, witness, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((grid, n, *rows.new_local_job(piece), now) for n, piece in enumerate(pieces, first)),
             )
 
     def end_split(self, grid: int, size: int) -> None:
         """Make the local jobs count."""
+        count = "INSERT OR REPLACE INTO tally SELECT grid, state, count(*) FROM local_job WHERE grid = ? GROUP BY state"
         with self.transaction():
-            self.db.execute("INSERT OR REPLACE INTO tally VALUES (?, 'waiting', ?)", (grid, size))
+            self.db.execute(count, (grid,))
             self.set_grid_job(grid, step=Step.SPLIT, size=size)
 
     # Local jobs

@@ -16,6 +16,7 @@ from jim.records import ExitRecord, read_exit_record
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
+    from jim.model import Piece
     from jim.statusdb.rows import Attempt, GridJob, LocalJob
     from jim.statusdb.store import Store
 
@@ -93,19 +94,19 @@ def _check_one(element: etree._Element) -> None:
 # Documents
 
 
-def document(store: Store, grid: int) -> bytes:
+def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
     """Give a grid job's document."""
     whole = io.BytesIO()
-    write(store, grid, whole)
+    write(store, grid, whole, strict=strict)
     return whole.getvalue()
 
 
-def write(store: Store, grid: int, out: IO[bytes]) -> None:
+def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
     """Write a grid job's document, one local job after the other; all of it shows one moment."""
     with store.snapshot(), etree.xmlfile(out, encoding="utf-8") as file:
         job = store.grid_job(grid)
         file.write_declaration()
-        facts = record(store, job, store.fact("seen"))
+        facts = record(store, job, store.fact("seen"), strict=strict)
         counts = facts.pop("counts")
         with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
             file.write("\n")
@@ -131,13 +132,22 @@ def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[et
 def _local_job(store: Store, job: LocalJob) -> etree._Element:
     facts = _some(job, "n", "attempt", "witness", "reason", "updated")
     element = _element("local_job", facts | {"state": job.state.value})
-    piece = _add(element, "piece", {"first_event": job.piece.first_event, "events": job.piece.events})
-    for argument in job.piece.arguments:
-        _add(piece, "argument", text=argument)
+    _piece(element, job.piece)
     for attempt in store.attempts(job.grid, n=job.n):
         _attempt(element, attempt)
     _detail(_add(element, "detail"), store, job.grid, job.n)
     return element
+
+
+def _piece(parent: etree._Element, piece: Piece) -> None:
+    element = _add(parent, "piece", _some(piece, "first_event", "events", "source", "failure"))
+    for argument in piece.arguments:
+        _add(element, "argument", text=argument)
+    for file in piece.files:
+        _add(element, "file", text=file)
+    for name in ("mask", "variables", "attributes"):
+        if getattr(piece, name):
+            _values(_add(element, name), getattr(piece, name))
 
 
 def _attempt(parent: etree._Element, attempt: Attempt) -> None:

@@ -14,6 +14,7 @@ from jim.splitting.kinds import FLAG, Kind, list_of
 from jim.splitting.parameters import parameter
 
 NAME = "ArgSplitter"
+SPLITS_REQUESTS = True
 
 
 def _argument(given: Any) -> str | int | float:

@@ -15,6 +15,7 @@ from jim.splitting.kinds import Kind, list_of, table_of
 from jim.splitting.parameters import parameter
 
 NAME = "GenericSplitter"
+SPLITS_REQUESTS = True
 
 
 Column = tuple[str, tuple[Any, ...]]  # an attribute, and its value in each job

@@ -15,6 +15,7 @@ from jim.splitting.numbers import FLOAT, TEXT, WHOLE, progression, text_of
 from jim.splitting.parameters import declared, parameter
 
 NAME = "Parametric"
+SPLITS_REQUESTS = True
 
 
 def _values(given: Any) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from jim.splitting.numbers import NUMBER, TEXT, WHOLE, progression, text_of
 from jim.splitting.parameters import parameter
 
 NAME = "ParametricJDL"
+SPLITS_REQUESTS = True
 OPTION = re.compile(r"(Parameters|ParameterStart|ParameterStep|ParameterFactor)(?:\.(.+))?")
 PLACE = re.compile(r"%(?:(n)|s|\(([^()]+)\)s)")
 Value = str | tuple[str, ...]

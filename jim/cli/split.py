@@ -1,0 +1,112 @@
+"""jim split: show the pieces that a splitter makes of a request or of input files; nothing is stored."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from jim import request as requests
+from jim import site as site_file
+from jim.cli.parts import more, told
+from jim.cli.reading import add_json
+from jim.cli.text import plain, say, say_json, table
+from jim.errors import BadRequest
+from jim.pieces import herd_of, subscription
+from jim.site import Site
+from jim.splitting import catalogue
+from jim.splitting.errors import SplitError
+from jim.splitting.subscription import SUBSCRIPTION, Subscription
+from jim.splitting.units import jobs_in
+
+SHOWN = 50
+HEAD = ("n", "files", "part", "sites", "arguments", "failed on creation")
+Record = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim split` takes."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="a request, or a table with `files`, in TOML or JSON")
+    parser.add_argument("--with", metavar="SPLITTER", dest="splitter", help="the splitter, instead of the request's")
+    help_ = "a parameter of the splitter, its value in JSON; may be repeated"
+    parser.add_argument("-p", metavar="KEY=VALUE", dest="parameters", action="append", default=[], help=help_)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a line for each piece."""
+    content = requests.read(arguments.file)
+    given = dict(map(_parameter, arguments.parameters))
+    site = site_file.load()
+    if "job_type" in content:
+        records = _of_request(content, arguments.splitter, given, site)
+    else:
+        records = _of_files(content, arguments.splitter, given, site)
+    if arguments.json:
+        say_json(list(records))
+    else:
+        _show(records)
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, is_given, value = text.partition("=")
+    if not is_given or not name:
+        raise BadRequest(f"-p {text}: expected KEY=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:  # a word need not be put in quotes
+        return name, value
+
+
+def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
+    named = {"splitter": splitter, "splitter_parameters": {}} if splitter else {}
+    content = content | named
+    content["splitter_parameters"] = content.get("splitter_parameters", {}) | given
+    handler, request = requests.check(content, site.site.handlers)
+    if not request.get("splitter"):
+        raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(catalogue.known())})")
+    for n, piece in enumerate(herd_of(handler, request, 0, site.site.name, site.limits.local_jobs)):
+        yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
+
+
+def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
+    """Split a fileset as the splitter sees it, with what only catalogues and workflows can tell a request."""
+    if not splitter:
+        raise BadRequest(f"FILE is no request, so say --with (known: {', '.join(catalogue.known())})")
+    if catalogue.splits_requests(catalogue.splitter_of(splitter)):
+        raise BadRequest(f"{splitter} splits requests, and FILE is none: it has no job_type")
+    if content.keys() - SUBSCRIPTION.keys() or content.keys() - {"files"}:
+        work = Subscription.from_record(content)
+    else:  # nothing but files: as in a request
+        work = subscription({"input_files": content["files"], "splitter": splitter, "recovery": {}}, site.site.name)
+    jobs = jobs_in(catalogue.split(splitter, given, work))
+    first = next(jobs, None)
+    if first is None:
+        raise SplitError("files", None, f"no job comes of this by {splitter}")
+    yield {"n": 0, **first.to_record()}
+    yield from ({"n": n, **job.to_record()} for n, job in enumerate(jobs, 1))
+
+
+def _show(records: Iterator[Record]) -> None:
+    table(HEAD, map(_row, islice(records, SHOWN)))
+    rest = sum(1 for _ in records)
+    if rest:
+        say(f"… and {rest:,} more (--json shows them)")
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    files = record.get("files", ())
+    code = record.get("failed_code")
+    failed = record.get("failure") or f"{record.get('failed_reason', '')}{f' (code {code})' if code else ''}"
+    return (
+        record["n"],
+        plain(f"{files[0]}{more(len(files) - 1)}") if files else "",
+        told(record.get("mask", {})).removeprefix(", "),
+        plain(", ".join(record.get("sites", ()))),
+        plain(" ".join(record.get("arguments", ()))),
+        failed,
+    )

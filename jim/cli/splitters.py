@@ -1,0 +1,64 @@
+"""jim splitters: what splits work into local jobs, and what each takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from jim.cli.reading import add_json
+from jim.cli.text import say, say_json, table
+from jim.splitting import catalogue
+from jim.splitting.parameters import Performance, declared
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim splitters` takes."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a splitter; without one, all of them")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the splitters, or the parameters of one."""
+    names = [arguments.name] if arguments.name else catalogue.known()
+    records = [_record(catalogue.splitter_of(name)) for name in names]
+    if arguments.json:
+        say_json(records[0] if arguments.name else records)
+    elif arguments.name:
+        _show(records[0])
+    else:
+        table(("splitter", "splits", "rule"), ((one["name"], one["splits"], one["rule"]) for one in records))
+    return 0
+
+
+def _record(module: Any) -> dict[str, Any]:
+    told = (module.__doc__ or "").strip()
+    first, _, rest = told.partition("\n")
+    return {
+        "name": module.NAME,
+        "splits": "requests" if catalogue.splits_requests(module) else "input files",
+        "rule": first.partition(": ")[2].rstrip("."),
+        "more": " ".join(rest.split()),
+        "parameters": list(_parameters(module)),
+    }
+
+
+def _parameters(module: Any) -> Iterator[dict[str, Any]]:
+    for each in declared(module.Parameters).values():
+        default = None if isinstance(each.default, Performance) else each.default
+        yield {"name": each.name, "kind": each.kind.what, "default": default, "help": each.help}
+
+
+def _show(record: dict[str, Any]) -> None:
+    say(f"{record['name']} splits {record['splits']}: {record['rule']}.")
+    if record["more"]:
+        say(record["more"])
+    say()
+    rows = ((one["name"], _default(one["default"]), one["kind"], one["help"]) for one in record["parameters"])
+    table(("parameter", "default", "what it may be", "meaning"), rows)
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value in (None, (), "") else str(value)

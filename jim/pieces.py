@@ -1,0 +1,243 @@
+"""From a request that names a splitter to its herd: the pieces of its local jobs.
+
+A splitter makes jobs of the request's input files, or requests of the request itself. Then `$name` and `${name}` are
+put in, for each piece, in those attributes of the request that local jobs have of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest, nearest
+from jim.handlers.base import COMMON, SPLITTING, Attributes, Handler
+from jim.manifest import expand
+from jim.model import NOTHING, Piece
+from jim.request import value_of
+from jim.splitting.catalogue import splits_requests, splitter_of
+from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
+from jim.splitting.numbers import TEXT
+from jim.splitting.parameters import check as check_parameters
+from jim.splitting.recovery import recovery_from
+from jim.splitting.rules import input_data_by_se
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import Failure, File, SplitJob, files_from, jobs_in
+
+OWN = ("executable", "arguments", "environment", "outputs")  # what may differ from one local job to another
+MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
+_NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
+
+
+class Part(NamedTuple):
+    """What a splitter makes: a job of input files, or a request with values of its own."""
+
+    request: Attributes
+    job: SplitJob | None = None
+    variables: Mapping[str, str] = NOTHING
+
+
+Splitter = Callable[[], Iterator[Part]]
+
+
+def check(handler: Handler, request: Attributes, site: str) -> None:
+    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece."""
+    parts = splitter(request, site)()
+    first = next(parts, None)
+    if first is None:
+        raise _no_jobs(request)
+    _Making(handler, request).piece(first, {"SplitID": "0", "SplitSourceJob": "0"})
+
+
+def herd_of(handler: Handler, request: Attributes, grid_job: int, site: str, most: int) -> Iterator[Piece]:
+    """Give the pieces of a request; that there are too many is said before the first."""
+    parts = splitter(request, site)
+    count = sum(1 for _ in islice(parts(), most + 1))
+    if count > most:
+        raise TooManyJobs("splitter", request["splitter"], f"more than the {most:,} local jobs this site allows")
+    if not count:
+        raise _no_jobs(request)
+    making = _Making(handler, request)
+    for n, part in enumerate(parts()):
+        yield making.piece(part, {"SplitID": str(n).zfill(len(str(count))), "SplitSourceJob": str(grid_job)})
+
+
+def _no_jobs(request: Attributes) -> SplitError:
+    return SplitError("splitter", request["splitter"], f"no local job comes of this request by {request['splitter']}")
+
+
+def splitter(request: Attributes, site: str) -> Splitter:
+    """Read what a request says of its splitting; what is given back splits it, as often as it is called."""
+    module = splitter_of(request["splitter"])
+    given = request["splitter_parameters"]
+    if splits_requests(module):
+        for name in ("input_files", "recovery"):
+            if request[name]:
+                raise SplitterConfiguration(name, None, f"{module.NAME} splits no input files")
+        return _of_request(module, request, given)
+    parameters = check_parameters(module.Parameters, given)
+    work = subscription(request, site)
+    by_se = module.NAME == input_data_by_se.NAME
+    return lambda: (Part(request, job, _told(job, by_se=by_se)) for job in jobs_in(module.split(work, parameters)))
+
+
+def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> Splitter:
+    plain = {name: value for name, value in request.items() if name not in SPLITTING}
+    open_ended = getattr(module, "OPTION", None)  # parameters of any name, which stand in the manifest itself
+    options = {name: given[name] for name in given if open_ended and open_ended.fullmatch(name)}
+    parameters = check_parameters(module.Parameters, {name: given[name] for name in given if name not in options})
+
+    def parts() -> Iterator[Part]:
+        for each in module.split(plain | options, parameters):
+            more = {name: _text(value) for name, value in each.items() if name not in plain}
+            yield Part({name: each[name] for name in plain} | {"splitter": request["splitter"]}, None, more)
+
+    return parts
+
+
+def subscription(request: Attributes, site: str) -> Subscription:
+    """Give the input of a request, which is all there is: a file that says not where it is, is at this site.
+
+    To a request a storage is a site by the same name, so that the site lists of a splitter choose among storages.
+    """
+    here = frozenset((site,))
+    files = tuple(
+        each if each.locations else each._replace(locations=here) for each in files_from(request["input_files"])
+    )
+    if not files:
+        raise SplitterConfiguration("input_files", None, f"{request['splitter']} splits input files; none are given")
+    storages = {each: (each,) for file in files for each in file.locations}
+    recovery = recovery_from(request["recovery"]) if request["recovery"] else None
+    return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
+
+
+def _told(job: SplitJob, *, by_se: bool) -> dict[str, str]:
+    """Give what a splitter tells of a job besides its files and its mask."""
+    told = {name: _text(value) for name, value in job.baggage.items()}
+    if by_se:
+        told["SplitterChosenSE"] = next(iter(job.locations or ()))
+    return told
+
+
+def variables(job: SplitJob) -> dict[str, str]:
+    """Give the variables that files and mask are known by; what there is not has none."""
+    mask = job.mask
+    told = {
+        "InputFiles": ",".join(each.lfn for each in job.files),
+        "Sites": ",".join(job.sites),
+        "ParentFiles": ",".join(dict.fromkeys(name for those in job.parents.values() for name in those)),
+    }
+    told |= {variable: str(value) for variable, value in zip(MASK_VARIABLES, mask, strict=False) if value is not None}
+    if mask.run_lumis is not None:
+        ranges = {str(run): [list(each) for each in those] for run, those in mask.run_lumis.items()}
+        told["Lumis"] = json.dumps(ranges, separators=(",", ":"))
+    return {name: value for name, value in told.items() if value}
+
+
+class _Making:
+    """Makes the pieces of a request, of which there may be a million: what is alike for all is looked at once."""
+
+    def __init__(self, handler: Handler, request: Attributes) -> None:
+        self._handler, self._request = handler, request
+        declared = COMMON | dict(handler.attributes)
+        self._own = {name: declared[name] for name in OWN if name in declared}
+        self._manifest = _varying(request)
+        self._places: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def piece(self, part: Part, split: Mapping[str, str]) -> Piece:
+        """Make a piece of a part."""
+        job, told = part.job, {**part.variables, **split}
+        if job is None:
+            _refuse_common(self._request, part.request)
+            own = self._expanded(_varying(part.request), part.request, told)
+            return Piece(arguments=self._arguments(own), variables=told, attributes=own)
+        own = self._filled(variables(job) | told) if self._manifest else {}
+        return Piece(
+            arguments=self._arguments(own),
+            files=tuple([each.lfn for each in job.files]),
+            mask=job.mask.to_record(),
+            variables=told,
+            attributes=own,
+            failure=_words(job.failure) if job.failure else "",
+        )
+
+    def _filled(self, told: Mapping[str, str]) -> dict[str, Any]:
+        """Expand what has the same variables in piece after piece: once with places, which are then filled."""
+        names = tuple(told)
+        if names not in self._places:
+            expanded = expand({**self._manifest, **{name: f"\0{name}\0" for name in names}})
+            own = {name: _places(expanded[name]) for name in self._own if expanded.get(name, None) is not None}
+            self._places[names] = {name: value for name, value in own.items() if expanded[name] != self._request[name]}
+        own = {name: _fill(value, told) for name, value in self._places[names].items()}
+        return self._checked(own)
+
+    def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
+        """Give what is not as in the request, checked like it."""
+        expanded = {**whole, **expand({**varying, **told})}
+        return self._checked({n: _as_texts(expanded[n]) for n in self._own if expanded[n] != self._request[n]})
+
+    def _checked(self, own: dict[str, Any]) -> dict[str, Any]:
+        own = {name: value_of(name, value, self._own[name]) for name, value in own.items()}
+        if own.keys() - {"arguments"}:
+            self._handler.check({**self._request, **own})
+        return own
+
+    def _arguments(self, own: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(own.pop("arguments", self._request.get("arguments") or ()))
+
+
+def _varying(request: Attributes) -> dict[str, Any]:
+    """Give the attributes with variables that local jobs have of their own, and those that variables name."""
+    texts = {name: json.dumps(value) for name, value in request.items() if name not in SPLITTING and value}
+    named = {name for text in texts.values() for name in _NAMED.findall(text)}
+    return {name: request[name] for name, text in texts.items() if name in named or (name in OWN and "$" in text)}
+
+
+def _places(value: Any) -> Any:
+    """Turn texts into templates of `%`; what is between two NULs, which no request holds, is a place."""
+    if isinstance(value, list | tuple):
+        return [_places(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _places(each) for name, each in value.items()}
+    return re.sub(r"\0(\w+)\0", r"%(\1)s", value.replace("%", "%%"))
+
+
+def _fill(value: Any, told: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_fill(each, told) for each in value]
+    return {name: _fill(each, told) for name, each in value.items()} if isinstance(value, dict) else value % told
+
+
+def _words(failure: Failure) -> str:
+    return failure.reason if failure.code is None else f"{failure.reason} (code {failure.code})"
+
+
+def _refuse_common(request: Attributes, own: Attributes) -> None:
+    """Refuse values of a local job's own where one batch command is for many."""
+    for name, value in own.items():
+        if name not in OWN and value != request[name]:
+            hint = nearest(name, (each for each in OWN if each in request))
+            raise BadRequest(f"{name}: cannot differ between local jobs of a grid job{hint}")
+
+
+def _as_texts(value: Any) -> Any:
+    """Turn numbers into texts, as arguments and variables of the environment are."""
+    if isinstance(value, list | tuple):
+        return [_as_texts(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _as_texts(each) for name, each in value.items()}
+    return _text(value) if type(value) in (int, float, bool) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(TEXT.of(value, "value", SplitError))
+
+
+def files_of(request: Attributes, piece: Piece) -> tuple[File, ...]:
+    """Give the input files of a piece, as its request describes them."""
+    named = set(piece.files)
+    return tuple(each for each in files_from(request["input_files"]) if each.lfn in named)

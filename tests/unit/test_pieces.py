@@ -1,0 +1,173 @@
+"""From a request that names a splitter to the pieces of its local jobs."""
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.model import Piece
+from jim.pieces import check, herd_of
+from jim.request import check as checked
+from jim.splitting.errors import TooManyJobs
+from jim.statusdb.rows import piece_of, piece_text
+
+FILES = [
+    {"lfn": "/a/1", "events": 100, "runs": {"1": [1, 2, 3]}, "locations": ["A"]},
+    {"lfn": "/a/2", "events": 100, "runs": {"1": [4, 5]}, "locations": ["A"]},
+]
+
+
+def request(splitter, parameters=None, **more):
+    asked = {"job_type": "executable", "executable": "/bin/echo", "splitter": splitter}
+    return checked(asked | {"splitter_parameters": parameters or {}} | more)
+
+
+def herd(splitter, parameters=None, most=1000, **more):
+    handler, attributes = request(splitter, parameters, **more)
+    check(handler, attributes, "here")
+    pieces = list(herd_of(handler, attributes, 7, "here", most))
+    assert [piece_of(piece_text(each)) for each in pieces] == pieces
+    return pieces
+
+
+def words(pieces):
+    return [each.arguments for each in pieces]
+
+
+def test_lumis_become_pieces_with_their_variables_put_in():
+    arguments = ["${SplitID}/$SplitSourceJob", "--in=${InputFiles}", "$Lumis", "$Sites", "100%"]
+    pieces = herd("LumiBased", {"lumis_per_job": 2}, input_files=FILES, arguments=arguments)
+    assert words(pieces) == [
+        ("0/7", "--in=/a/1", '{"1":[[1,2]]}', "A", "100%"),
+        ("1/7", "--in=/a/1,/a/2", '{"1":[[3,3],[4,4]]}', "A", "100%"),
+        ("2/7", "--in=/a/2", '{"1":[[5,5]]}', "A", "100%"),
+    ]
+    assert pieces[1].files == ("/a/1", "/a/2")
+    assert pieces[1].mask == {"run_lumis": {"1": [[3, 3], [4, 4]]}}
+    assert pieces[1].variables == {"SplitID": "1", "SplitSourceJob": "7"}
+
+
+def test_numbers_have_as_many_digits_as_their_count():
+    files = [{"lfn": f"/f{n}"} for n in range(10)]
+    pieces = herd("FileBased", {"files_per_job": 1}, input_files=files, arguments=["$SplitID"])
+    assert words(pieces)[0] + words(pieces)[-1] == ("00", "09")
+
+
+def test_events_are_told():
+    files = [{"lfn": "MCFakeFile-1", "events": 30, "first_event": 1, "runs": {"1": [7]}}]
+    told = ["$FirstEvent-$LastEvent", "$FirstLumi-$LastLumi", "$lheInputFiles"]
+    pieces = herd("EventBased", {"events_per_job": 20}, input_files=files, arguments=told)
+    assert words(pieces) == [("1-20", "7-7", "false"), ("21-30", "8-8", "false")]
+
+
+def test_a_variable_that_a_piece_does_not_have_leaves_the_whole_attribute_as_it_is():
+    more = {"arguments": ["$SplitID", "$FirstEvent"], "environment": {"ID": "$SplitID"}}
+    (piece,) = herd("FileBased", input_files=FILES, **more)
+    assert piece.arguments == ("$SplitID", "$FirstEvent")
+    assert piece.attributes == {"environment": {"ID": "0"}}
+
+
+def test_file_names_are_taken_as_they_are():
+    (piece,) = herd("FileBased", input_files=[{"lfn": "/$SplitID/%s"}], arguments=["$InputFiles", "$$x"])
+    assert piece.arguments == ("/$SplitID/%s", "$x")
+
+
+def test_outputs_environment_and_program_vary_too():
+    more = {"executable": "run-$SplitID", "outputs": ["out.$SplitID", "all"], "environment": {"F": "$InputFiles"}}
+    handler, attributes = request("FileBased", {"files_per_job": 1}, input_files=FILES, **more)
+    *_, last = herd_of(handler, attributes, 7, "here", 10)
+    own = {"executable": "run-1", "outputs": ["out.1", "all"], "environment": {"F": "/a/2"}}
+    assert last.attributes == own
+    assert last.arguments == ()
+
+
+def test_an_attribute_reaches_another():
+    pieces = herd(
+        "FileBased", input_files=FILES, arguments=["$queue $environment/N"], queue="q", environment={"N": "5"}
+    )
+    assert words(pieces) == [("q 5",)]
+
+
+def test_storages_are_told_and_chosen():
+    files = [{"lfn": "/1", "locations": ["A", "B"]}, {"lfn": "/2", "locations": ["B"]}]
+    pieces = herd("InputDataBySE", input_files=files, arguments=["$InputFiles@$SplitterChosenSE"])
+    assert words(pieces) == [("/1@A",), ("/2@B",)]
+
+
+def test_what_no_site_may_run_has_failed_before_it_is_sent():
+    files = [*FILES, {"lfn": "/b", "locations": ["B"]}]
+    pieces = herd("FileBased", {"siteBlacklist": ["B"]}, input_files=files)
+    told = "none of the sites that hold the input is allowed by the site lists (code 71101)"
+    assert [each.failure for each in pieces] == ["", told]
+
+
+def test_a_file_that_says_not_where_it_is_is_here():
+    (piece,) = herd("FileBased", {"siteWhitelist": ["here"]}, input_files=[{"lfn": "/1"}], arguments=["$Sites"])
+    assert (piece.failure, piece.arguments) == ("", ("here",))
+
+
+def test_requests_are_split_by_their_arguments():
+    given = {"args": [["a", 1], ["$SplitID"]], "append": True}
+    assert words(herd("ArgSplitter", given, arguments=["x"])) == [("x", "a", "1"), ("x", "1")]
+
+
+def test_requests_are_split_by_any_attribute_that_is_a_local_job_s_own():
+    given = {"multi_attrs": {"environment.N": [1, 2], "executable": ["/bin/a", "/bin/b"]}}
+    pieces = herd("GenericSplitter", given, environment={"N": "0", "M": "9"})
+    assert [each.attributes for each in pieces] == [
+        {"environment": {"N": "1", "M": "9"}, "executable": "/bin/a"},
+        {"environment": {"N": "2", "M": "9"}, "executable": "/bin/b"},
+    ]
+
+
+def test_requests_are_split_by_parameters():
+    pieces = herd("Parametric", {"Parameters": 3, "ParameterStart": 1, "ParameterStep": 0.5}, arguments=["$Parameter"])
+    assert words(pieces) == [("1.0",), ("1.5",), ("2.0",)]
+    given = {"Parameters": [4, 5], "Parameters.X": ["p", "q"]}
+    pieces = herd("ParametricJDL", given, arguments=["%s %(X)s %n $ParameterNumber"])
+    assert words(pieces) == [("4 p 0 0",), ("5 q 1 1",)]
+
+
+@pytest.mark.parametrize(
+    ("splitter", "parameters", "more", "told"),
+    [
+        ("LumiBase", {}, {}, r"unknown splitter 'LumiBase'; did you mean 'LumiBased'\?"),
+        ("LumiBased", {"lumi_per_job": 1}, {}, r"unknown parameter; did you mean 'lumis_per_job'\?"),
+        ("LumiBased", {"lumis_per_job": 0}, {}, "expected a whole number, 1 or more, found 0"),
+        ("LumiBased", {}, {"input_files": []}, "input_files: LumiBased splits input files; none are given"),
+        ("LumiBased", {}, {"input_files": [{"lfn": "/a", "sise": 1}]}, r"sise: unknown; did you mean 'size'\?"),
+        ("LumiBased", {}, {"input_files": [{"lfn": "/a"}]}, "no local job comes of this request by LumiBased"),
+        ("LumiBased", {}, {"recovery": {"documents": 1}}, "acdc.documents: expected a list"),
+        ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits no input files"),
+        ("ArgSplitter", {"args": [["a\x00"]]}, {"input_files": []}, "cannot be passed on safely"),
+        ("GenericSplitter", {"attribute": "cores", "values": [2]}, {"input_files": []}, "cores: cannot differ"),
+        ("GenericSplitter", {"attribute": "outputs", "values": ["x"]}, {"input_files": []}, "expected a list of texts"),
+        ("GenericSplitter", {"attribute": "outputs", "values": [["/x"]]}, {"input_files": []}, "inside the payload's"),
+        ("FileBased", {}, {"executable": "$InputFiles/x"}, "executable: .* is not possible"),
+        (
+            "FileBased",
+            {},
+            {"splitter_parameters": {"a": [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]}},
+            "nested more than 16 deep",
+        ),
+    ],
+)
+def test_a_door_refuses(splitter, parameters, more, told):
+    with pytest.raises(BadRequest, match=told):
+        herd(splitter, parameters, **({"input_files": FILES} | more))
+
+
+@pytest.mark.parametrize("name", ["splitter_parameters", "input_files", "recovery"])
+def test_without_a_splitter_there_is_nothing_to_say_to_it(name):
+    more = {name: FILES if name == "input_files" else {"a": 1}}
+    with pytest.raises(BadRequest, match=f"{name}: given without a splitter"):
+        checked({"job_type": "executable", "executable": "x", **more})
+
+
+def test_there_may_be_too_many():
+    assert len(herd("FileBased", {"files_per_job": 1}, most=2, input_files=FILES)) == 2
+    with pytest.raises(TooManyJobs, match="more than the 1 local jobs this site allows"):
+        herd("FileBased", {"files_per_job": 1}, most=1, input_files=FILES)
+
+
+def test_an_ordinary_piece_is_stored_as_ever():
+    assert piece_text(Piece(1, 250)) == "[1,250]"
+    assert piece_text(Piece(arguments=("a",))) == '[null, null, "a"]'
