@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jim import inbox, verdict, verdicts
+from jim import family_wishes, inbox, verdict, verdicts
 from jim.errors import JimError, UnknownJob
 from jim.files import read_regular
 from jim.house import House, Key
@@ -54,45 +54,28 @@ def _take_request(house: House, content: dict[str, Any]) -> None:
 
 
 def _take_wish(house: House, content: dict[str, Any]) -> bool:
-    """Record a wish; one for a local job of a grid job that is not split yet waits in the inbox."""
-    grid, n = inbox.target_of(content["target"])
+    """Record a wish; one for local jobs of a grid job that is not split yet waits in the inbox."""
+    grid, slices = inbox.slices_of(content["target"])
     verb, by = content["verb"], content.get("by", "")
     job = house.store.grid_job(grid)
-    if n is not None and job.step in (Step.ACCEPTED, Step.RESOLVED):
+    if slices and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
         return False
     with house.store.transaction():
-        house.store.note(grid, f"{verb} wished", Witness.USER, by, n)
-        if verb == "retry":
-            _retry(house, job.step, grid, n)
+        n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
+        several = content["target"] if slices and n is None else ""
+        house.store.note(grid, f"{verb} wished", Witness.USER, ", ".join(filter(None, (by, several))), n)
+        if verb in family_wishes.VERBS:
+            family_wishes.take(house, job, verb, slices, content)
         elif job.step is Step.FINISHED:
             house.store.note(grid, f"{verb} came too late", Witness.KEEPER, f"finished as {job.outcome}", n)
-        elif n is not None:
-            house.store.local_job(grid, n)  # or say that there is none
-            house.store.set_local_job(grid, n, wish=verb)
+        elif slices:
+            for each in family_wishes.chosen(house, grid, slices):  # or say that there is none
+                if not each.state.final:
+                    house.store.set_local_job(grid, each.n, wish=verb)
         elif job.wish != "cancel":  # nothing undoes a cancel
             house.store.set_grid_job(grid, wish=verb, due=0.0)
     house.paced.pop(("wish", grid), None)
     return True
-
-
-def _retry(house: House, step: Step, grid: int, n: int | None) -> None:
-    """Give failed and killed local jobs a new set of attempts; a finished grid job opens again."""
-    if step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
-        house.store.note(grid, "retry came too early or too late", Witness.KEEPER, f"at step {step.value}", n)
-        return
-    chosen = (
-        [house.store.local_job(grid, n)]
-        if n is not None
-        else house.store.local_jobs(grid, (State.FAILED, State.KILLED, State.NEW))
-    )
-    chosen = [job for job in chosen if job.state in (State.FAILED, State.KILLED, State.NEW)]
-    for job in chosen:
-        house.store.set_local_job(
-            grid, job.n, state=State.WAITING, witness=Witness.USER, reason="retry", spent=0, due=0.0, wish=""
-        )
-    house.store.note(grid, "retry", Witness.KEEPER, f"{len(chosen)} local jobs wait for another attempt", n)
-    if chosen:
-        house.store.set_grid_job(grid, step=Step.ACTIVE, wish="", outcome="", reason="")
 
 
 # The spool

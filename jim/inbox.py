@@ -61,11 +61,11 @@ def request_name(key: str) -> str:
 
 
 def wish(state: Path, verb: str, target: str, **more: Any) -> None:
-    """Make a wish durable: a verb for a grid job `G` or a local job `G.n`."""
-    number, n = target_of(target)
+    """Make a wish durable: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`."""
+    number, slices = slices_of(target)
     answer(state, number)
-    if n is not None:
-        require_local_job(number, n, _size_of(state, number))
+    if slices:
+        require_local_job(number, slices[-1][1], _size_of(state, number))
     name = f"wish-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
 
@@ -111,6 +111,17 @@ def target_of(text: str) -> tuple[int, int | None]:
     if not found:
         raise UnknownJob(f"{text!r} is no id: a grid job is a number such as 12, a local job 12.3")
     return int(found[1]), int(found[2]) if found[2] else None
+
+
+def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Read `G`, `G.n`, or slices such as `G.1-4,7`: in order, both ends included; none means all."""
+    if re.search(r"\.\d+[-,]", text, re.ASCII):
+        from jim.targets import parse  # most wishes name one or all, and doors know no others
+
+        target = parse(text)
+        return target.grid_job, target.slices
+    number, n = target_of(text)
+    return number, () if n is None else ((n, n),)
 
 
 def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,10 +21,10 @@ from jim.splitting.catalogue import splits_requests, splitter_of
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
 from jim.splitting.numbers import TEXT
 from jim.splitting.parameters import check as check_parameters
-from jim.splitting.recovery import recovery_from
+from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.rules import input_data_by_se
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Failure, File, SplitJob, files_from, jobs_in
+from jim.splitting.units import Failure, Mask, SplitJob, files_from, jobs_in
 
 OWN = ("executable", "arguments", "environment", "outputs")  # what may differ from one local job to another
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
@@ -237,7 +237,15 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(TEXT.of(value, "value", SplitError))
 
 
-def files_of(request: Attributes, piece: Piece) -> tuple[File, ...]:
-    """Give the input files of a piece, as its request describes them."""
-    named = set(piece.files)
-    return tuple(each for each in files_from(request["input_files"]) if each.lfn in named)
+def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
+    """Give the request that does what these pieces of a request have left undone."""
+    files = {each.lfn: each for each in files_from(request["input_files"])}
+    named: set[str] = set()
+    documents = []
+    for piece in undone:
+        named.update(piece.files)
+        job = SplitJob(0, None, tuple(files[lfn] for lfn in piece.files), Mask.from_record(dict(piece.mask)))
+        documents.append(document_of(job))
+    rest = [each for each in request["input_files"] if each["lfn"] in named]
+    again = {**request, "input_files": rest, "recovery": {"documents": documents}}
+    return {name: value for name, value in again.items() if value and name != "key"}

@@ -63,10 +63,10 @@ def cancel(target: str) -> int:
     return gram.final_state(answer) or gram.FAILED
 
 
-def wish(verb: str, target: str) -> None:
+def wish(verb: str, target: str, **more: str) -> None:
     """Leave a wish for the keeper."""
     site = site_file.load()
-    inbox.wish(site.state, verb, target, by=inbox.account())
+    inbox.wish(site.state, verb, target, by=inbox.account(), **more)
     wake(site.state)
 
 

@@ -20,6 +20,7 @@ from jim.records import ExitRecord, read_exit_record
 from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
 
 SHOWN = 50
+EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
 # When there are too many to show, those that someone may have to look at come first.
 FIRST = (
     State.FAILED,
@@ -225,7 +226,9 @@ def _journal_row(line: Journal) -> tuple[object, ...]:
 
 def _local_document(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
     return view.local_record(job, local) | {
-        "piece": local.piece._asdict(),
+        "piece": {
+            name: value for name, value in local.piece._asdict().items() if name in EVENTS or value or value == 0
+        },
         "wish": local.wish,
         "spent": local.spent,
         "phases": [asdict(phase) for phase in phases(view, job, local.n)],

@@ -1,4 +1,4 @@
-"""jim cancel, retry, suspend, resume: wishes, which the keeper fulfils."""
+"""jim cancel, retry, force, suspend, resume: wishes, which the keeper fulfils."""
 
 from __future__ import annotations
 
@@ -7,63 +7,90 @@ import argparse
 from jim import run_grid_job
 from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
-from jim.inbox import require_local_job, target_of
+from jim.errors import BadRequest
+from jim.family import FORCED_FROM
+from jim.inbox import require_local_job, slices_of
 from jim.model import State, Step
 from jim.statusdb.rows import GridJob
 
 NEXT = {
     "cancel": "what waits is not sent, the rest is ended at the batch system; what completed is still collected",
     "retry": "what failed or was killed gets another set of attempts",
+    "force": "the keeper takes your word for it, and gathers the outputs anew",
     "suspend": "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
     "resume": "what is held is released, and sending goes on",
 }
+AGAIN = frozenset({State.FAILED, State.KILLED, State.NEW})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what a wish takes."""
-    if parser.get_default("verb") in ("suspend", "resume"):
+    verb = parser.get_default("verb")
+    if verb in ("suspend", "resume"):
         parser.add_argument("targets", metavar="G", nargs="+", help="a grid job")
+    elif verb == "force":
+        parser.add_argument("targets", metavar="G.n", nargs=1, help="a local job, or slices such as 12.1-4,7")
+        parser.add_argument("to", choices=[state.value for state in FORCED_FROM], help="what it shall be")
+        parser.add_argument("--reason", required=True, help="why; it is shown wherever the local job is")
     else:
-        parser.add_argument("targets", metavar="G|G.n", nargs="+", help="a grid job, or a local job of it")
+        parser.add_argument(
+            "targets", metavar="G|G.n", nargs="+", help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Leave the wishes; none, when any target is unknown."""
     verb, view = arguments.verb, look()
+    more = {"to": arguments.to, "reason": arguments.reason} if verb == "force" else {}
     for target in arguments.targets:
         _check(view, verb, target)
     for target in arguments.targets:
-        number, n = target_of(target)
-        job = view.grid_job(number)
-        if _too_late(view, job, n, verb):
+        number, slices = slices_of(target)
+        late = _too_late(view, view.grid_job(number), slices, verb, arguments)
+        if late:
+            say(f"{target}: {late}; {verb} changes nothing")
             continue
-        run_grid_job.wish(verb, target)
-        say(f"{target}: {verb} wished: {NEXT[verb]}; `jim explain {target}` tells how far that is")
+        run_grid_job.wish(verb, target, **more)
+        where = target if _single(slices) else number
+        say(f"{target}: {verb} wished: {NEXT[verb]}; `jim explain {where}` tells how far that is")
     return 0
 
 
+def _single(slices: tuple[tuple[int, int], ...]) -> bool:
+    return sum(last - first + 1 for first, last in slices) == 1
+
+
 def _check(view: View, verb: str, target: str) -> None:
-    number, n = target_of(target)
+    number, slices = slices_of(target)
     job = view.grid_job(number)
     if verb in ("suspend", "resume"):
         refuse_local_job(target, verb)
-    if n is not None:
-        require_local_job(number, n, job.size)
+    if verb == "force" and not slices:
+        raise BadRequest(f"force takes local jobs: say {number}.0, not {number}")
+    if slices:
+        require_local_job(number, slices[-1][1], job.size)
 
 
-def _too_late(view: View, job: GridJob, n: int | None, verb: str) -> bool:
-    """Say it, where a wish would change nothing."""
-    failed = (State.FAILED, State.KILLED, State.NEW)
-    if verb == "retry":
-        states = set(view.store.counts(job.id)) if n is None else {_state(view, job, n)}
-        late = job.step is Step.FINISHED and not states.intersection(failed)
-        reason = "nothing failed or was killed"
-    else:
-        late, reason = job.step is Step.FINISHED, f"finished as {job.outcome} already"
-    if late:
-        say(f"{job.id if n is None else f'{job.id}.{n}'}: {reason}; {verb} changes nothing")
-    return late
+def _too_late(
+    view: View, job: GridJob, slices: tuple[tuple[int, int], ...], verb: str, arguments: argparse.Namespace
+) -> str:
+    """Say why a wish would change nothing; empty, if it may."""
+    if verb == "force":
+        states = _states(view, job, slices)
+        return f"{arguments.to} already" if states == {State(arguments.to)} else _alive(states)
+    if verb != "retry":
+        return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
+    if job.step is not Step.FINISHED or AGAIN.intersection(_states(view, job, slices)):
+        return ""
+    return "nothing failed or was killed"
 
 
-def _state(view: View, job: GridJob, n: int) -> State:
-    return view.store.local_job(job.id, n).state
+def _alive(states: set[State]) -> str:
+    alive = sorted(state.value for state in states if not state.final)
+    return f"still {', '.join(alive)}, to be cancelled first" if alive else ""
+
+
+def _states(view: View, job: GridJob, slices: tuple[tuple[int, int], ...]) -> set[State]:
+    if not slices or not job.size:
+        return set(view.store.counts(job.id))
+    return {view.store.state(job.id, n) for first, last in slices for n in range(first, last + 1)}

@@ -52,6 +52,7 @@ def test_status_as_json(home):
         "owner": "alice",
         "step": "split",
         "status": "submitted",
+        "herd": "single",
         "counts": {"waiting": 4},
         "reason": "",
         "witness": "keeper",
@@ -183,7 +184,7 @@ def test_show_of_many_begins_with_what_failed(home):
 def test_show_as_json(home):
     sent(home)
     document = home.json("show", "1")
-    assert list(document)[:13] == RECORD_NAMES
+    assert list(document)[:14] == RECORD_NAMES
     assert [each["id"] for each in document["local_jobs"]] == ["1.0", "1.1", "1.2", "1.3"]
     assert document["local_jobs"][1]["reason"] == EVIL
     assert list(document["local_jobs"][0]) == RECORD_NAMES
@@ -197,7 +198,7 @@ def test_show_as_json(home):
 def test_show_a_local_job_as_json(home):
     sent(home)
     document = home.json("show", "1.2")
-    assert list(document)[:13] == RECORD_NAMES
+    assert list(document)[:14] == RECORD_NAMES
     assert (document["id"], document["status"], document["counts"]) == ("1.2", "failed", {"failed": 1})
     assert document["piece"] == {"first_event": 501, "events": 250, "arguments": []}
     assert document["attempts"][0]["record"]["code"] == 3

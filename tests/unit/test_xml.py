@@ -157,6 +157,7 @@ def test_a_document_shows_the_record_of_its_grid_job(store):
         "owner": "mc",
         "step": "active",
         "status": "submitted",
+        "herd": "single",
         "witness": "keeper",
         "seen": NOON,
         "age_s": "0.0",
