@@ -9,7 +9,7 @@ from typing import Any
 from jim.cli.reading import add_json
 from jim.cli.text import say, say_json, table
 from jim.splitting import catalogue
-from jim.splitting.parameters import Performance, declared
+from jim.splitting.parameters import Declaration, declared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +45,16 @@ def _record(module: Any) -> dict[str, Any]:
 
 def _parameters(module: Any) -> Iterator[dict[str, Any]]:
     for each in declared(module.Parameters).values():
-        default = None if isinstance(each.default, Performance) else each.default
-        yield {"name": each.name, "kind": each.kind.what, "default": default, "help": each.help}
+        yield {"name": each.name, "kind": each.kind.what, "default": _told(each), "help": each.help}
+
+
+def _told(parameter: Declaration) -> Any:
+    """Give the default, if it is a value that could be given."""
+    try:
+        parameter.kind.read(parameter.default)
+    except ValueError:
+        return None
+    return parameter.default
 
 
 def _show(record: dict[str, Any]) -> None:

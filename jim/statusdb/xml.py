@@ -16,7 +16,6 @@ from jim.records import ExitRecord, read_exit_record
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
-    from jim.model import Piece
     from jim.statusdb.rows import Attempt, GridJob, LocalJob
     from jim.statusdb.store import Store
 
@@ -132,14 +131,15 @@ def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[et
 def _local_job(store: Store, job: LocalJob) -> etree._Element:
     facts = _some(job, "n", "attempt", "witness", "reason", "updated")
     element = _element("local_job", facts | {"state": job.state.value})
-    _piece(element, job.piece)
+    _piece(element, job)
     for attempt in store.attempts(job.grid, n=job.n):
         _attempt(element, attempt)
     _detail(_add(element, "detail"), store, job.grid, job.n)
     return element
 
 
-def _piece(parent: etree._Element, piece: Piece) -> None:
+def _piece(parent: etree._Element, job: LocalJob) -> None:
+    piece = job.piece
     element = _add(parent, "piece", _some(piece, "first_event", "events", "source", "failure"))
     for argument in piece.arguments:
         _add(element, "argument", text=argument)

@@ -16,10 +16,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench import splitting_pictures
 from jim import __version__, cli, waking
 from jim import site as site_file
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
+from jim.splitting.catalogue import known, splitter_of
+from jim.splitting.parameters import declared
 
 HOME = Path(__file__).parents[2]
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
@@ -83,13 +86,28 @@ def test_paths_exist(page: str) -> None:
 
 
 def test_the_picture_is_well_formed_and_says_what_it_shows() -> None:
-    for picture in (HOME / "docs/images").iterdir():
+    for picture in (HOME / "docs/images").glob("*.*"):
         assert picture.suffix == ".svg"
         root = ElementTree.fromstring(picture.read_text())
         words = {"".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")}
         assert {"gatekeeper", "door", "inbox", "keeper", "batch system", "wrapper", "tar"} <= words
         assert root.find("{http://www.w3.org/2000/svg}desc") is not None
         assert any(f"images/{picture.name}" in text_of(page) for page in PAGES)
+
+
+def test_every_splitter_is_told_with_all_it_takes_and_drawn_as_it_is() -> None:
+    told = text_of("docs/splitting.md")
+    assert set(splitting_pictures.EXAMPLES) == set(known())
+    files = {path.name for path in splitting_pictures.PLACE.iterdir()}
+    assert files == {f"{name}.svg" for name in known()}
+    for name in known():
+        section = told.split(f"#### {name}\n")[1].split("\n#")[0]
+        assert f"![{name}](images/splitting/{name}.svg)" in section
+        shared = told.split("## The splitters")[0] + told.split("### Events and lumis")[1].split("####")[0]
+        for one in declared(splitter_of(name).Parameters).values():
+            assert f"| `{one.name}` |" in section + shared, f"{name}: {one.name}"
+        # Drawn anew where the rule, or the example, has changed: `python bench/splitting_pictures.py`.
+        assert (splitting_pictures.PLACE / f"{name}.svg").read_text() == splitting_pictures.picture(name)
 
 
 # Commands
