@@ -1,4 +1,4 @@
-"""Wishes that change what becomes of a grid job's local jobs, as `jim/family.py` decides: retry and force."""
+"""Wishes that change what becomes of a grid job's local jobs, as `jim/family.py` decides: retry, force and resplit."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jim.errors import JimError, UnknownJob
-from jim.family import FORCED_FROM, NotPossible
+from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
 from jim.house import House
 from jim.model import State, Step, Witness
+from jim.pieces import herd_of, smaller
+from jim.request import handler_of
 from jim.statusdb.rows import GridJob, LocalJob
 
 Slices = Sequence[tuple[int, int]]
-VERBS = ("retry", "force")
+VERBS = ("retry", "force", "resplit")
 ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
 
 
@@ -25,8 +27,14 @@ def chosen(house: House, grid: int, slices: Slices) -> Iterator[LocalJob]:
 
 def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[str, Any]) -> None:
     """Fulfil a wish, and tell in the journal what it has changed; one that is not possible changes nothing."""
+    if job.step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
+        house.store.note(job.id, f"{verb} came too early or too late", Witness.KEEPER, f"at step {job.step.value}")
+        return
     try:
-        said = _retry(house, job, slices) if verb == "retry" else _force(house, job, slices, content)
+        if verb == "retry":
+            said = _retry(house, job, slices)
+        else:
+            said = (_force if verb == "force" else _resplit)(house, job, slices, content)
     except UnknownJob:
         raise
     except JimError as error:
@@ -37,8 +45,6 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
 
 def _retry(house: House, job: GridJob, slices: Slices) -> str:
     """Give local jobs a new set of attempts; a finished grid job opens again."""
-    if job.step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
-        raise NotPossible(f"it came too early or too late: at step {job.step.value}")
     store = house.store
     ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, ENDED_BADLY)
     again = again_of(ended, slices)
@@ -67,8 +73,6 @@ def again_of(ended: Sequence[LocalJob], slices: Slices) -> list[LocalJob]:
 def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Say of local jobs that they have failed, or completed, whatever was seen."""
     to, reason = State(content["to"]), content.get("reason") or "no reason given"
-    if job.step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
-        raise NotPossible(f"it came too early or too late: at step {job.step.value}")
     changed = [each for each in chosen(house, job.id, slices) if each.state is not to]
     for each in changed:
         if not each.state.final:
@@ -81,3 +85,24 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     if changed and job.step is Step.FINISHED:
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
     return f"{len(changed):,} local jobs are {to.value} now: {reason}"
+
+
+def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
+    """Let new local jobs, numbered on from the last, do the work of one that has ended badly; that one is frozen."""
+    (old,) = chosen(house, job.id, slices)
+    if old.state not in (State.FAILED, State.KILLED):
+        raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: only what failed or was killed is split again")
+    if not old.piece.files:
+        raise NotPossible(f"{job.id}.{old.n} has no input files that could be split again")
+    again = smaller(job.request, old.piece, content["parameters"])
+    handler, site = handler_of(job.job_type, house.site.site.handlers), house.site
+    room = site.limits.local_jobs - job.size
+    herd = herd_of(handler, again, job.id, site.site.name, room, job.size)
+    pieces = [each._replace(source=old.n) for each in herd]
+    house.store.set_local_job(
+        job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=f"split again: {old.reason}", wish=""
+    )
+    house.store.add_pieces(job.id, job.size, pieces)
+    house.store.end_split(job.id, job.size + len(pieces))
+    house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
+    return f"{job.id}.{old.n} is {FREEZES_AS[old.state].value}; {job.id}.{job.size} and on do its work: {len(pieces):,}"

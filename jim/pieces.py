@@ -51,8 +51,10 @@ def check(handler: Handler, request: Attributes, site: str) -> None:
     _Making(handler, request).piece(first, {"SplitID": "0", "SplitSourceJob": "0"})
 
 
-def herd_of(handler: Handler, request: Attributes, grid_job: int, site: str, most: int) -> Iterator[Piece]:
-    """Give the pieces of a request; that there are too many is said before the first."""
+def herd_of(
+    handler: Handler, request: Attributes, grid_job: int, site: str, most: int, first: int = 0
+) -> Iterator[Piece]:
+    """Give the pieces of a request, numbered from `first` on; that there are too many is said before the first."""
     parts = splitter(request, site)
     count = sum(1 for _ in islice(parts(), most + 1))
     if count > most:
@@ -60,8 +62,8 @@ def herd_of(handler: Handler, request: Attributes, grid_job: int, site: str, mos
     if not count:
         raise _no_jobs(request)
     making = _Making(handler, request)
-    for n, part in enumerate(parts()):
-        yield making.piece(part, {"SplitID": str(n).zfill(len(str(count))), "SplitSourceJob": str(grid_job)})
+    for n, part in enumerate(parts(), first):
+        yield making.piece(part, {"SplitID": str(n).zfill(len(str(first + count))), "SplitSourceJob": str(grid_job)})
 
 
 def _no_jobs(request: Attributes) -> SplitError:
@@ -249,3 +251,21 @@ def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
     rest = [each for each in request["input_files"] if each["lfn"] in named]
     again = {**request, "input_files": rest, "recovery": {"documents": documents}}
     return {name: value for name, value in again.items() if value and name != "key"}
+
+
+def smaller(request: Attributes, piece: Piece, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the request that splits one piece of a request again, with other parameters."""
+    given = {"splitter_parameters": {**request["splitter_parameters"], **parameters}}
+    return {**request, **recovering(request, [piece]), **given}
+
+
+def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
+    """Give the request that does what one piece of a request did, by itself: of no herd, and with no key."""
+    alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
+    if "arguments" in request:  # also of a job type that has lists of them
+        alone.pop("argument_sets", None)
+        alone |= {"job_type": "executable", "arguments": list(piece.arguments)}
+    if piece.events:
+        alone["events"] = piece.events
+        alone["events_per_job"] = piece.events
+    return {name: value for name, value in alone.items() if value and name != "key"}

@@ -63,7 +63,7 @@ def cancel(target: str) -> int:
     return gram.final_state(answer) or gram.FAILED
 
 
-def wish(verb: str, target: str, **more: str) -> None:
+def wish(verb: str, target: str, **more: Any) -> None:
     """Leave a wish for the keeper."""
     site = site_file.load()
     inbox.wish(site.state, verb, target, by=inbox.account(), **more)

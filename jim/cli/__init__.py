@@ -39,6 +39,10 @@ VERBS = {
     "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
     "splitters": Verb("splitters", "list what splits work, or the parameters of one", "jim splitters LumiBased"),
     "recover": Verb("recover", "write the request that does what failed once more", "jim recover 12 > again.json"),
+    "resplit": Verb(
+        "resplit", "let smaller local jobs do what one has failed at", "jim resplit 12.3 -p lumis_per_job=1"
+    ),
+    "copy": Verb("copy", "write the request that does what one local job did", "jim copy 12.3 > one.json"),
     "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
     "site": Verb("site_verbs", "make or check a site", "jim site check"),

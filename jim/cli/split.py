@@ -31,15 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim split` takes."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a request, or a table with `files`, in TOML or JSON")
     parser.add_argument("--with", metavar="SPLITTER", dest="splitter", help="the splitter, instead of the request's")
+    add_parameters(parser)
+    add_json(parser)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Let a verb take parameters of a splitter."""
     help_ = "a parameter of the splitter, its value in JSON; may be repeated"
     parser.add_argument("-p", metavar="KEY=VALUE", dest="parameters", action="append", default=[], help=help_)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each piece."""
     content = requests.read(arguments.file)
-    given = dict(map(_parameter, arguments.parameters))
+    given = parameters(arguments.parameters)
     site = site_file.load()
     if "job_type" in content:
         records = _of_request(content, arguments.splitter, given, site)
@@ -50,6 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(records)
     return 0
+
+
+def parameters(words: list[str]) -> Record:
+    """Read what `-p` was given."""
+    return dict(map(_parameter, words))
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -257,6 +257,64 @@ def test_people_force(home):
     assert "1.2: force wished" in home.out("force", "1.2", "completed", "--reason", "x")
 
 
+def test_what_failed_is_split_again_into_smaller_pieces(world):
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    end_all(world, 1, 0)
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.until(lambda: ("2", 2) in world.batch.tasks)
+    job = world.store.grid_job(1)
+    assert (job.size, states(world)) == (4, ["failed_frozen", "completed", "submitted", "submitted"])
+    new = [world.store.local_job(1, n).piece for n in (2, 3)]
+    assert [each.mask for each in new] == [{"run_lumis": {"1": [[1, 2]]}}, {"run_lumis": {"1": [[3, 3]]}}]
+    assert [each.source for each in new] == [0, 0]
+    assert [each.arguments for each in new] == [("2",), ("3",)]
+    for index in (1, 2):
+        world.batch.start(2, index)
+        world.batch.finish(2, index)
+    world.until(lambda: world.finished(1))
+    assert world.store.counts(1) == {State.COMPLETED: 3, State.FAILED_FROZEN: 1}
+    assert world.store.grid_job(1).outcome == "completed"
+    (world.site.state / "inbox" / "wish-2").write_text(json.dumps(wish))
+    world.go(2)
+    assert world.finished(1)
+
+
+def test_a_resplit_that_cannot_be_changes_nothing(world):
+    submit(world)
+    world.until(lambda: len(world.batch.tasks) == 4)
+    end_all(world, 1, 0, 0, 0)
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 0}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.go(2)
+    assert (world.finished(1), states(world)[0]) == (True, "failed")
+    assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
+
+
+def test_people_split_again(home, monkeypatch):
+    pieces = list(herd_of(*check(ASKED | {"splitter": "LumiBased", "input_files": FILES}), 1, "here", 9))
+    home.add(size=0, **ASKED | {"splitter": "LumiBased", "splitter_parameters": {}, "input_files": FILES})
+    home.store.set_grid_job(1, step=Step.RESOLVED)
+    home.store.add_pieces(1, 0, pieces)
+    home.store.end_split(1, len(pieces))
+    assert "only what failed or was killed" in home.run("resplit", "1.0")[2]
+    home.move(0, State.FAILED)
+    assert home.run("resplit", "1")[0] == 2
+    assert "expected a whole number" in home.run("resplit", "1.0", "-p", "lumis_per_job=0")[2]
+    assert "numbered on from 1.4" in home.out("resplit", "1.0", "-p", "lumis_per_job=1")
+    again = json.loads(home.out("copy", "1.3"))
+    assert again == {"job_type": "executable", "executable": "/bin/echo", "arguments": ["3"]}
+    assert check(again)
+    assert home.run("copy", "1")[0] == 2
+
+
+def test_a_local_job_of_events_is_copied(home):
+    home.add(size=2, job_type="pythia_monte_carlo", events=500)
+    copy = json.loads(home.out("copy", "1.1"))
+    assert copy == {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
+
+
 # The people's verbs
 
 

@@ -1,0 +1,25 @@
+"""jim copy: one local job as a request of its own."""
+
+from __future__ import annotations
+
+import argparse
+
+from jim.cli.reading import look
+from jim.cli.text import say_json
+from jim.errors import BadRequest
+from jim.pieces import copied
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim copy` takes."""
+    parser.add_argument("target", metavar="G.n", help="a local job")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a request in JSON that does what the local job did."""
+    view = look()
+    job, local = view.target(arguments.target)
+    if local is None:
+        raise BadRequest(f"copy takes a local job: say {job.id}.0, not {job.id}")
+    say_json(copied(job.request, local.piece))
+    return 0

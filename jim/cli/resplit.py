@@ -1,0 +1,40 @@
+"""jim resplit: let smaller local jobs do what one has failed at."""
+
+from __future__ import annotations
+
+import argparse
+
+from jim import run_grid_job
+from jim.cli.reading import look
+from jim.cli.split import add_parameters, parameters
+from jim.cli.text import say
+from jim.errors import BadRequest
+from jim.model import State
+from jim.pieces import check, smaller
+from jim.request import handler_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim resplit` takes."""
+    parser.add_argument("target", metavar="G.n", help="a local job that failed or was killed")
+    add_parameters(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Leave the wish, if it is possible."""
+    view = look()
+    job, local = view.target(arguments.target)
+    if local is None:
+        raise BadRequest(f"resplit takes a local job: say {job.id}.0, not {job.id}")
+    if local.state not in (State.FAILED, State.KILLED):
+        raise BadRequest(f"{arguments.target} is {local.state.value}: only what failed or was killed is split again")
+    if not local.piece.files:
+        raise BadRequest(f"{arguments.target} has no input files that could be split again")
+    given, site = parameters(arguments.parameters), view.site.site
+    check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
+    run_grid_job.wish("resplit", arguments.target, parameters=given)
+    say(
+        f"{arguments.target}: resplit wished: it is frozen, and new local jobs, "
+        f"numbered on from {job.id}.{job.size}, do its work"
+    )
+    return 0
