@@ -1,0 +1,71 @@
+"""Real batch systems on this machine, for root only; `make live` fails when one of its tests was skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.live.site import LiveSite, install, start_lab
+
+# Enough room for many short local jobs at once; what has ended is soon forgotten.
+SETTINGS = {
+    "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10},
+    "sge": {"SGE_LAB_SLOTS": 64},
+}
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.live)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Take a skipped live test for a failed one: it has shown nothing."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = [each for each in reporter.stats.get("skipped", ()) if each.nodeid.startswith("tests/live/")]
+    if skipped and exitstatus == pytest.ExitCode.OK:
+        reporter.write_line(f"{len(skipped)} live tests were skipped: that is no success")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def installed():
+    """This tree, installed where the lab's user may read it: the directory, and what its doors' environment holds."""
+    assert os.getuid() == 0, "the labs need root"
+    place = Path(tempfile.mkdtemp(prefix="jim-live-"))
+    place.chmod(0o755)
+    yield place, install(place)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def lab():
+    """Bring up a lab by its name, with settings of a test's own."""
+
+    def up(name: str, **more: object) -> None:
+        start_lab(name, **SETTINGS.get(name, {}) | more)
+
+    return up
+
+
+@pytest.fixture(scope="session")
+def make_site(installed):
+    """Make a JIM site on a lab that is up."""
+    sites = []
+
+    def make(system: str, **more: str) -> LiveSite:
+        place, environment = installed
+        sites.append(LiveSite(place, system, environment, **more))
+        return sites[-1]
+
+    yield make
+    for each in sites:
+        with suppress(OSError):
+            each.close()

@@ -1,0 +1,297 @@
+"""A JIM site on a lab: the real doors, keeper and wrapper, as the lab's ordinary user; and ways to hurt what is below.
+
+The oracle is a directory that JIM does not read: each payload makes one file when it starts and one when it ends,
+and holds a lock by which two that live at the same time find each other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = Path(os.environ.get("JIM_LABS", "/var/lib/jim-labs"))
+USER = os.environ.get("LAB_USER", "griduser")
+PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# What JIM imports, and what these import.
+LIBRARIES = ("lxml", "psutil", "tenacity", "rich", "pygments", "markdown_it", "mdurl")
+LIMIT = 180.0
+DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
+FAST = "query_seconds = 1.0\nvisible_seconds = 1.0\ntouch_seconds = 2\n"
+KEPT = "[keep]\nidle_seconds = 5.0\n"
+
+# Before a batch command: counts it, and holds it before or after the real one for as long as a test wants.
+FRONT = """#!/bin/sh
+place={place} verb=$1
+shift
+echo "$verb" >>"$place/calls"
+hold() {{
+    mv "$place/hold-$1-$verb" "$place/held-$1-$verb" 2>/dev/null || return 0
+    while [ -e "$place/held-$1-$verb" ]; do sleep 0.05; done
+}}
+hold before
+"$@"
+code=$?
+hold after
+exit "$code"
+"""
+PAYLOAD = """#!/bin/sh
+me=$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT
+exec 9>>{ledger}/$JIM_GRID_JOB.$JIM_LOCAL_JOB.alive
+flock -n 9 || : >{ledger}/$me.$$.overlap
+: >{ledger}/$me.$$.start
+{body}
+echo "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt
+: >{ledger}/$me.$$.end
+"""
+
+
+def until(true: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
+    """Wait for something that has no handle to wait on, looking often."""
+    end = time.monotonic() + limit
+    while not (found := true()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit:g} s: {what}")
+        time.sleep(0.1)
+    return found
+
+
+# The labs
+
+
+def start_lab(name: str, **settings: object) -> None:
+    """Bring a lab up, with these settings for its script; one that has them is left as it is."""
+    environment = {**os.environ, **{name: str(value) for name, value in settings.items()}}
+    script = ROOT / f"tests/live/labs/{name}/up.sh"
+    done = subprocess.run([str(script)], env=environment, capture_output=True, text=True, timeout=400, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{script}: exit {done.returncode}: {done.stderr[-1000:]}")
+
+
+class Daemon(NamedTuple):
+    """A daemon of a lab: where its pid stands, and how it is started anew."""
+
+    pid_file: Path
+    start: tuple[str, ...]
+
+    @property
+    def pid(self) -> int:
+        return int(self.pid_file.read_text())
+
+    def kill(self) -> None:
+        """End it as a crash does, and wait until it is gone."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not _lives(pid), f"{self.pid_file.stem} is gone")
+
+    def start_again(self) -> None:
+        """Start it as its lab does: with nothing of ours in its environment."""
+        clean = ["env", "-i", f"PATH={PLAIN_PATH}", "JIM_LAB=slurm", *self.start]
+        subprocess.run(clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop it for a while."""
+        pid = self.pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+SLURMCTLD = Daemon(LABS / "slurm/pid/slurmctld.pid", ("slurmctld",))
+MUNGED = Daemon(Path("/run/munge/munged.pid"), ("runuser", "-u", "munge", "--", "/usr/sbin/munged", "--force"))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+
+
+def operator(*command: str) -> str:
+    """Run a batch command as root, who runs the labs; those of Grid Engine get its variables."""
+    setting = LABS / "sge/env.sh"
+    variables = dict(each.split("=", 1) for each in setting.read_text().split()[1:]) if setting.exists() else {}
+    environment = {"PATH": f"/usr/lib/gridengine:{PLAIN_PATH}", **variables}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr
+
+
+# JIM
+
+
+def install(place: Path) -> dict[str, str]:
+    """Install this tree where the lab's user may read it; return what its doors have in their environment."""
+    home = place / "jim"
+    for name in ("jim", "adapters", "handlers", "shell"):
+        shutil.copytree(ROOT / name, home / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in LIBRARIES:
+        found = find_spec(name)
+        assert found
+        assert found.origin
+        source = Path(found.origin).parent
+        shutil.copytree(source, home / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return {"PATH": PLAIN_PATH, "JIM_PYTHON": _python()}
+
+
+def _python() -> str:
+    """Find this Python where the lab's user may run it."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for each in (os.path.realpath(sys.executable), f"/usr/local/bin/python{version}", f"/usr/bin/python{version}"):
+        call = ["runuser", "-u", USER, "--", each, "-c", ""]
+        if subprocess.run(call, capture_output=True, cwd="/", timeout=30, check=False).returncode == 0:
+            return each
+    raise RuntimeError(f"{USER} may run no Python {version}: neither {sys.executable} nor one of the system's")
+
+
+class LiveSite:
+    """A state directory on a lab, of the lab's user, and what its payloads wrote down."""
+
+    def __init__(self, place: Path, system: str, environment: dict[str, str], *, batch: str = "", more: str = "") -> None:
+        self.system = system
+        self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
+        self.state, self.ledger = self.place / "state", self.place / "ledger"
+        self.calls = self.place / "calls"
+        self.ledger.mkdir()
+        self.calls.touch()
+        front = self.place / "front"
+        front.write_text(FRONT.format(place=shlex.quote(str(self.place))))
+        front.chmod(0o755)
+        self.environment = {**environment, "HOME": str(self.place), "JIM_STATE": str(self.state)}
+        site = [f'[batch]\nsystem = "{system}"', FAST, batch, "[batch.commands]"]
+        site += [f"{verb} = {json.dumps([str(front), verb, *words])}" for verb, words in _commands(system).items()]
+        (self.place / "site.toml").write_text("\n".join([*site, KEPT, more, ""]))
+        self.environment["JIM_SITE"] = str(self.place / "site.toml")
+        for each in (self.place, *self.place.rglob("*")):
+            shutil.chown(each, USER, USER)
+        self.number = 0
+
+    # What is done
+
+    def door(self, door: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Call a door as the gatekeeper does: as the user, with nothing else in the environment."""
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        command = ["runuser", "-u", USER, "--", "env", "-i", *variables, str(self.home / "shell" / door), *words]
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, cwd="/", check=False
+        )
+
+    def jim(self, *words: str) -> str:
+        """Call the people's door, which must succeed."""
+        done = self.door("jim", *words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def submit(self, pieces: int | list[str] = 1, *, body: str = "", **attributes: object) -> int:
+        """Hand in a grid job; the payload's body is shell, its $1 each of the pieces."""
+        self.number += 1
+        script = self.place / f"payload-{self.number}"
+        script.write_text(PAYLOAD.format(ledger=shlex.quote(str(self.ledger)), body=body))
+        script.chmod(0o755)
+        sets = [[str(n)] for n in range(pieces)] if isinstance(pieces, int) else [[each] for each in pieces]
+        asked = {"job_type": "parametric", "executable": str(script), "argument_sets": sets, "outputs": ["out.txt"]}
+        request = self.place / f"request-{self.number}.json"
+        request.write_text(json.dumps({**asked, "wall_seconds": 600, "key": str(request), **attributes}))
+        done = self.door("jim-submit", str(request))
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout.partition("JOB_ID:")[2].split()[0])
+
+    @contextmanager
+    def held(self, when: str, verb: str, limit: float = LIMIT) -> Iterator[Callable[[], None]]:
+        """Hold the next batch command of this kind before or after it; within, call what is given until it is there."""
+        mark, there = self.place / f"hold-{when}-{verb}", self.place / f"held-{when}-{verb}"
+        mark.touch()
+        shutil.chown(mark, USER, USER)
+        try:
+            yield lambda: until(there.exists, f"{verb} is held {when}", limit)
+        finally:
+            mark.unlink(missing_ok=True)
+            there.unlink(missing_ok=True)
+
+    @property
+    def keeper(self) -> int:
+        """The keeper's pid."""
+        return int((self.state / "keeper.lock").read_text())
+
+    def close(self) -> None:
+        """End what lives in the batch system for this site, then its keeper, and remove it."""
+        with suppress(OSError, ValueError, ProcessLookupError):
+            os.kill(self.keeper, signal.SIGKILL)
+
+    # What is seen
+
+    def poll(self, job: int) -> str:
+        """Ask as the gatekeeper does."""
+        return self.door("jim-poll", str(job)).stdout
+
+    def ended(self, job: int, limit: float = LIMIT) -> str:
+        """Wait for the last answer."""
+        return until(lambda: (got := self.poll(job)) in (DONE, FAILED) and got, f"{job} is at its end", limit)  # type: ignore[no-any-return]
+
+    def states(self, job: int) -> dict[int, str]:
+        """Ask for every local job's state."""
+        shown = json.loads(self.jim("show", "--all", "--json", str(job)))
+        return {int(each["id"].partition(".")[2]): each["status"] for each in shown["local_jobs"]}
+
+    def batch_id(self, job: int) -> str:
+        """Ask for the batch id of a grid job's first submission."""
+        shown = json.loads(self.jim("show", "--json", str(job)))
+        told: str = shown["submissions"][0]["batch_id"]
+        return told
+
+    def tar(self, job: int) -> tuple[dict[int, dict[str, Any]], dict[str, bytes]]:
+        """Read the tar: what its summary says of each local job, and every file, which must be there once."""
+        tar = next((self.state / f"work/{job}/result").glob("*.tar"))
+        with tarfile.open(tar) as packed:
+            names = packed.getnames()
+            assert len(names) == len(set(names)), "a file is in the tar twice"
+            files = {each: packed.extractfile(each).read() for each in names}  # type: ignore[union-attr]
+        told = json.loads(files.pop("summary.json"))
+        return {each["n"]: each for each in told["local_jobs"]}, files
+
+    def events(self, word: str, job: int) -> Counter[tuple[int, int]]:
+        """Count what the payloads wrote down, by local job and attempt."""
+        names = [each.name.split(".") for each in self.ledger.glob(f"{job}.*.{word}")]
+        return Counter((int(name[1]), int(name[2])) for name in names)
+
+    def called(self, verb: str) -> int:
+        """Count the batch commands of a kind."""
+        return self.calls.read_text().split().count(verb)
+
+    def log(self) -> str:
+        """Give what the keeper had to say."""
+        return (self.state / "keeper.log").read_text()
+
+
+def _commands(system: str) -> dict[str, list[str]]:
+    """Give the first words of each batch command on this lab."""
+    if system == "sge":
+        told: dict[str, list[str]] = tomllib.loads((LABS / "sge/site.toml").read_text())["batch"]["commands"]
+        return told
+    if system == "pbs_wrappers":
+        programs = {"submit": "qsub", "query": "qstat", "history": "qstat", "find": "qstat", "cancel": "qdel"}
+        programs["ping"] = "qstat"
+        there = LABS / "pbs-wrappers/usr/bin"
+        return {verb: [str(there / program)] for verb, program in programs.items()}
+    from jim.adapters.slurm import COMMANDS
+
+    return {verb: list(words) for verb, words in COMMANDS.items()}
