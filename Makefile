@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus lint types bench torture clean
+.PHONY: help demo test corpus lint types bench torture root live glitch-report clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "JIM needs Python 3.11 or newer; say PYTHON=…" >&2; exit 1; }
@@ -27,7 +27,7 @@ demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 	@shell/jim-demo
 
 test: $(VENV)/dev $(VENV)/demo  ## all tests that need no root
-	$(BIN)/python -m pytest -q -m 'not torture'
+	$(BIN)/python -m pytest -q -m 'not torture and not live'
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
@@ -44,6 +44,16 @@ bench: $(VENV)/dev  ## measure the figures that are promised
 
 torture: $(VENV)/dev $(VENV)/demo  ## the long faults: a kill at every step and every writing call
 	$(BIN)/python -m pytest -q -m torture
+
+root:
+	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
+	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
+
+live: root $(VENV)/dev  ## the same on a real Slurm and Grid Engine (root, Debian)
+	$(BIN)/python -m pytest -q -m live tests/live
+
+glitch-report: root $(VENV)/dev  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
+	@$(BIN)/python -P -s tests/live/faults.py
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo

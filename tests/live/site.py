@@ -31,6 +31,7 @@ PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What JIM imports, and what these import.
 LIBRARIES = ("lxml", "psutil", "tenacity", "rich", "pygments", "markdown_it", "mdurl")
 LIMIT = 180.0
+LONG = "while [ ! -e go ]; do sleep 0.2; done"  # it ends by force only
 DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 FAST = "query_seconds = 1.0\nvisible_seconds = 1.0\ntouch_seconds = 2\n"
 KEPT = "[keep]\nidle_seconds = 5.0\n"
@@ -163,11 +164,27 @@ def _python() -> str:
     raise RuntimeError(f"{USER} may run no Python {version}: neither {sys.executable} nor one of the system's")
 
 
+class Hold(NamedTuple):
+    """A batch command that waits for a test."""
+
+    wanted: Path
+    held: Path
+
+    def there(self) -> None:
+        """Wait until it waits."""
+        until(self.held.exists, f"{self.held.name} is there", 60)
+
+    def go(self) -> None:
+        """Let it go on."""
+        self.wanted.unlink(missing_ok=True)
+        self.held.unlink(missing_ok=True)
+
+
 class LiveSite:
     """A state directory on a lab, of the lab's user, and what its payloads wrote down."""
 
     def __init__(self, place: Path, system: str, environment: dict[str, str], *, batch: str = "", more: str = "") -> None:
-        self.system = system
+        self.system, self.user = system, USER
         self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
         self.state, self.ledger = self.place / "state", self.place / "ledger"
         self.calls = self.place / "calls"
@@ -216,16 +233,25 @@ class LiveSite:
         return int(done.stdout.partition("JOB_ID:")[2].split()[0])
 
     @contextmanager
-    def held(self, when: str, verb: str, limit: float = LIMIT) -> Iterator[Callable[[], None]]:
-        """Hold the next batch command of this kind before or after it; within, call what is given until it is there."""
-        mark, there = self.place / f"hold-{when}-{verb}", self.place / f"held-{when}-{verb}"
-        mark.touch()
-        shutil.chown(mark, USER, USER)
+    def held(self, when: str, verb: str) -> Iterator[Hold]:
+        """Hold the next batch command of this kind, before or after the real one."""
+        hold = Hold(self.place / f"hold-{when}-{verb}", self.place / f"held-{when}-{verb}")
+        hold.wanted.touch()
+        shutil.chown(hold.wanted, USER, USER)
         try:
-            yield lambda: until(there.exists, f"{verb} is held {when}", limit)
+            yield hold
         finally:
-            mark.unlink(missing_ok=True)
-            there.unlink(missing_ok=True)
+            hold.go()
+
+    def wake(self) -> None:
+        """Start a keeper, as a poll would in the end."""
+        self.door("jim-wake", str(self.state))
+
+    def beats(self) -> bool:
+        """Tell whether the keeper that has the lock lives."""
+        with suppress(OSError, ValueError):
+            return _lives(self.keeper)
+        return False
 
     @property
     def keeper(self) -> int:
@@ -272,6 +298,10 @@ class LiveSite:
         """Count what the payloads wrote down, by local job and attempt."""
         names = [each.name.split(".") for each in self.ledger.glob(f"{job}.*.{word}")]
         return Counter((int(name[1]), int(name[2])) for name in names)
+
+    def overlaps(self, job: int) -> int:
+        """Count payloads that found another one of their piece alive."""
+        return sum(self.events("overlap", job).values())
 
     def called(self, verb: str) -> int:
         """Count the batch commands of a kind."""

@@ -7,10 +7,9 @@ from collections import Counter
 
 import pytest
 
-from tests.live.site import DONE, FAILED, operator, until
+from tests.live.site import DONE, FAILED, LONG, operator, until
 
 SYSTEMS = ("slurm", "sge")
-LONG = "while [ ! -e go ]; do sleep 0.2; done"  # ends with its cancellation, or when a test lets it
 GO = 'while [ ! -e "$0.go" ]; do sleep 0.2; done'  # until a test says so
 
 

@@ -115,9 +115,9 @@ def test_every_splitter_is_told_with_all_it_takes_and_drawn_as_it_is() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_targets_exist(page: str) -> None:
-    targets = set(re.findall(r"^(\w+):.*##", (HOME / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):.*##", (HOME / "Makefile").read_text(), re.MULTILINE))
     for piece in code(page):
-        for name in re.findall(r"^\s*make (\w+)", piece):
+        for name in re.findall(r"^\s*make ([\w-]+)", piece):
             assert name in targets, f"{page}: make {name}"
 
 

@@ -1,0 +1,228 @@
+"""What is done to a real Slurm and to JIM itself, and what became of the local jobs: counted, not believed.
+
+    make glitch-report    # as root; the same as the tests in test_faults.py, as a table
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by `python -P`, which leaves it out
+
+from tests.live.site import LONG, MUNGED, SLURMCTLD, LiveSite, install, operator, start_lab, until
+
+PIECES = 50
+# Enough room for many short local jobs at once; what has ended is forgotten within half a minute.
+ROOM = {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10}
+FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
+
+
+class Counts(NamedTuple):
+    """What became of the local jobs."""
+
+    local_jobs: int
+    lost: int  # no end is told of it
+    twice: int  # an attempt that started twice, two alive at once, or work done twice
+    wrong: int  # another end than the one it had
+
+
+class Fault(NamedTuple):
+    """Something done to a batch system while JIM uses it; `make` returns the grid job."""
+
+    what: str
+    make: Callable[[LiveSite], int]
+    end: str = "completed"
+    lab: dict[str, object] = {}
+    batch: str = FAULTY
+    more: str = ""
+
+
+def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
+    """Hold what JIM tells in the end against what the payloads wrote down."""
+    told, files = site.tar(job)
+    starts, ends = site.events("start", job), site.events("end", job)
+    done = [n for n, _ in ends.elements()]
+    twice = sum(starts.values()) - len(starts) + len(done) - len(set(done)) + site.overlaps(job)
+    wrong = 0
+    for n, each in told.items():
+        right = each["state"] == end
+        if each["state"] == "completed":
+            own = files.get(f"{job}.{n}/out.txt") == f"data {n} {each['attempt']}\n".encode()
+            right = right and own and ends[n, each["attempt"]] == 1
+        wrong += not right
+    return Counts(pieces, pieces - len(told), twice, wrong)
+
+
+def _until_said(site: LiveSite, words: str, limit: float = 90) -> None:
+    until(lambda: words in site.log(), f"the keeper says {words!r}", limit)
+
+
+def _runs(site: LiveSite, job: int, least: int = PIECES // 2) -> None:
+    until(lambda: len(site.events("start", job)) >= least, f"{least} of {job} run", 90)
+
+
+def frozen_at_submit(site: LiveSite) -> int:
+    with site.held("before", "submit") as hold:
+        job = site.submit(PIECES)
+        hold.there()
+        with SLURMCTLD.frozen():
+            hold.go()
+            _until_said(site, f"{job}: submission 1: ")  # the controller has got it, and says nothing
+    return job
+
+
+def frozen_at_query(site: LiveSite) -> int:
+    job = site.submit(PIECES, body="sleep 3")
+    _runs(site, job)
+    with SLURMCTLD.frozen():
+        _until_said(site, "did not answer (1 in a row)")
+    return job
+
+
+def frozen_at_cancel(site: LiveSite) -> int:
+    job = site.submit(PIECES, body=LONG)
+    _runs(site, job)
+    with site.held("before", "cancel") as hold:
+        site.door("jim-cancel", str(job))
+        hold.there()
+        with SLURMCTLD.frozen():
+            hold.go()
+            _until_said(site, "did not answer (1 in a row)")
+    return job
+
+
+def killed_after_submit(site: LiveSite) -> int:
+    """Let the controller forget a job that it has accepted, and give its id to another's job."""
+    with site.held("after", "submit") as hold:
+        job = site.submit(PIECES)
+        hold.there()
+        SLURMCTLD.kill()
+        SLURMCTLD.start_again()
+        until(lambda: "is UP" in operator("scontrol", "ping"), "slurmctld is up", 30)
+        operator("sbatch", "--output=/dev/null", "--wrap=sleep 1")
+        hold.go()
+    return job
+
+
+def killed_while_they_run(site: LiveSite) -> int:
+    job = site.submit(PIECES, body="sleep 5")
+    _runs(site, job, 5)
+    SLURMCTLD.kill()
+    time.sleep(3)
+    SLURMCTLD.start_again()
+    return job
+
+
+def munged_dead(site: LiveSite) -> int:
+    first = site.submit(1)
+    site.ended(first)
+    MUNGED.kill()
+    try:
+        job = site.submit(PIECES)
+        _until_said(site, f"{job}: submission 1: ")
+    finally:
+        MUNGED.start_again()
+    return job
+
+
+def munged_frozen(site: LiveSite) -> int:
+    with MUNGED.frozen():
+        job = site.submit(PIECES)
+        _until_said(site, f"{job}: submission 1: ")
+    return job
+
+
+def full(site: LiveSite) -> int:
+    """Hand in more than the controller takes at once."""
+    return site.submit(PIECES)
+
+
+def forgotten(site: LiveSite) -> int:
+    """Let all end, some by force, and be forgotten by Slurm while no keeper runs."""
+    body = '[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL $PPID\nsleep 1'
+    with site.held("after", "submit") as hold:
+        job = site.submit(PIECES, body=body)
+        hold.there()
+        os.kill(site.keeper, signal.SIGKILL)
+        hold.go()
+    _runs(site, job, PIECES)
+    until(lambda: not operator("squeue", "-h", "-t", "all", f"--user={site.user}").strip(), "Slurm forgot", 120)
+    site.wake()
+    return job
+
+
+def keeper_killed(site: LiveSite) -> int:
+    """Kill the keeper between the batch command and its answer, and again while they run."""
+    with site.held("after", "submit") as hold:
+        job = site.submit(PIECES, body="sleep 2")
+        hold.there()
+        os.kill(site.keeper, signal.SIGKILL)
+        hold.go()
+    site.wake()
+    _runs(site, job, 5)
+    until(site.beats, "the new keeper is there", 60)
+    os.kill(site.keeper, signal.SIGKILL)
+    site.wake()
+    return job
+
+
+FAULTS = {
+    "frozen at submit": Fault("slurmctld stopped (SIGSTOP) while sbatch was answered", frozen_at_submit),
+    "frozen at query": Fault("slurmctld stopped while squeue was answered and local jobs ended", frozen_at_query),
+    "frozen at cancel": Fault("slurmctld stopped while scancel was answered", frozen_at_cancel, "killed"),
+    "killed after submit": Fault(
+        "slurmctld killed (-9) at once after it had accepted a job; its id then asked for again", killed_after_submit
+    ),
+    "killed while they run": Fault("slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run),
+    "munged dead": Fault("munged killed (-9) before a submission", munged_dead),
+    "munged frozen": Fault("munged stopped before a submission", munged_frozen),
+    "keeper killed": Fault("JIM's keeper killed (-9) between sbatch and its answer, and while they ran", keeper_killed),
+    "forgotten": Fault("all ended, 5 by force, and were forgotten (MinJobAge) while no keeper ran", forgotten),
+    "full": Fault(
+        "MaxJobCount of 20 reached by submissions of 8",
+        full,
+        lab={"SLURM_LAB_MAXJOBS": 20},
+        batch="command_seconds = 4.0",
+        more="[limits]\nper_submission = 8\n",
+    ),
+}
+
+
+def do(fault: Fault, site: LiveSite) -> Counts:
+    """Do it, wait for the end, count."""
+    job = fault.make(site)
+    site.ended(job, 240)
+    return count(site, job, fault.end)
+
+
+def main() -> int:
+    """Do all of it, and print what was counted as a table in Markdown."""
+    if os.getuid():
+        print("make glitch-report needs root: it starts and hurts a Slurm of its own (Debian)", file=sys.stderr)
+        return 3
+    place = Path(tempfile.mkdtemp(prefix="jim-live-"))
+    place.chmod(0o755)
+    environment = install(place)
+    print("| what was done | local jobs | lost | twice | wrong end |\n|---|---:|---:|---:|---:|")
+    bad = 0
+    for fault in FAULTS.values():
+        start_lab("slurm", **ROOM | fault.lab)
+        site = LiveSite(place, "slurm", environment, batch=fault.batch, more=fault.more)
+        try:
+            counts = do(fault, site)
+        finally:
+            site.close()
+        print(f"| {fault.what} | {' | '.join(map(str, counts))} |", flush=True)
+        bad += any(counts[1:])
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
