@@ -1,7 +1,7 @@
 """Measure the figures that JIM promises; exit 1 if one of them is past its bound.
 
-All of it happens in temporary state directories, with the local batch system; medians, and where two things
-are compared, runs that alternate. `--quick` only shows that the measurements work.
+All of it happens in temporary state directories, with the local batch system, or with `--only slurm` on a real
+one; medians, and where two things are compared, runs that alternate. `--quick` only shows that the measurements work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import doors, keeping, listing, splitting
+from bench import batch, doors, keeping, listing, splitting
 from bench.taking import Figure
 
 
@@ -39,9 +39,14 @@ class Amounts:
     streamed_pieces: int = 1_000_000
     lumi_files: int = 1000
     splitter_runs: int = 3
+    slurm_jobs: int = 1000
+    slurm_grid_jobs: int = 200
+    slurm_pieces: int = 50
+    slurm_runs: int = 3
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 20, 3, 5, 1)
+BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
 
 
 def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
@@ -54,6 +59,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
         "short": partial(keeping.short_jobs, a.short_jobs),
         "splitting": partial(splitting.splitting, a.splitter_pieces, a.streamed_pieces, a.lumi_files, a.splitter_runs),
+        "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }
 
 
@@ -65,8 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--only", choices=names, action="append", help="one measurement; may be repeated")
     asked = parser.parse_args(arguments)
+    usual = [name for name in names if name not in BY_NAME_ONLY]
     chosen = measurements(QUICK if asked.quick else Amounts())
-    taken = (figure for name in asked.only or names for figure in chosen[name]())
+    taken = (figure for name in asked.only or usual for figure in chosen[name]())
     return (_show_json if asked.json else _show)(taken)
 
 

@@ -1,6 +1,6 @@
 """What is done to a real Slurm and to JIM itself, and what became of the local jobs: counted, not believed.
 
-    make glitch-report    # as root; the same as the tests in test_faults.py, as a table
+make glitch-report    # as root; the same as the tests in test_faults.py, as a table
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Daemon(NamedTuple):
 
     def start_again(self) -> None:
         """Start it as its lab does: with nothing of ours in its environment."""
-        clean = ["env", "-i", f"PATH={PLAIN_PATH}", "JIM_LAB=slurm", *self.start]
+        clean = ["env", "-i", f"PATH={PLAIN_PATH}", f"JIM_LAB={LABS / 'slurm'}", *self.start]
         subprocess.run(clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
 
     @contextmanager
@@ -183,7 +183,9 @@ class Hold(NamedTuple):
 class LiveSite:
     """A state directory on a lab, of the lab's user, and what its payloads wrote down."""
 
-    def __init__(self, place: Path, system: str, environment: dict[str, str], *, batch: str = "", more: str = "") -> None:
+    def __init__(
+        self, place: Path, system: str, environment: dict[str, str], *, batch: str = "", more: str = ""
+    ) -> None:
         self.system, self.user = system, USER
         self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
         self.state, self.ledger = self.place / "state", self.place / "ledger"

@@ -17,8 +17,9 @@ GO = 'while [ ! -e "$0.go" ]; do sleep 0.2; done'  # until a test says so
 def site(request, lab, make_site):
     """One site on each system, and on it a grid job whose local job outlives its limit, which takes some minutes."""
     lab(request.param)
+    late = make_site(request.param, more="[limits]\nattempts = 1\n")
     site = make_site(request.param)
-    site.late = site.submit(1, body="sleep 300", wall_seconds=60)
+    site.late = late, late.submit(1, body="sleep 300", wall_seconds=60)
     return site
 
 
@@ -40,9 +41,9 @@ def test_a_thousand_local_jobs_each_once(site):
     assert not site.events("overlap", job)
     assert site.called("submit") - before <= 3
     told, files = site.tar(job)
-    assert {n: (each["state"], each["attempt"]) for n, each in told.items()} == {
-        n: ("completed", 1) for n in range(1000)
-    }
+    assert {n: (each["state"], each["attempt"]) for n, each in told.items()} == dict.fromkeys(
+        range(1000), ("completed", 1)
+    )
     assert {name: text for name, text in files.items() if name.endswith("out.txt")} == {
         f"{job}.{n}/out.txt": f"data {n} 1\n".encode() for n in range(1000)
     }
@@ -133,9 +134,10 @@ def test_the_keeper_is_killed(site):
 
 
 def test_over_the_time_limit(site):
-    assert site.ended(site.late, 300) == FAILED
-    told, _ = site.tar(site.late)
+    late, job = site.late
+    assert late.ended(job, 300) == FAILED
+    told, _ = late.tar(job)
     assert told[0]["state"] == "failed"
-    assert not site.events("end", site.late)
-    assert set(site.events("start", site.late).values()) == {1}
+    assert late.events("start", job) == Counter({(0, 1): 1})
+    assert not late.events("end", job)
     assert "limit" in told[0]["reason"] or "signal" in told[0]["reason"]

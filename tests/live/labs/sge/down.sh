@@ -2,7 +2,7 @@
 # Takes the Grid Engine lab down: its jobs, its daemons, its cell, and everything under its directory.
 lab=sge
 . "${0%/*}/../common.sh"
-marked=SGE_CELL=jimlab
+marked=JIM_LAB=$dir
 
 if [ -r "$dir/env.sh" ]; then
     (. "$dir/env.sh" && timeout 5 qdel -f -u '*') >/dev/null 2>&1 || true

@@ -83,7 +83,7 @@ quietly runuser -u sgeadmin -- sh -ec "
     $programs/spooldefaults managers sgeadmin
     $programs/spooldefaults managers root"
 
-start_clean "$@" LD_PRELOAD="$dir/loopback.so" /usr/sbin/sge_qmaster >>"$dir/start.log" 2>&1
+start_clean "$@" JIM_LAB="$dir" LD_PRELOAD="$dir/loopback.so" /usr/sbin/sge_qmaster >>"$dir/start.log" 2>&1
 wait_for 30 sge_qmaster timeout 5 qconf -sh
 
 # FILE EXPRESSION QCONF-OPTION...: let qconf edit what it has, by sed.
@@ -132,7 +132,7 @@ edit queue "-e 's/^qname .*/qname all.q/' -e 's/^hostlist .*/hostlist @allhosts/
 edit scheduler "-e 's/^schedule_interval .*/schedule_interval 0:0:2/' -e 's/^flush_submit_sec .*/flush_submit_sec 1/' \
     -e 's/^flush_finish_sec .*/flush_finish_sec 1/' -e 's/^job_load_adjustments .*/job_load_adjustments NONE/'" -msconf
 
-start_clean "$@" LD_PRELOAD="$dir/loopback.so" /usr/sbin/sge_execd >>"$dir/start.log" 2>&1
+start_clean "$@" JIM_LAB="$dir" LD_PRELOAD="$dir/loopback.so" /usr/sbin/sge_execd >>"$dir/start.log" 2>&1
 queue_is_ready() { qstat -f -q all.q | grep all.q@ | grep -vq ' a*u'; }
 wait_for 30 'the queue' queue_is_ready
 

@@ -3,7 +3,7 @@
 lab=slurm
 . "${0%/*}/../common.sh"
 conf=/etc/slurm/slurm.conf
-marked=JIM_LAB=$lab
+marked=JIM_LAB=$dir
 
 if [ "$(readlink "$conf")" = "$dir/slurm.conf" ]; then
     timeout 10 scancel --user="$user" >/dev/null 2>&1 || true

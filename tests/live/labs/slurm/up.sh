@@ -18,7 +18,7 @@ min_job_age=${SLURM_LAB_MINJOBAGE:-300}
 max_jobs=${SLURM_LAB_MAXJOBS:-250000}
 extra=${SLURM_LAB_EXTRA:-/dev/null}
 conf=/etc/slurm/slurm.conf
-marked=JIM_LAB=$lab
+marked=JIM_LAB=$dir
 
 if [ -e "$conf" ] && [ "$(readlink "$conf")" != "$dir/slurm.conf" ]; then
     die "$conf is not of this lab; it is left alone, and so is the Slurm that it belongs to"

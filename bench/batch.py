@@ -1,0 +1,149 @@
+"""What JIM costs and spares on a real batch system: the Slurm lab of `make live`, as its ordinary user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from bench.taking import Figure
+from tests.live.site import DONE, USER, LiveSite, install, operator, start_lab, until
+
+LATER = 'options = ["--begin=now+1hour"]\n'  # it stays in the queue
+INTERVALS = 20
+ROOM = {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10}
+
+
+@contextmanager
+def _sites() -> Iterator[Callable[..., LiveSite]]:
+    """Bring the lab up, and give what makes a site on it."""
+    if os.getuid():
+        raise SystemExit("--only slurm needs root and Debian: it starts a Slurm of its own, as `make live` does")
+    start_lab("slurm", **ROOM)
+    place = Path(tempfile.mkdtemp(prefix="jim-bench-"))
+    place.chmod(0o755)
+    environment, sites = install(place), []
+
+    def make(**more: str) -> LiveSite:
+        sites.append(LiveSite(place, "slurm", environment, **more))
+        return sites[-1]
+
+    try:
+        yield make
+    finally:
+        for site in sites:
+            site.close()
+        _empty()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _empty() -> None:
+    """Cancel whatever is in the queue."""
+    operator("scancel", f"--user={USER}")
+    until(lambda: _queued() == 0, "the queue is empty")
+
+
+def _queued() -> int:
+    return len(operator("squeue", "-h", "-r", f"--user={USER}", "-o", "%i").split())
+
+
+def slurm(jobs: int, grid_jobs: int, pieces: int, runs: int) -> Iterator[Figure]:
+    """Hand local jobs to Slurm, watch them wait there, run them."""
+    with _sites() as make:
+        yield from _handing_over(make, jobs, runs)
+        yield from _asking(make, grid_jobs, pieces)
+        yield from _running(make, jobs, runs)
+
+
+def _handing_over(make: Callable[..., LiveSite], jobs: int, runs: int) -> Iterator[Figure]:
+    """Until all are in the queue: with a keeper that runs already, with one that has to start, and by a loop."""
+    cold, warm, loop, calls = [], [], [], 0
+    for _ in range(runs):
+        site = make(batch=LATER)
+        cold.append(_until_queued(lambda site=site: site.submit(jobs), jobs))  # type: ignore[misc]
+        before = site.called("submit")
+        warm.append(_until_queued(lambda site=site: site.submit(jobs), jobs))  # type: ignore[misc]
+        calls = max(calls, site.called("submit") - before)
+        site.close()
+        loop.append(_until_queued(lambda: _loop(jobs), jobs))
+    note = f"medians of {runs} alternating runs"
+    yield Figure(f"sbatch calls for {jobs:,} local jobs", calls, "calls", 3)
+    yield Figure(f"{jobs:,} in Slurm's queue by a loop of sbatch", median(loop), "s", note=note)
+    for name, taken, factor in (("warm", warm, 10), ("cold", cold, 6)):
+        share = median(taken) / median(loop)
+        told = f"{median(taken):.2f} s; {1 / share:.1f} times as fast"
+        yield Figure(f"  by JIM with a {name} keeper, of the loop's time", share, "×", 1 / factor, told)
+
+
+def _until_queued(hand_over: Callable[[], object], jobs: int) -> float:
+    _empty()
+    began = time.perf_counter()
+    hand_over()
+    until(lambda: _queued() >= jobs, "all are in the queue")
+    return time.perf_counter() - began
+
+
+def _loop(jobs: int) -> None:
+    call = "sbatch --begin=now+1hour --parsable --output=/dev/null --wrap=true >/dev/null"
+    script = f"i=0; while [ $i -lt {jobs} ]; do {call} || exit; i=$((i + 1)); done"
+    subprocess.run(["runuser", "-u", USER, "--", "sh", "-c", script], cwd="/", timeout=300, check=True)
+
+
+def _asking(make: Callable[..., LiveSite], grid_jobs: int, pieces: int) -> Iterator[Figure]:
+    """Count batch commands while one grid job, and then many, wait in the queue."""
+    _empty()
+    site = make(batch=LATER)
+    for count in (1, grid_jobs):
+        while site.number < count:
+            site.submit(pieces)
+        until(lambda count=count: _queued() == count * pieces, "all are in the queue")  # type: ignore[misc]
+        time.sleep(2)
+        before = len(site.calls.read_text().split())
+        time.sleep(INTERVALS)  # of a second each, as the site has it
+        calls = (len(site.calls.read_text().split()) - before) / INTERVALS
+        name = f"batch commands per interval, {count:,} grid job{'s' if count > 1 else ''} of {pieces}"
+        yield Figure(name, calls, "calls", 2, f"{INTERVALS} intervals")
+    site.close()
+
+
+def _running(make: Callable[..., LiveSite], jobs: int, runs: int) -> Iterator[Figure]:
+    """Hold a whole grid job, from request to tar, against the same array of wrappers alone."""
+    _empty()
+    site = make()
+    ours, bare = [], []
+    site.ended(site.submit(1))
+    for _ in range(runs):
+        began = time.perf_counter()
+        job = site.submit(jobs, executable="/bin/true", outputs=[])
+        if site.ended(job, 300) != DONE:
+            raise RuntimeError(site.log()[-2000:])
+        ours.append(time.perf_counter() - began)
+        bare.append(_bare(site, job, jobs))
+    told = f"{median(ours):.1f} s ÷ {median(bare):.1f} s, medians of {runs} alternating runs"
+    yield Figure(f"{jobs:,} no-op local jobs, submit to tar ÷ wrappers", median(ours) / median(bare), "×", 1.3, told)
+
+
+def _bare(site: LiveSite, job: int, jobs: int) -> float:
+    """Run the wrappers of a grid job once more, in a submission directory of their own, without JIM."""
+    theirs, own = site.state / f"work/{job}", site.place / f"bare-{job}"
+    (own / "s1").mkdir(parents=True)
+    (site.place / "spool").mkdir(exist_ok=True)
+    for name in ("local-job", "jim-publish", "s1/jobs", "s1/job.sh"):
+        shutil.copy(theirs / name, own / name)
+    script = own / "s1/job.sh"
+    script.write_text(script.read_text().replace(str(theirs), str(own)))
+    for each in (own, *own.rglob("*"), site.place / "spool"):
+        shutil.chown(each, USER, USER)
+    command = ["sbatch", "--parsable", f"--array=1-{jobs}", "--export=ALL", "--chdir=/", "--output=/dev/null"]
+    began = time.perf_counter()
+    subprocess.run(
+        ["runuser", "-u", USER, "--", *command, str(script)], cwd="/", capture_output=True, timeout=60, check=True
+    )
+    until(lambda: sum(1 for _ in (own / "s1").glob("exit.*")) == jobs, "all wrappers have ended", 300)
+    return time.perf_counter() - began
