@@ -253,10 +253,11 @@ def sge(place: Path) -> None:
             ("suspended", "sleep", {}),
             ("held", "sleep", {"size": 2, "options": ["-h"]}),
             ("again", again, {}),
+            ("waiting", "ok", {"size": 2, "options": ["-a", "203012312359"]}),
         )
     }
     odd = Batch("jim-odd", "/bin/sleep", "", 1)
-    for name, more in (("a<b>&'c", []), ("jim-cafe0001-101-1", ["-o", "/nodir/x"]), ("jim-cafe0001-102-1", ["-h"])):
+    for name, more in (("a<b>&'c", []), ("jim-cafe0001-101-1", ["-o", "/nodir/x"])):
         command = [*adapter.submit_command(odd)[:-1], "-N", name, *more, "-b", "y", "/bin/sleep", "600"]
         run(command, limit=60, account=USER)
     time.sleep(12)

@@ -12,8 +12,9 @@ fi
 end slurmctld $(pids_of slurmctld)
 # shellcheck disable=SC2046
 end slurmd $(pids_of slurmd)
-# A step outlives its daemon, and its children are the job.
-for step in $(pids_of slurmstepd); do
+# A step outlives its daemon, and its children are the job. It has no environment, but works in our directory.
+for step in $(pgrep -x slurmstepd || true); do
+    case $(readlink "/proc/$step/cwd") in "$dir"/*) ;; *) continue ;; esac
     for child in $(cat "/proc/$step"/task/*/children 2>/dev/null); do
         kill -KILL -- "-$child" 2>/dev/null || kill -KILL "$child" 2>/dev/null || true
     done
