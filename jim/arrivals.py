@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sqlite3
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from jim import family_wishes, inbox, verdict, verdicts
 from jim.errors import JimError, UnknownJob
-from jim.files import read_regular
+from jim.files import cut, read_regular
 from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
@@ -25,6 +26,7 @@ LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
 AT_ONCE = 1000
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
+NOT_STORABLE = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)  # values of a wrong type
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
@@ -41,8 +43,12 @@ def take_inbox(house: House) -> None:
                 _take_request(house, content)
             elif not _take_wish(house, content):
                 continue
-        except (UnknownJob, KeyError, TypeError) as error:
+        except UnknownJob as error:
             log.warning("%s cannot be taken: %s", path.name, error)
+        except (KeyError, TypeError, *NOT_STORABLE) as error:
+            log.warning("%s cannot be taken: %s", path.name, error)
+            inbox.put_aside(path)
+            continue
         inbox.taken(path)
 
 
@@ -129,7 +135,7 @@ def _arrivals(house: House) -> Iterator[Arrival]:
 
 def _reject(house: House, path: Path) -> None:
     """Put an unhealthy file where people can look at it, and nothing else will."""
-    name = os.fsdecode(os.urandom(4).hex().encode() + b"-" + os.fsencode(path.name)[:200])
+    name = f"{os.urandom(4).hex()}-{cut(path.name)}"
     try:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o700)  # a directory that is closed cannot be moved

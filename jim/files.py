@@ -65,3 +65,8 @@ def read_regular(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise JimError(f"{path} is larger than {limit} bytes")
     return content
+
+
+def cut(name: str) -> str:
+    """Shorten a file name of any bytes, so that something put before it still fits."""
+    return os.fsdecode(os.fsencode(name)[:200])

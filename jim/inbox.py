@@ -13,14 +13,14 @@ import os
 import pwd
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from jim import gram
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
-from jim.files import read_regular, replace, replace_durably, sync_directory
+from jim.files import cut, read_regular, replace, replace_durably, sync_directory
 
 LONGEST = 4 * 1024 * 1024
 
@@ -41,13 +41,27 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
         os.link(temporary, state / "inbox" / name)
     except FileExistsError:
         (state / "answers" / str(number)).unlink(missing_ok=True)
-    sync_directory(state / "inbox")
-    temporary.unlink()
+    else:
+        _make_durable(state / "inbox" / name)
+    with suppress(OSError):  # it is handed in, whatever is left behind
+        temporary.unlink()
     # Taken between our look and our link? Then the keeper will drop ours: it knows the key.
     final = _read_id(state / "keys" / name) or _read_id(state / "inbox" / name) or _read_id(state / "keys" / name)
     if not final:
         raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
     return final
+
+
+def _make_durable(path: Path) -> None:
+    """See that a name is on the disk, or take it back: who is told of a failure will hand in again."""
+    try:
+        sync_directory(path.parent)
+    except OSError:
+        try:
+            path.unlink()
+        except FileNotFoundError:  # the keeper has taken it already
+            return
+        raise
 
 
 def request_name(key: str) -> str:
@@ -66,7 +80,10 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
     answer(state, number)
     if slices:
         require_local_job(number, slices[-1][1], _size_of(state, number))
-    name = f"wish-{os.urandom(12).hex()}"
+    # Numbered after those that are there: a clock that was set must not turn their order round.
+    there = (re.match(r"wish-(\d{1,9})-", each, re.ASCII) for each in os.listdir(state / "inbox"))  # noqa: PTH208
+    turn = 1 + max((int(found[1]) for found in there if found), default=0)
+    name = f"wish-{turn:09d}-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
 
 
@@ -125,16 +142,21 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
 
 
 def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """List what was left, oldest first."""
-    names = [each for each in os.scandir(state / "inbox") if not each.name.startswith(".")]
-    for each in sorted(names, key=lambda entry: entry.stat().st_mtime_ns):
-        path = Path(each.path)
+    """List what was left: requests, then wishes in the order in which they were left."""
+    with os.scandir(state / "inbox") as entries:
+        paths = sorted(Path(each.path) for each in entries if not each.name.startswith("."))
+    for path in paths:
         try:
             content = json.loads(read_regular(path, LONGEST))
-        except (OSError, ValueError, JimError):
-            path.rename(path.with_name(f".unreadable-{path.name}"))
+        except (OSError, ValueError, JimError, RecursionError):
+            put_aside(path)
             continue
         yield path, content
+
+
+def put_aside(path: Path) -> None:
+    """Let a file that no door leaves lie where it is seen by people only."""
+    path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
 
 
 def taken(path: Path) -> None:

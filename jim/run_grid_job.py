@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -78,10 +79,11 @@ def require_keeper(state: Path) -> None:
 
 
 def wake(state: Path) -> None:
-    """See to it that a keeper runs."""
+    """See to it that a keeper runs. Where none can be started, what is stored is not denied: a poll will try again."""
     from jim.waking import wake
 
-    wake(state)
+    with suppress(OSError):
+        wake(state)
 
 
 # The keeper's rounds

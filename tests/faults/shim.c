@@ -5,6 +5,8 @@
  *   SHIM_LOG  file that gets the count when the program ends by itself
  *   SHIM_ALL  shared file: one count for all processes that are started, the kill ends their group
  *   SHIM_TIME shared file: seconds by which the wall clock is wrong, at every moment anew
+ *   SHIM_ROOT directory: a file in it, as SHIM_ROOT/proc/self/mounts, is opened instead of the real one
+ *   SHIM_BOOT seconds by which the machine was started later than it was
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,8 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static long own, none, *count = &own, *wrong = &none, at, span = 1;
+static long own, none, *count = &own, *wrong = &none, at, span = 1, later;
 static int error, whole_group;
+static const char *root;
 
 static long *shared(const char *path) {
     int file = open(path, O_RDWR);
@@ -39,6 +42,8 @@ __attribute__((constructor)) static void begin(void) {
     if ((value = getenv("SHIM_DO"))) error = !strcmp(value, "full") ? ENOSPC : !strcmp(value, "readonly") ? EROFS : 0;
     if ((value = getenv("SHIM_ALL"))) count = shared(value), whole_group = 1;
     if ((value = getenv("SHIM_TIME"))) wrong = shared(value);
+    if ((value = getenv("SHIM_BOOT"))) later = atol(value);
+    root = getenv("SHIM_ROOT");
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -65,6 +70,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {
     REAL(clock_gettime);
     int result = real(id, now);
     if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) now->tv_sec += *wrong;
+    if (id == CLOCK_BOOTTIME) now->tv_sec -= later;
     return result;
 }
 time_t time(time_t *now) {
@@ -101,10 +107,18 @@ WRAP(int, fsync, (int f), (f))
 WRAP(int, fdatasync, (int f), (f))
 WRAP(int, ftruncate, (int f, off_t n), (f, n))
 
+static const char *instead(const char *path, char *other) {
+    if (!root || strncmp(path, "/proc/", 6)) return path;
+    snprintf(other, 4096, "%s%s", root, path);
+    return access(other, R_OK) ? path : other;
+}
+
 #define OPEN(name, before, args) \
     int name before { \
         REAL(name); \
         mode_t mode = 0; \
+        char other[4096]; \
+        path = instead(path, other); \
         if (flags & O_CREAT) { \
             va_list more; va_start(more, flags); mode = va_arg(more, mode_t); va_end(more); \
             if (fault()) return -1; \

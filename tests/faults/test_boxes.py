@@ -100,3 +100,74 @@ def test_a_flood_of_publications(place):
 @pytest.mark.torture
 def test_a_hundred_thousand_publications(place):
     flood(place, 100_000)
+
+
+# The inbox
+
+
+def test_wishes_are_taken_in_the_order_in_which_they_were_left(place):
+    """Whatever the clock said: each is later than the one before, and is dated an hour earlier."""
+    hurt = place("p")
+    hurt.submit(1)
+    for verb in ("suspend", "resume", "suspend", "resume"):
+        hurt.wish(verb, 1)
+    hurt.submit(1, key="other")
+    hurt.wish("cancel", 2)
+    now = time.time()
+    left = sorted(hurt.state.glob("inbox/[!.]*"), key=lambda path: path.stat().st_mtime_ns)
+    for n, path in enumerate(left):
+        os.utime(path, (now - 3600 * n, now - 3600 * n))
+    hurt.finish()
+    hurt.check(1)
+    with hurt.store() as store:
+        assert store.grid_job(2).outcome == "killed"
+
+
+def test_files_that_no_door_leaves_are_put_aside(place):
+    hurt = place("p")
+    inbox = hurt.state / "inbox"
+    (inbox / "wish-binary").write_bytes(os.urandom(2000))
+    (inbox / "wish-empty").touch()
+    (inbox / "wish-list").write_text("[1]")
+    (inbox / "wish-number").write_text("1")
+    (inbox / "wish-deep").write_text("[" * 100_000)
+    (inbox / "request-odd").write_text('{"id": "x", "key": [], "owner": 1, "created": {}, "request": {"job_type": 1}}')
+    (inbox / "request-none").write_text('{"id": null, "key": null, "owner": null, "created": null, "request": null}')
+    (inbox / "request-huge").touch()
+    os.truncate(inbox / "request-huge", 10**12)
+    (inbox / "wish-dangling").symlink_to("nowhere")
+    (inbox / "wish-link").symlink_to("/etc/passwd")
+    (inbox / "wish-directory").mkdir()
+    os.mkfifo(inbox / "wish-fifo")
+    (inbox / ("é" * 127)).touch()
+    hurt.submit(1)
+    hurt.finish()
+    hurt.check(1)
+    assert list(inbox.glob("[!.]*")) == []
+    assert len(list(inbox.glob(".unreadable-*"))) >= 8
+    assert "wish-list cannot be taken: " in hurt.log()
+    assert "request-odd cannot be taken: " in hurt.log()
+    assert not re.search(r"ERROR|a round failed", hurt.log())
+
+
+@pytest.mark.parametrize("what", ["full", "readonly"])
+def test_a_door_that_could_not_store_a_request_leaves_none(place, shim, what):
+    """Without a key of the gatekeeper a person submits again, and would have the work twice."""
+    hurt = place("p")
+    file = hurt.place / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+
+    def hand_in(at: int) -> tuple[int, str]:
+        fault = {"LD_PRELOAD": str(shim), "SHIM_AT": str(at), "SHIM_DO": what, "SHIM_FOR": "1"}
+        answer = hurt.door("submit", str(file), more=fault)
+        taken = len(list(hurt.state.glob("inbox/request-*")))
+        for path in hurt.state.glob("inbox/*"):
+            path.unlink()
+        assert taken == (answer.returncode == 0), f"write {at}: {answer}"
+        return answer.returncode, answer.stderr
+
+    ends = [hand_in(at) for at in range(1, 25)]
+    assert 1 in [code for code, _ in ends]
+    assert ends[-1][0] == 0, "it makes fewer writes than that"
+    said = "No space left on device" if what == "full" else "Read-only file system"
+    assert all(said in words for code, words in ends if code)
