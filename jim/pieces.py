@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from jim.splitting.units import Failure, Mask, SplitJob, files_from, jobs_in
 
 OWN = ("executable", "arguments", "environment", "outputs")  # what may differ from one local job to another
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
+LONG = 8192  # characters: what is longer may be too long
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
 
@@ -123,19 +124,24 @@ def _told(job: SplitJob, *, by_se: bool) -> dict[str, str]:
     return told
 
 
-def variables(job: SplitJob) -> dict[str, str]:
-    """Give the variables that files and mask are known by; what there is not has none."""
+def variables(job: SplitJob, named: Container[str]) -> dict[str, str]:
+    """Give those of the named variables by which files and mask are known; what there is not has none."""
     mask = job.mask
     told = {
-        "InputFiles": ",".join(each.lfn for each in job.files),
-        "Sites": ",".join(job.sites),
-        "ParentFiles": ",".join(dict.fromkeys(name for those in job.parents.values() for name in those)),
+        variable: str(value)
+        for variable, value in zip(MASK_VARIABLES, mask, strict=False)
+        if value is not None and variable in named
     }
-    told |= {variable: str(value) for variable, value in zip(MASK_VARIABLES, mask, strict=False) if value is not None}
-    if mask.run_lumis is not None:
+    if "InputFiles" in named:
+        told["InputFiles"] = ",".join([each.lfn for each in job.files])
+    if "Sites" in named and job.sites:
+        told["Sites"] = ",".join(job.sites)
+    if "ParentFiles" in named and job.parents:
+        told["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
+    if "Lumis" in named and mask.run_lumis is not None:
         ranges = {str(run): [list(each) for each in those] for run, those in mask.run_lumis.items()}
         told["Lumis"] = json.dumps(ranges, separators=(",", ":"))
-    return {name: value for name, value in told.items() if value}
+    return told
 
 
 class _Making:
@@ -146,6 +152,7 @@ class _Making:
         declared = COMMON | dict(handler.attributes)
         self._own = {name: declared[name] for name in OWN if name in declared}
         self._manifest = _varying(request)
+        self._named = set(_NAMED.findall(json.dumps(self._manifest)))
         self._places: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def piece(self, part: Part, split: Mapping[str, str]) -> Piece:
@@ -155,7 +162,7 @@ class _Making:
             _refuse_common(self._request, part.request)
             own = self._expanded(_varying(part.request), part.request, told)
             return Piece(arguments=self._arguments(own), variables=told, attributes=own)
-        own = self._filled(variables(job) | told) if self._manifest else {}
+        own = self._filled(variables(job, self._named) | told) if self._manifest else {}
         return Piece(
             arguments=self._arguments(own),
             files=tuple([each.lfn for each in job.files]),
@@ -172,8 +179,14 @@ class _Making:
             expanded = expand({**self._manifest, **{name: f"\0{name}\0" for name in names}})
             own = {name: _places(expanded[name]) for name in self._own if expanded.get(name, None) is not None}
             self._places[names] = {name: value for name, value in own.items() if expanded[name] != self._request[name]}
-        own = {name: _fill(value, told) for name, value in self._places[names].items()}
-        return self._checked(own)
+            return self._checked(self._fill(names, told))
+        own = self._fill(names, told)
+        if own.keys() - {"arguments"} or any(len(each) > LONG for each in own.get("arguments", ())):
+            return self._checked(own)
+        return own  # as the first one of this kind: it was checked, and names of files can do no harm
+
+    def _fill(self, names: tuple[str, ...], told: Mapping[str, str]) -> dict[str, Any]:
+        return {name: _fill(value, told) for name, value in self._places[names].items()}
 
     def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
         """Give what is not as in the request, checked like it."""
