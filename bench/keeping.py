@@ -13,14 +13,15 @@ TRUE = ("/bin/true",)
 
 def split(pieces: int, runs: int) -> Iterator[Figure]:
     """Hand in very many pieces, and wait until they are stored as local jobs."""
-    for kind in ("events", "true_jobs"):
+    kinds = {"events": "pieces", "true_jobs": "argument sets", "herd": "pieces of a splitter"}
+    for kind, words in kinds.items():
         with Place(queued=1) as place:
             place.block()  # and so none of them is sent
             idle = most_memory(place.keeper())
             file = getattr(place, kind)(pieces)
             times = [_until_split(place, file) for _ in range(runs)]
             memory = most_memory(place.keeper())
-        name = f"{pieces:,} {'pieces' if kind == 'events' else 'argument sets'}"
+        name = f"{pieces:,} {words}"
         each = ", ".join(f"{seconds:.2f}" for seconds in times)
         yield Figure(f"{name} split and stored", median(times), "s", 5, f"from the id printed; runs: {each}")
         yield Figure(f"{name}: keeper's peak memory", memory, "MB", 200, f"{idle:.0f} MB before; {runs} grid jobs")

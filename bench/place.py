@@ -75,6 +75,13 @@ class Place:
         """Ask for Monte Carlo events that are cut into so many pieces."""
         return self.request(f"events-{pieces}", job_type="pythia_monte_carlo", events=pieces, events_per_job=1)
 
+    def herd(self, pieces: int) -> str:
+        """Ask for a splitter to cut the events of a file into so many pieces."""
+        events = {"splitter": "EventBased", "splitter_parameters": {"events_per_job": 1}}
+        call = {"executable": "/bin/true", "arguments": ["$SplitID", "${InputFiles}", "$FirstEvent", "$LastEvent"]}
+        file = {"lfn": "/store/data/run1/file.root", "events": pieces}
+        return self.request(f"herd-{pieces}", job_type="executable", **call, **events, input_files=[file])
+
     def submit(self, file: str) -> int:
         """Hand a request in by the door, and return the id it prints."""
         door = [str(HOME / "shell/jim-submit"), file]
