@@ -44,8 +44,10 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
 
 
 def _retry(house: House, job: GridJob, slices: Slices) -> str:
-    """Give local jobs a new set of attempts; a finished grid job opens again."""
+    """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = house.store
+    if job.wish == "cancel" and job.step is not Step.FINISHED:
+        raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
     ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, ENDED_BADLY)
     again = again_of(ended, slices)
     for each in again:
@@ -53,7 +55,8 @@ def _retry(house: House, job: GridJob, slices: Slices) -> str:
             job.id, each.n, state=State.WAITING, witness=Witness.USER, reason="retry", spent=0, due=0.0, wish=""
         )
     if again:
-        house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
+        wish = "" if job.step is Step.FINISHED else job.wish
+        house.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
     return f"{len(again):,} local jobs wait for another attempt"
 
 
@@ -89,6 +92,8 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
 
 def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Let new local jobs, numbered on from the last, do the work of one that has ended badly; that one is frozen."""
+    if job.wish and job.step is not Step.FINISHED:
+        raise NotPossible(f"a {job.wish} of {job.id} is under way")
     (old,) = chosen(house, job.id, slices)
     if old.state not in (State.FAILED, State.KILLED):
         raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: only what failed or was killed is split again")

@@ -35,7 +35,8 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     witness = Witness.EXIT_RECORD
     if record.advice == SUCCESS or (record.code == 0 and not record.advice):
         if record.refused:
-            return Verdict(State.FAILED, f"output not taken: {'; '.join(record.refused[:3])}", witness)
+            more = f"; and {len(record.refused) - 3:,} more" if len(record.refused) > 3 else ""
+            return Verdict(State.FAILED, f"output not taken: {'; '.join(record.refused[:3])}{more}", witness)
         return Verdict(State.COMPLETING, "", witness)
     if cancelled:
         return Verdict(State.KILLED, f"cancelled ({end})", witness)

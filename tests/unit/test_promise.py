@@ -503,3 +503,34 @@ def test_a_wish_for_a_local_job_waits_until_there_are_local_jobs(world):
     world.until(lambda: len(world.batch.tasks) == 2)
     assert world.state(grid, 1) is State.KILLED
     assert [path.name for path in (world.site.state / "inbox").iterdir() if path.name.startswith("wish")] == []
+
+
+def test_a_retry_does_not_undo_a_cancel_under_way(world):
+    grid = world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    for index in (1, 2, 3):
+        world.batch.start(1, index)
+    world.batch.finish(1, 1, code=1)
+    world.until(lambda: world.state(grid, 0) is State.FAILED)
+    world.wish("cancel", str(grid))
+    world.wish("retry", f"{grid}.0")
+    world.until(lambda: world.finished(grid))
+    assert [world.state(grid, n) for n in range(3)] == [State.FAILED, State.KILLED, State.KILLED]
+    assert len(world.batch.ledger) == 3
+
+
+def test_a_retry_leaves_a_suspended_grid_job_suspended(world):
+    grid = world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    for index in (1, 2):
+        world.batch.start(1, index)
+    world.batch.finish(1, 1, code=1)
+    world.until(lambda: world.state(grid, 0) is State.FAILED)
+    world.wish("suspend", str(grid))
+    world.until(lambda: world.state(grid, 1) is State.SUSPENDED)
+    world.wish("retry", f"{grid}.0")
+    world.go(10, 1.0)
+    assert (world.state(grid, 0), world.batch.calls.count("submit")) == (State.WAITING, 1)
+    world.wish("resume", str(grid))
+    world.until(lambda: world.batch.calls.count("submit") == 2)
+    world.until(lambda: world.state(grid, 1) is State.RUNNING)
