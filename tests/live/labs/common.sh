@@ -69,6 +69,16 @@ end() {
     done
 }
 
+# PID...: end what outlives its daemon, and its children, which are the job.
+end_with_job() {
+    for pid do
+        for child in $(cat "/proc/$pid"/task/*/children 2>/dev/null); do
+            kill -s KILL -- "-$child" 2>/dev/null || kill -KILL "$child" 2>/dev/null || true
+        done
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+
 # NAME...: the processes of these names whose environment holds `$marked`.
 pids_of() {
     for place in /proc/[0-9]*; do

@@ -4,12 +4,11 @@ lab=sge
 . "${0%/*}/../common.sh"
 marked=JIM_LAB=$dir
 
-if [ -r "$dir/env.sh" ]; then
-    (. "$dir/env.sh" && timeout 5 qdel -f -u '*') >/dev/null 2>&1 || true
-fi
-for name in sge_execd sge_qmaster sge_shepherd; do
-    # shellcheck disable=SC2046
-    end "$name" $(pids_of "$name")
-done
+# shellcheck disable=SC2046
+end sge_qmaster $(pids_of sge_qmaster)
+# shellcheck disable=SC2046
+end sge_execd $(pids_of sge_execd)
+# shellcheck disable=SC2046
+end_with_job $(pids_of sge_shepherd)
 rm -rf "$dir" /var/lib/gridengine/jimlab
 say 'is down'

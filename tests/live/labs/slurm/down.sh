@@ -12,13 +12,9 @@ fi
 end slurmctld $(pids_of slurmctld)
 # shellcheck disable=SC2046
 end slurmd $(pids_of slurmd)
-# A step outlives its daemon, and its children are the job. It has no environment, but works in our directory.
+# A step has no environment, but works in our directory.
 for step in $(pgrep -x slurmstepd || true); do
-    case $(readlink "/proc/$step/cwd") in "$dir"/*) ;; *) continue ;; esac
-    for child in $(cat "/proc/$step"/task/*/children 2>/dev/null); do
-        kill -KILL -- "-$child" 2>/dev/null || kill -KILL "$child" 2>/dev/null || true
-    done
-    kill -KILL "$step" 2>/dev/null || true
+    case $(readlink "/proc/$step/cwd") in "$dir"/*) end_with_job "$step" ;; esac
 done
 # shellcheck disable=SC2046
 for name in slurmdbd mariadbd munged; do end "$name" $(pids_of "$name"); done
