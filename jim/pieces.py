@@ -116,8 +116,10 @@ def subscription(request: Attributes, site: str) -> Subscription:
     return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
 
 
-def _told(job: SplitJob, *, by_se: bool) -> dict[str, str]:
+def _told(job: SplitJob, *, by_se: bool) -> Mapping[str, str]:
     """Give what a splitter tells of a job besides its files and its mask."""
+    if not (job.baggage or by_se):  # there may be a million, and few have any
+        return NOTHING
     told = {name: _text(value) for name, value in job.baggage.items()}
     if by_se:
         told["SplitterChosenSE"] = next(iter(job.locations or ()))

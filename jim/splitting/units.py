@@ -99,7 +99,7 @@ class Mask(NamedTuple):
 
     def to_record(self) -> Record:
         """Give it in plain values, only what there is."""
-        record = {name: value for name, value in self._asdict().items() if value is not None}
+        record: Record = {name: value for name, value in zip(self._fields, self, strict=True) if value is not None}
         if self.run_lumis is not None:
             record["run_lumis"] = {str(run): [list(each) for each in one] for run, one in self.run_lumis.items()}
         return record

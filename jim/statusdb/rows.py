@@ -199,7 +199,8 @@ def live(row: tuple[Any, ...]) -> Live:
 def piece_text(piece: Piece) -> str:
     """Write a piece as it is stored: first event, events, then the arguments; what a splitter made, as a table."""
     if any(piece[3:]):
-        return json.dumps({name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")})
+        table = {name: value for name, value in zip(Piece._fields, piece, strict=True) if value or value == 0}
+        return json.dumps(table)
     words = "".join([f",{encode_basestring_ascii(each)}" for each in piece.arguments]) if piece.arguments else ""
     return f"[{_number(piece.first_event)},{_number(piece.events)}{words}]"  # made 100,000 times
 
