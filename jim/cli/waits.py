@@ -293,6 +293,10 @@ def _ended(job: GridJob, local: LocalJob) -> Wait:
     if local.state is State.COMPLETED:
         tar = "are in the tar" if job.step is Step.FINISHED else "go into the tar when all of its grid job has ended"
         then = f"its outputs {tar}"
+    elif local.piece.failure:
+        then = (
+            f"nothing: it can never run; `jim recover {local.grid}`, in the end, writes the request that does its work"
+        )
     else:
         then = f"nothing by itself; `jim retry {local.grid}.{local.n}` gives it another set of attempts"
     return Wait(f"ended as {local.state.value}{why}", then, local.witness, local.updated)

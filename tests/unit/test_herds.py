@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jim.inbox import deposit, slices_of
-from jim.model import State, Step
+from jim.model import Piece, State, Step
 from jim.pieces import herd_of, recovering
 from jim.request import check
 from jim.site import General, Limits
@@ -290,6 +290,16 @@ def test_a_resplit_that_cannot_be_changes_nothing(world):
     world.go(2)
     assert (world.finished(1), states(world)[0]) == (True, "failed")
     assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
+
+
+def test_what_can_never_run_is_explained(home):
+    home.add(size=0, **ASKED, splitter="LumiBased")
+    home.store.set_grid_job(1, step=Step.RESOLVED)
+    home.store.add_pieces(1, 0, [Piece(files=("/a",), failure="no site (code 71101)")])
+    home.store.end_split(1, 1)
+    told = home.out("explain", "1.0")
+    assert "ended as failed: failed on creation: no site (code 71101)" in told
+    assert "it can never run; `jim recover 1`" in told
 
 
 def test_people_split_again(home, monkeypatch):
