@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
-from tests.faults.real import LIMIT, until
+from tests.faults.real import DONE, LIMIT, PLAIN, ROOT, until
 
 WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
 
@@ -65,3 +69,113 @@ def test_a_grid_job_whose_directory_was_removed_fails_and_harms_no_other(place):
         assert {local.state.value for local in store.local_jobs(1)} <= {"failed", "new"}
         assert f"never sent: {hurt.site.work / '1'} was removed" in {local.reason for local in store.local_jobs(1)}
         assert store.grid_job(1).outcome == "failed"
+
+
+# Directories that cannot be written
+
+
+def closable(place) -> list[Path]:
+    """Name the directories that keeper and wrappers write into, the deepest first."""
+    state, work = place.state, place.site.work
+    return [work / "1", work / "spool", work, state / "answers", state / "inbox", state / "keys", state]
+
+
+def test_directories_closed_under_a_living_keeper_are_waited_for(place):
+    hurt = place("p")
+    hurt.submit(3, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of(1) == "running", "two payloads run, one waits")
+    for directory in closable(hurt):
+        directory.chmod(0o500)
+    go(hurt)
+    until(lambda: "Permission denied" in hurt.log(), "the keeper notices")
+    for directory in reversed(closable(hurt)):
+        directory.chmod(0o700)
+    assert keeper.wait(LIMIT) == 0
+    hurt.check(3)
+    assert set(hurt.events("start")) == {(0, 1), (1, 1), (2, 1)}
+
+
+def doors(place, more: dict[str, str] | None = None) -> list[subprocess.CompletedProcess[str]]:
+    """Hand in a request at the people's door, and at the gatekeeper's."""
+    file = place.place / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nkey = "k"\n')
+    command = [*PLAIN, sys.executable, "-P", "-s", str(ROOT / "jim/run_grid_job.py"), "submit", str(file)]
+    gatekeepers = subprocess.run(
+        command, env=place.environment(more), capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    return [place.door("submit", str(file), more=more), gatekeepers]
+
+
+def test_doors_say_that_the_state_directory_is_closed(place):
+    hurt = place("p")
+    for directory in [hurt.state / "inbox", hurt.state / "answers", hurt.state]:
+        directory.chmod(0o500)
+    people, gatekeeper = doors(hurt)
+    assert (people.returncode, gatekeeper.returncode) == (1, 1)
+    assert "Permission denied" in people.stderr
+    assert str(hurt.state) in people.stderr
+    assert gatekeeper.stdout.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:")
+    assert "Permission denied" in gatekeeper.stdout
+    assert gatekeeper.stdout.endswith("\nGRAM_SCRIPT_ERROR:3\n\n")
+    for directory in [hurt.state, hurt.state / "answers", hurt.state / "inbox"]:
+        directory.chmod(0o700)
+    assert doors(hurt)[0].stdout == "1\n"
+    hurt.finish()
+    assert hurt.answer() == DONE
+
+
+def test_a_state_directory_on_a_network_file_system_is_refused(place, shim):
+    hurt = place("p")
+    mounts = hurt.place / "root/proc/self/mounts"
+    mounts.parent.mkdir(parents=True)
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/home {hurt.place} nfs4 rw 0 0\n")
+    more = {"LD_PRELOAD": str(shim), "SHIM_ROOT": str(hurt.place / "root")}
+    said = f"{hurt.state} lies on a network file system (nfs4): locks and the database need a local disk. Set JIM_STATE"
+    people, gatekeeper = doors(hurt, more)
+    assert (people.returncode, gatekeeper.returncode) == (3, 3)
+    assert said in people.stderr
+    assert gatekeeper.stdout.startswith(f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{said}")
+    assert hurt.keep(more) != 0
+    assert said in hurt.log()
+    assert list(hurt.state.glob("inbox/*")) == []
+
+
+# Two keepers
+
+
+def test_of_many_keepers_one_keeps(place):
+    hurt = place("p")
+    hurt.submit(2, body=WAITS)
+    keepers = [hurt.start_keeper() for _ in range(4)]
+    until(lambda: [keeper.poll() for keeper in keepers].count(1) == 3, "three give way")
+    until(lambda: len(hurt.events("start")) == 2, "the payloads run")
+    go(hurt)
+    assert sorted(keeper.wait(LIMIT) for keeper in keepers) == [0, 1, 1, 1]
+    hurt.check(2)
+
+
+def test_a_lock_that_was_removed_makes_the_old_keeper_leave(place):
+    """For a moment there are two: the store and the claims keep the promise, and the batch system may be told twice."""
+    hurt = place("p")
+    hurt.submit(4)
+    first = hurt.start_keeper()
+    until(lambda: hurt.state_of(), "the first keeper is at work")
+    (hurt.state / "keeper.lock").unlink()
+    assert hurt.keep() == 0
+    assert first.wait(LIMIT) == 0
+    hurt.finish()
+    hurt.check(4, accepted=2)
+
+
+def test_a_store_that_is_locked_is_waited_for(place):
+    hurt = place("p")
+    hurt.submit(2)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of(), "the keeper is at work")
+    with sqlite3.connect(hurt.state / "status.db", isolation_level=None) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        until(lambda: "database is locked" in hurt.log(), "the keeper notices")
+        db.execute("ROLLBACK")
+    assert keeper.wait(LIMIT) == 0
+    hurt.check(2)
