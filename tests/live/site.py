@@ -32,7 +32,8 @@ PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LIBRARIES = ("lxml", "psutil", "tenacity", "rich", "pygments", "markdown_it", "mdurl")
 LIMIT = 180.0
 LONG = "while [ ! -e go ]; do sleep 0.2; done"  # it ends by force only
-DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
+# The last lines of a last answer.
+DONE, FAILED, CANCELLED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n", "GRAM_SCRIPT_ERROR:8\n\n"
 FAST = "query_seconds = 1.0\nvisible_seconds = 1.0\ntouch_seconds = 2\n"
 KEPT = "[keep]\nidle_seconds = 5.0\n"
 
@@ -272,8 +273,14 @@ class LiveSite:
         return self.door("jim-poll", str(job)).stdout
 
     def ended(self, job: int, limit: float = LIMIT) -> str:
-        """Wait for the last answer."""
-        return until(lambda: (got := self.poll(job)) in (DONE, FAILED) and got, f"{job} is at its end", limit)  # type: ignore[no-any-return]
+        """Wait for the last answer: DONE, FAILED or CANCELLED; the reason before it is left out."""
+
+        def end() -> str:
+            got = self.poll(job)
+            return next((each for each in (DONE, FAILED, CANCELLED) if got.endswith(each)), "")
+
+        found: str = until(end, f"grid job {job} is at its end", limit)
+        return found
 
     def states(self, job: int) -> dict[int, str]:
         """Ask for every local job's state."""
@@ -311,7 +318,8 @@ class LiveSite:
 
     def log(self) -> str:
         """Give what the keeper had to say."""
-        return (self.state / "keeper.log").read_text()
+        log = self.state / "keeper.log"
+        return log.read_text() if log.exists() else ""
 
 
 def _commands(system: str) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.live.site import DONE, FAILED, LONG, until
+from tests.live.site import CANCELLED, DONE, FAILED, LONG, until
 
 
 def test_a_few_local_jobs(lab, make_site):
@@ -20,5 +20,5 @@ def test_a_few_local_jobs(lab, make_site):
     long = site.submit(2, body=LONG)
     until(lambda: len(site.events("start", long)) == 2, "both run")
     assert site.door("jim-cancel", str(long)).returncode == 0
-    assert site.ended(long) == FAILED
+    assert site.ended(long) == CANCELLED
     assert {each["state"] for each in site.tar(long)[0].values()} == {"killed"}

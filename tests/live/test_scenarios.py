@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.live.site import DONE, FAILED, LONG, operator, until
+from tests.live.site import CANCELLED, DONE, FAILED, LONG, operator, until
 
 SYSTEMS = ("slurm", "sge")
 GO = 'while [ ! -e "$0.go" ]; do sleep 0.2; done'  # until a test says so
@@ -79,7 +79,7 @@ def test_cancel_what_runs_and_what_waits(site):
     job = site.submit(slots, body=LONG)
     until(lambda: len(site.events("start", job)) >= 60, "the first ones run")
     assert site.door("jim-cancel", str(job)).returncode == 0
-    assert site.ended(job) == FAILED
+    assert site.ended(job) == CANCELLED
     told, _ = site.tar(job)
     assert Counter(each["state"] for each in told.values()) == {"killed": slots}
     assert set(site.events("start", job).values()) == {1}
