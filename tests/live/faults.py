@@ -146,7 +146,7 @@ def full(site: LiveSite) -> int:
 
 def forgotten(site: LiveSite) -> int:
     """Let all end, some by force, and be forgotten by Slurm while no keeper runs."""
-    body = '[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL $PPID\nsleep 1'
+    body = '[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL $PPID $$\nsleep 1'
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES, body=body)
         hold.there()

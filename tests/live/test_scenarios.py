@@ -107,6 +107,7 @@ def test_put_back_into_the_queue_while_it_runs(site):
     running(site, job)
     id_ = site.batch_id(job)
     if site.system == "slurm":
+        operator("scontrol", "update", f"jobid={id_}_1", "requeue=1")
         operator("scontrol", "requeue", f"{id_}_1")
     else:
         operator("qmod", "-f", "-rj", f"{id_}.1")
