@@ -99,7 +99,7 @@ def frozen_at_cancel(site: LiveSite) -> int:
 
 
 def killed_after_submit(site: LiveSite) -> int:
-    """Let the controller forget a job that it has accepted, and give its id to another's job."""
+    """Give the controller the chance to forget a job that it has accepted, and to give its id to another's job."""
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES)
         hold.there()
@@ -178,13 +178,15 @@ FAULTS = {
     "frozen at query": Fault("slurmctld stopped while squeue was answered and local jobs ended", frozen_at_query),
     "frozen at cancel": Fault("slurmctld stopped while scancel was answered", frozen_at_cancel, "killed"),
     "killed after submit": Fault(
-        "slurmctld killed (-9) at once after it had accepted a job; its id then asked for again", killed_after_submit
+        "slurmctld killed (-9) when it had just accepted a job, started again, given another's job", killed_after_submit
     ),
     "killed while they run": Fault("slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run),
     "munged dead": Fault("munged killed (-9) before a submission", munged_dead),
     "munged frozen": Fault("munged stopped before a submission", munged_frozen),
     "keeper killed": Fault("JIM's keeper killed (-9) between sbatch and its answer, and while they ran", keeper_killed),
-    "forgotten": Fault("all ended, 5 by force, and were forgotten (MinJobAge) while no keeper ran", forgotten),
+    "forgotten": Fault(
+        "all ended, 5 killed (-9) with their wrappers, and forgotten (MinJobAge) while no keeper ran", forgotten
+    ),
     "full": Fault(
         "MaxJobCount of 20 reached by submissions of 8",
         full,
