@@ -7,6 +7,7 @@ import tarfile
 
 import pytest
 
+from jim.tar import Tar
 from tests.faults.real import LIMIT, until
 from tests.faults.test_moves import doomed
 from tests.stand_ins import World
@@ -78,7 +79,7 @@ def changed_after_all(place):
     output.write_text("data 0 7\n")
     keeper = hurt.start_keeper()
     until(lambda: "collecting failed" in hurt.journal(), "the keeper finds out")
-    said = "output out.txt of 1.0 changed after it was verified: other content than when the payload ended"
+    said = "output 1.0/out.txt changed after it was verified: other content than when the payload ended"
     assert said in hurt.journal()
     assert said in hurt.door("explain", "1").stdout
     assert hurt.answer() == "GRAM_SCRIPT_JOB_STATE:2\n\n"
@@ -99,7 +100,7 @@ def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
     with hurt.store() as store:
         job = store.grid_job(1)
     assert job.outcome == "killed"
-    said = "cancelled: output out.txt of 1.0 changed after it was verified: other content than when the payload ended"
+    said = "cancelled: output 1.0/out.txt changed after it was verified: other content than when the payload ended"
     assert job.reason == said
     assert hurt.answer() == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{said}\nGRAM_SCRIPT_ERROR:8\n\n"
 
@@ -114,17 +115,17 @@ def test_outputs_changed_while_the_tar_is_written_do_not_slip_in(tmp_path, monke
     digest = "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9"
     world.batch.finish(1, extra=f"file 5 {digest} x.dat\n", files=[("x.dat", b"right")])
     output = world.site.work / "1/s1/run.1/x.dat"
-    addfile = tarfile.TarFile.addfile
+    add = Tar.add
     contents = itertools.chain([b"wrong"], itertools.repeat(b"right"))
 
-    def change_and_add(tar, member, file):
-        if member.name.endswith("x.dat"):
+    def change_and_add(tar, name, size, content):
+        if name.endswith("x.dat"):
             output.write_bytes(next(contents))
-        addfile(tar, member, file)
+        add(tar, name, size, content)
 
-    monkeypatch.setattr(tarfile.TarFile, "addfile", change_and_add)
+    monkeypatch.setattr(Tar, "add", change_and_add)
     world.until(lambda: world.finished(grid))
     with tarfile.open(world.store.grid_job(grid).result["tar"]) as tar:
         assert tar.extractfile("1.0/x.dat").read() == b"right"
-    said = "output x.dat of 1.0 changed after it was verified: other content than when the payload ended"
+    said = "output 1.0/x.dat changed after it was verified: other content than when the payload ended"
     assert said in [line.reason for line in world.store.journal(grid)]
