@@ -162,7 +162,7 @@ def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
             _fill(Tar(file), house.site.work, job, store)
             file.flush()
             os.fsync(file.fileno())
-        completed, line = store.counts(job.id).get(State.COMPLETED, 0), ""
+        completed, line = sum(each.state == "completed" and bool(each.record) for each in store.ended(job.id)), ""
         if completed:
             line = _let_handler_collect(house, job, store, place)
     size = temporary.stat().st_size

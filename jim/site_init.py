@@ -93,6 +93,8 @@ def toml(value: Any) -> str:
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, str):
         return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value) + '"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return f"{value:_}" if isinstance(value, int) else repr(value)
 
 

@@ -134,7 +134,9 @@ class Ended(NamedTuple):
 
 
 ENDED = (
-    "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0), ifnull(a.idx, 0), ifnull(a.record, '') "
+    "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0), ifnull(a.idx, 0), "
+    # What someone has forced to be completed has brought nothing that was verified.
+    "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END "
     "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
 )

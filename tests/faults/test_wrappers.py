@@ -100,7 +100,7 @@ GATE = 'until [ -e "$place/go.$LOCALBATCH_ID" ]; do sleep 0.02; done; exec "$rea
 
 def test_many_starts_of_a_task_at_once(place):
     hurt = place("p", slots=3)
-    hurt.front("sed", GATE)
+    hurt.front("ln", GATE)
     hurt.submit(3, body="sleep 1")
     keeper = hurt.start_keeper()
     until(lambda: hurt.state_of(2) == "running", "the batch system starts them")
@@ -116,7 +116,7 @@ def test_many_starts_of_a_task_at_once(place):
 def test_a_batch_system_that_accepts_twice(place):
     """Two batch jobs of one mark: JIM hears of the second, the first one runs and the second is refused."""
     hurt = place("p", slots=4)
-    hurt.front("sed", GATE)
+    hurt.front("ln", GATE)
     hurt.command("submit", '"$@" >/dev/null; exec "$@"')
     hurt.submit(1, body=WAITS)
     keeper = hurt.start_keeper()
@@ -137,7 +137,7 @@ def test_a_batch_system_that_accepts_twice(place):
 
 def test_both_of_two_batch_jobs_are_cancelled(place):
     hurt = place("p", slots=4)
-    hurt.front("sed", GATE)
+    hurt.front("ln", GATE)
     hurt.command("submit", '"$@" >/dev/null; exec "$@"')
     hurt.submit(1, body="sleep 60")
     keeper = hurt.start_keeper()
@@ -194,7 +194,7 @@ def test_a_wrapper_that_comes_after_its_successors_end(place):
 def test_a_wrapper_that_stands_still_before_its_claim(place):
     """A node hangs before the claim; JIM has another attempt made; then the node goes on."""
     hurt = place("p")
-    hurt.front("sed", GATE)
+    hurt.front("ln", GATE)
     hurt.command("submit", 'once || exec "$@"; echo 999')
     (hurt.place / "go.1").touch()  # the first that is really accepted
     hurt.submit(1)

@@ -170,4 +170,4 @@ def test_there_may_be_too_many():
 
 def test_an_ordinary_piece_is_stored_as_ever():
     assert piece_text(Piece(1, 250)) == "[1,250]"
-    assert piece_text(Piece(arguments=("a",))) == '[null, null, "a"]'
+    assert piece_text(Piece(arguments=("a",))) == '[null,null,"a"]'
