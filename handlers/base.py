@@ -5,6 +5,9 @@ The order of things is JIM's and stands in `run_grid_job.py`; a handler never re
     check ─> work ─> split into pieces ─> prepare_work_area (once per grid job)
           ─> command_and_arguments (once per attempt) ─> outputs ─> collect (once, beside the tar)
 
+A door asks for `check`, `work` and `resources`, to refuse and to size. The keeper asks for the rest and, to split, for
+`work` again; after a crash it asks anew, so an answer must stay the same.
+
 A job type is a module of this folder (or any dotted name a site installs) with a class `HANDLER`.
 Most override `attributes`, `command_and_arguments`, and a number or two.
 """
@@ -102,7 +105,11 @@ class Handler:
         """Put into `area` what every local job needs; it is sent once per grid job."""
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Say what one local job runs: the program and its arguments."""
+        """Say what one local job runs: the program and its arguments.
+
+        Nothing is added to it. A job type whose payload leaves arguments for its next attempt puts them where
+        they belong: they are in `job.recovery`, which is empty in a first attempt.
+        """
         raise NotImplementedError(f"{type(self).__module__} does not say what to run")
 
     def resources(self, request: Attributes) -> Resources:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.errors import BadRequest, UnknownJob
 
-# States of a job.
+# States of a job. GRAM has none for a cancelled one: it calls that failed, so a cancel that was taken answers FAILED.
 PENDING, ACTIVE, FAILED, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 4, 8, 16, 32
 # Errors.
 NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, JOB_NOT_FOUND = 3, 8, 17, 31, 48, 156

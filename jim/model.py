@@ -181,4 +181,5 @@ class Observation(NamedTuple):
 
 # What a listing is: (batch id, index) → observation. The index of a job that is no array is 1.
 Listing = Mapping[tuple[str, int], Observation]
+# Which jobs a command is about: (batch id, index). Index 0 means all of a batch id.
 Ids = Sequence[tuple[str, int]]

@@ -73,17 +73,17 @@ def wish(verb: str, target: str, **more: Any) -> None:
 
 def require_keeper(state: Path) -> None:
     """Refuse to take in what no keeper could ever run."""
-    from jim.waking import require_keeper
+    from jim import waking
 
-    require_keeper(state)
+    waking.require_keeper(state)
 
 
 def wake(state: Path) -> None:
     """See to it that a keeper runs. Where none can be started, what is stored is not denied: a poll will try again."""
-    from jim.waking import wake
+    from jim import waking  # what starts processes is loaded once the request is durable, and for no other verb
 
     with suppress(OSError):
-        wake(state)
+        waking.wake(state)
 
 
 # The keeper's rounds
