@@ -16,7 +16,7 @@ from jim.splitting.units import File, SplitJob
 
 def holds(*strategies):
     """Try a property with many values; the machine may be as slow as it is."""
-    return lambda test: settings(deadline=None, max_examples=50)(given(*strategies)(test))
+    return lambda test: settings(derandomize=True, deadline=None, max_examples=50)(given(*strategies)(test))
 
 
 SITES = {"A": ("a",), "B": ("b",)}
@@ -144,7 +144,7 @@ def test_no_job_has_more_lumis_than_its_limit(those, size, flags):
 def test_no_job_has_more_events_than_its_limit_unless_one_lumi_has(those, size, flags):
     cost = {"timePerEvent": 1}
     made = jobs("EventAwareLumiBased", closed(those), events_per_job=size, performance=cost, **flags)
-    assert all(job.estimates.time_s <= size or len(units(job)) == 1 for job in made)
+    assert all(job.estimates.time_s <= size or len(set(units(job))) == 1 for job in made)
 
 
 @holds(files(), SIZES, FLAG, st.sampled_from(["FileBased", "MinFileBased"]))
