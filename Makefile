@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Tests mostly wait for processes: more of them at once than there are cores.
+PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help demo test corpus lint types bench torture root live glitch-report clean
 
@@ -20,14 +22,14 @@ $(VENV)/demo: $(VENV)/core
 	@touch $@
 
 $(VENV)/dev: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis lxml-stubs mypy pytest ruff types-psutil
+	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis lxml-stubs mypy pytest pytest-xdist ruff types-psutil
 	@touch $@
 
 demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 	@shell/jim-demo
 
 test: $(VENV)/dev $(VENV)/demo  ## all tests that need no root
-	$(BIN)/python -m pytest -q -m 'not torture and not live'
+	$(PYTEST) -m 'not torture and not live'
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
@@ -43,7 +45,7 @@ bench: $(VENV)/dev  ## measure the figures that are promised
 	$(BIN)/python -P -s bench/figures.py
 
 torture: $(VENV)/dev $(VENV)/demo  ## the long faults: a kill at every step and every writing call
-	$(BIN)/python -m pytest -q -m torture
+	$(PYTEST) -n 3 -m torture
 
 root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }

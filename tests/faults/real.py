@@ -260,7 +260,7 @@ class Place:
             assert max(names.values()) == 1
             for name, content in expected.items():
                 assert tar.extractfile(name).read() == content
-        assert self.leftovers() == []
+        until(lambda: not self.of_tasks(), "no process left of this place's tasks")
         with suppress(FileNotFoundError):
             assert list(self.site.work.glob("spool/[!.]*")) == []
 
@@ -271,10 +271,6 @@ class Place:
             assert store.counts(grid) == {State.COMPLETED: pieces}, self.journal(grid)
             assert store.grid_job(grid).outcome == "completed"
         assert self.answer(grid) == DONE
-
-    def leftovers(self) -> list[str]:
-        """Name processes that still run for this place's local batch tasks."""
-        return [Path(f"/proc/{pid}/cmdline").read_bytes().decode() for pid in self.of_tasks()]
 
     def of_tasks(self) -> list[int]:
         """Find the processes that run for this place's local batch tasks."""

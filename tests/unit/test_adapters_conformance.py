@@ -194,14 +194,13 @@ def test_an_unknown_word_is_no_end(listing):
         assert all(whole[key].state.final for key in part.keys() & whole.keys() if part[key].state.final)
 
 
-def test_a_hundred_thousand_jobs_are_read_in_two_seconds(adapter, captured):
+def test_a_listing_is_read_at_fifty_thousand_jobs_a_second(adapter, captured):
     for _, expected in conformance.sidecars(adapter, captured):
         if "huge" in expected:
-            rows = "".join(expected["huge"]["row"] % (100 + at // 1000, at % 1000 + 1) for at in range(100_000))
+            rows = "".join(expected["huge"]["row"] % (100 + at // 1000, at % 1000 + 1) for at in range(20_000))
             text = answer(expected["huge"]["head"] + rows + expected["huge"]["tail"])
-            assert took(lambda text=text: adapter.parse_query(text)) < 2 * max(
-                1, took(lambda: sum(range(10**7))) / 0.15
-            )
+            slower = max(1, took(lambda: sum(range(10**7))) / 0.15)
+            assert took(lambda text=text: adapter.parse_query(text)) < 0.4 * slower
 
 
 def took(task):

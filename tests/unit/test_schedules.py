@@ -9,7 +9,7 @@ from tests.schedules import Schedule
 
 @pytest.mark.parametrize("block", range(5))
 def test_schedules(block, tmp_path, monkeypatch):
-    for seed in range(block * 12, block * 12 + 12):
+    for seed in range(block * 8, block * 8 + 8):
         with monkeypatch.context() as patch:
             Schedule(seed, tmp_path / str(seed), patch).run()
 

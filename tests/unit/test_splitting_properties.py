@@ -144,7 +144,10 @@ def test_no_job_has_more_lumis_than_its_limit(those, size, flags):
 def test_no_job_has_more_events_than_its_limit_unless_one_lumi_has(those, size, flags):
     cost = {"timePerEvent": 1}
     made = jobs("EventAwareLumiBased", closed(those), events_per_job=size, performance=cost, **flags)
-    assert all(job.estimates.time_s <= size or len(set(units(job))) == 1 for job in made)
+    for job in made:
+        # Lumis of a file without events (after rounding) cost nothing: they may join a job that is full.
+        costly = lumis_of(file for file in job.files if round(file.events / sum(len(lumis) for _, lumis in file.runs)))
+        assert job.estimates.time_s <= size or len(set(units(job)) & set(costly)) == 1
 
 
 @holds(files(), SIZES, FLAG, st.sampled_from(["FileBased", "MinFileBased"]))
