@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Tests mostly wait for processes: more of them at once than there are cores.
-PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
+# Tests start thousands of Pythons, which are to find what is compiled; and they mostly wait: more at once than cores.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest -q -n 5 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help demo test corpus lint types bench torture root live glitch-report clean
 
