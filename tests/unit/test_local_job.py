@@ -446,26 +446,6 @@ def test_a_claim_is_touched(site: Site) -> None:
     assert not processes_of(process.pid)
 
 
-def test_a_warning_revives_what_touches_the_claim(site: Site) -> None:
-    """A warning to the whole process group can kill it, when it was born a moment ago."""
-    site.jobs(*sh(f"trap : TERM; trap 'exit 9' HUP; {GATE}"), facts=("touch 0.05",))
-    process = site.start()
-    claim = site.here / "claim.1"
-    until((site.here / "run.1" / "up").exists)
-    first = claim.stat().st_mtime_ns
-    until(lambda: claim.stat().st_mtime_ns > first)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    [toucher] = [int(child) for child in children if "gate" not in Path(f"/proc/{child}/cmdline").read_text()]
-    os.kill(toucher, signal.SIGKILL)
-    process.terminate()
-    last = claim.stat().st_mtime_ns
-    until(lambda: claim.stat().st_mtime_ns > last)
-    process.send_signal(signal.SIGHUP)
-    assert process.wait(10) == 1
-    assert site.record()["reason"] == "signal HUP from the batch system"
-    assert not processes_of(process.pid)
-
-
 def test_nothing_is_left_running(site: Site) -> None:
     site.jobs("/bin/true")
     process = site.start()
