@@ -24,6 +24,7 @@ from jim.model import State, Step, Witness, roll_up
 from jim.records import ExitRecord, Output, read_exit_record
 from jim.request import handler_of
 from jim.sandbox import grid_directory, submission_directory
+from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
 from jim.tar import Tar
@@ -231,6 +232,8 @@ def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
     job = house.store.grid_job(grid)
     counts = house.store.counts(grid)
     outcome, reason = _outcome(job, counts, strict=house.site.site.strict_status)
+    if not job.outcome:
+        reason = ": ".join(filter(None, (reason, failures(house.store, grid))))
     house.store.set_grid_job(grid, step=Step.FINISHED, outcome=outcome.value, reason=reason, result=result)
     log.info("%d: finished as %s %s", grid, outcome.value, reason)
 
@@ -240,8 +243,9 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
     if job.outcome:  # a split that failed
         return State(job.outcome), job.reason
     bad = {state: counts.get(state, 0) for state in (State.FAILED, State.KILLED, State.NEW)}
-    parts = [f"{count} of {job.size} local jobs {state.value}" for state, count in bad.items() if count]
-    reason = ", ".join(parts).replace(f"{job.size} local jobs new", f"{job.size} local jobs never sent")
+    of_all = f"of {job.size} local job{'' if job.size == 1 else 's'}"
+    words = {State.NEW: "never sent"}
+    reason = ", ".join(f"{count} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
     if job.wish == "cancel" and (reason or not job.size):  # else it came too late: all had completed
         return State.KILLED, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sqlite3
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +17,12 @@ from jim import site as site_file
 from jim.clock import Clock, age_seconds
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
-from jim.model import State, Step
+from jim.model import Step
 from jim.site import Site
-from jim.statusdb.record import record
+from jim.statusdb.record import failures, record
 from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.store import VERSION, Store
 from jim.waking import heart_beats
-
-LOOKED_AT, REASONS_SHOWN = 1000, 3  # local jobs whose reasons are read, and how many different ones are told
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -126,19 +123,11 @@ class View:
             "updated": local.updated,
         }
 
-    def failures(self, job: GridJob) -> str:
-        """Tell why local jobs did not complete, the most frequent reasons first."""
-        counts, found = self.store.counts(job.id), Counter[str]()
-        for state in (State.FAILED, State.KILLED, State.NEW):
-            if counts.get(state):
-                found.update(each.reason for each in self.store.local_jobs(job.id, (state,), limit=LOOKED_AT))
-        told = [f"{reason} ({count:,})" for reason, count in found.most_common(REASONS_SHOWN) if reason]
-        rest = len(found) - REASONS_SHOWN
-        return ", ".join([*told, f"{rest:,} more"] if rest > 0 else told)
-
     def why(self, job: GridJob) -> str:
-        """Tell the reason of a grid job, and those of its local jobs."""
-        return ": ".join(filter(None, (job.reason, self.failures(job))))
+        """Tell the reason of a grid job, which has those of its local jobs once it is finished."""
+        if job.step is Step.FINISHED:
+            return job.reason
+        return ": ".join(filter(None, (job.reason, failures(self.store, job.id))))
 
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here, and if not, what the last one had to say."""

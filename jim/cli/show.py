@@ -84,8 +84,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     yield "local jobs", counted(record["counts"].items())
-    yield "reason", plain(job.reason)
-    yield "failures", plain(view.failures(job))
+    yield "reason", plain(view.why(job))
     yield from _times(record)
     yield "size", _size(job)
     for name, value in job.request.items():

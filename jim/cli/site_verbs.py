@@ -39,7 +39,10 @@ def _init(arguments: argparse.Namespace) -> int:
     named = os.environ.get(SITE_VARIABLE)
     usual = site_file.MANAGED_FILE if managed else Path(named) if named else state / "site.toml"
     file = (arguments.file or usual).absolute()
-    if not (arguments.account and file.exists()):
+    if arguments.account and file.exists():
+        if work:
+            raise BadSite(f"{file} is there already: edit `work` in it, and say `jim site init` without --work")
+    else:
         found = site_init.look_around(state, work)
         site_init.write_site_file(file, site_init.site_text(found), state, 0o644 if managed else 0o600)
         say(f"wrote {file}; `jim site check` proves that it works")

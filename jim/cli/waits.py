@@ -11,6 +11,7 @@ from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
 from jim.model import State, Step
 from jim.sandbox import submission_directory
+from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
 LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched
@@ -235,7 +236,7 @@ def _failed(view: View, job: GridJob) -> Iterator[Wait]:
     failed = view.store.counts(job.id).get(State.FAILED, 0)
     if failed:
         then = f"the others go on; `jim retry {job.id}` gives what failed another set of attempts"
-        yield Wait(f"{_many(failed, 'have', 'has')} failed: {view.failures(job)}", then, seen=job.updated)
+        yield Wait(f"{_many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 
 
 def _many(count: int, words: str, of_one: str) -> str:

@@ -138,7 +138,8 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
     if isinstance(value, str):
         odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
-            raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely")
+            advice = "write it into a file, and name that" if odd[0] == "\n" else "leave it out"
+            raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely: {advice}")
         if len(value) > 8192 and len(value.encode()) > 32_768:
             raise BadRequest(f"{name}: a text of {len(value):,} characters is too long (at most 32,768 bytes)")
     elif isinstance(value, list | dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from jim.model import State, Step, roll_up
 if TYPE_CHECKING:
     from jim.statusdb.rows import GridJob
     from jim.statusdb.store import Store
+
+LOOKED_AT, REASONS_TOLD = 1000, 3  # local jobs whose reasons are read, and how many different ones are told
 
 
 def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -> str:
@@ -30,6 +33,19 @@ def herd(job: GridJob) -> str:
     if not job.splitter:
         return "single"
     return "split" if job.size else "will split"
+
+
+def failures(store: Store, grid: int) -> str:
+    """Tell why local jobs did not complete, the most frequent reasons first."""
+    counts, found = store.counts(grid), Counter[str]()
+    for state in (State.FAILED, State.KILLED, State.NEW):
+        if counts.get(state):
+            found.update(each.reason for each in store.local_jobs(grid, (state,), limit=LOOKED_AT))
+    if len(found) == 1:
+        return next(iter(found))
+    told = [f"{reason} ({count:,})" for reason, count in found.most_common(REASONS_TOLD) if reason]
+    rest = len(found) - REASONS_TOLD
+    return ", ".join([*told, f"{rest:,} more"] if rest > 0 else told)
 
 
 def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) -> dict[str, Any]:

@@ -39,9 +39,12 @@ def test_outputs_that_cannot_be_taken_fail_with_their_reason(place):
     assert reasons == [f"output not taken: {said}" for _, said in LEFT]
     assert hurt.state_of(len(LEFT)) == "completed"
     assert {attempt for _, attempt in hurt.events("start")} == {1}, "it would only happen again"
-    assert hurt.answer() == (
-        f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{len(LEFT)} of {len(LEFT) + 1} local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+    said, number, end = hurt.answer().split("\n", 2)
+    assert said == (
+        f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{len(LEFT)} of {len(LEFT) + 1} local jobs failed: "
+        "output not taken: link x (3), output not taken: special x (2), output not taken: link x/y (1), 4 more"
     )
+    assert (number, end) == ("GRAM_SCRIPT_ERROR:17", "\n")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_payload_killed_is_tried_again_and_then_a_failure(place):
     with hurt.store() as store:
         said = "killed by signal 9: by the site or for want of memory (attempt 3 of 3)"
         assert {store.local_job(1, n).reason for n in (0, 1)} == {said}
-    assert hurt.answer() == "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:2 of 3 local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+    answer = f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:2 of 3 local jobs failed: {said}\nGRAM_SCRIPT_ERROR:17\n\n"
+    assert hurt.answer() == answer
 
 
 WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'

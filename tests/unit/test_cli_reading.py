@@ -68,11 +68,14 @@ def test_status_show_and_explain_tell_why_local_jobs_failed(home):
     home.add(size=7)
     for n, reason in enumerate(["exit 3", "signal 9", "exit 3", EVIL, "lost", "exit 3"]):
         home.move(n, State.FAILED, reason=reason)
-    home.finish("failed", "6 of 7 local jobs failed")
     told = f"exit 3 (3), signal 9 (1), {EVIL_SHOWN} (1), 1 more"
-    assert home.out("status", "1").splitlines()[1].endswith(f"  6 of 7 local jobs failed: {told}")
-    assert f"\nfailures     {told}\n" in home.out("show", "1")
-    assert f"* finished as failed: 6 of 7 local jobs failed: {told}\n" in home.out("explain", "1")
+    assert home.out("status", "1").splitlines()[1].endswith(f"  {told}")
+    assert f"\nreason       {told}\n" in home.out("show", "1")
+    assert f"* 6 local jobs have failed: {told}\n" in home.out("explain", "1")
+    home.finish("failed", f"6 of 7 local jobs failed: {EVIL}")  # as the keeper then puts it
+    assert home.out("status", "1").splitlines()[1].endswith(f"  6 of 7 local jobs failed: {EVIL_SHOWN}")
+    assert f"\nreason       6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("show", "1")
+    assert f"* finished as failed: 6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("explain", "1")
 
 
 def test_only_the_last_finished_are_listed(home):
@@ -131,7 +134,7 @@ def test_show(home):
         "key          key-1\n"
         "status       submitted (step split)\n"
         "local jobs   1 failed, 1 held, 1 running, 1 waiting\n"
-        "failures     exit 3 (1)\n"
+        "reason       exit 3\n"
         "created      2026-01-31T11:00:00.000Z\n"
         "seen         2026-01-31T12:00:00.000Z (0 s ago) by keeper\n"
         "size         4 local jobs of 250 events: events_per_job of the request\n"
@@ -360,7 +363,7 @@ def test_explain_what_the_batch_system_has(home):
         "\n* 1 local job runs\n"
         "  evidence: claim, seen 3 s ago\n"
         "  next:     each ends with its exit record; the batch system is asked every 2 s\n"
-        "\n* 1 local job has failed: exit 3 (1)\n"
+        "\n* 1 local job has failed: exit 3\n"
         "  evidence: keeper, seen 0 s ago\n"
         "  next:     the others go on; `jim retry 1` gives what failed another set of attempts\n"
     )

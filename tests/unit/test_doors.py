@@ -316,6 +316,17 @@ def test_without_any_python_the_doors_still_answer(place, name):
     assert done.stdout == ("" if name == "jim" else answer)
 
 
+def test_a_python_that_is_too_old_is_named(place):
+    old = place.directory / "python3.9"
+    old.write_text("#!/bin/sh\necho Unknown option: -P >&2; exit 2\n")
+    old.chmod(0o755)
+    (place.directory / "python3").symlink_to(old)
+    code, out, err = place.door("jim-submit", str(place.request()), JIM_PYTHON=str(place.directory / "python3"))
+    words = f"{place.directory}/python3 is too old: JIM needs Python 3.11 or newer"
+    assert (code, err) == (3, f"jim-submit: {words}\n")
+    assert out == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words}\nGRAM_SCRIPT_ERROR:3\n\n"
+
+
 @pytest.mark.parametrize("system", ["os.path", "slrum"])
 def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system):
     (place.state / "site.toml").write_text(f'[batch]\nsystem = "{system}"\n')

@@ -115,7 +115,10 @@ def test_what_can_never_run_is_never_sent(world):
     assert world.store.local_job(1, 0).reason.startswith("failed on creation: none of the sites")
     assert world.store.local_job(1, 0).reason.endswith("(code 71101)")
     end_all(world, 0)
-    assert world.store.grid_job(1).reason == "3 of 4 local jobs failed"
+    assert world.store.grid_job(1).reason == (
+        "3 of 4 local jobs failed: failed on creation: none of the sites that hold the input is allowed "
+        "by the site lists (code 71101)"
+    )
     world.wish("retry", "1")
     world.wish("retry", "1.0-3")
     world.go(3)

@@ -165,7 +165,12 @@ def test_a_refusal_fails_the_local_job_with_the_batch_systems_words(world):
     world.go()
     assert world.batch.calls.count("submit") == 1
     assert "no way" in world.store.local_job(grid, 0).reason
-    assert world.answer(grid) == "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local jobs failed\nGRAM_SCRIPT_ERROR:17\n\n"
+    told, *number = world.answer(grid).split("\n")
+    assert told.startswith(
+        "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local job failed: refused by the batch system: submit"
+    )
+    assert told.endswith(": no way")
+    assert number == ["GRAM_SCRIPT_ERROR:17", "", ""]
 
 
 def test_a_batch_system_that_is_down_is_waited_for(world):
