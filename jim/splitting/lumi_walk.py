@@ -35,29 +35,43 @@ class Alone(NamedTuple):
     failure: Failure | None
 
 
+class Here(NamedTuple):
+    """The file that the walk is at."""
+
+    file: File
+    average: int  # events per lumi
+    alone: Alone | None
+    files: dict[str, File]  # itself by name, as the jobs have it that read nothing else
+
+
 class Draft:
     """A job being filled, from its first lumis on."""
 
-    __slots__ = ("alone", "events", "file", "files", "limit", "lumis", "ranges", "run")
+    __slots__ = ("events", "files", "here", "limit", "lumis", "ranges", "run")
 
-    def __init__(
-        self, limit: int, alone: Alone | None, file: File, run: int, lumis: Sequence[int], average: int
-    ) -> None:
+    def __init__(self, limit: int, here: Here, run: int, lumis: Sequence[int]) -> None:
         self.limit = limit  # lumis a job might have, as it stood before
-        self.alone = alone
-        self.files = {file.lfn: file}  # by name, each once
+        self.files = here.files  # by name, each once
         self.ranges = {run: ranges_of(lumis)}
-        self.file, self.run = file, run  # of the last lumi
+        self.here = here  # this and the run are of the last lumi
+        self.run = run
         self.lumis = len(lumis)
-        self.events = len(lumis) * average
+        self.events = len(lumis) * here.average
 
-    def add(self, file: File, run: int, lumis: Sequence[int], average: int) -> None:
+    def add(self, here: Here, run: int, lumis: Sequence[int]) -> None:
         """Put ascending lumis of one run into the job; ranges of two files are never joined."""
-        self.files[file.lfn] = file
+        self.attach(here.file)
         self.ranges.setdefault(run, []).extend(ranges_of(lumis))
-        self.file, self.run = file, run
+        self.here = here
+        self.run = run
         self.lumis += len(lumis)
-        self.events += len(lumis) * average
+        self.events += len(lumis) * here.average
+
+    def attach(self, file: File) -> None:
+        """Let the job read a file."""
+        if len(self.files) == 1:  # other jobs have the same
+            self.files = dict(self.files)
+        self.files[file.lfn] = file
 
 
 class Filling:
@@ -86,11 +100,17 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
     if p.apply_lumi_correction:
         walks = [list(each) for each in walks]  # a file may still be attached to the first of all jobs
     for _, drafts in zip(jobs.groups(enough=filling.enough), walks, strict=True):
+        files = events = None  # of the job before: there may be very many that differ in nothing but their lumis
         for draft in drafts:
+            if draft.files is not files:
+                files = draft.files
+                make = jobs.maker(files.values())
+            if draft.events != events:
+                events = draft.events
+                estimates = p.performance.of(events)
             skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
-            failure = draft.alone.failure if draft.alone else None
-            estimates = p.performance.of(draft.events)
-            yield jobs.make(draft.files.values(), lumi_mask(draft.ranges), estimates, skip, failure)
+            alone = draft.here.alone
+            yield make(lumi_mask(draft.ranges), estimates, skip, alone and alone.failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:
@@ -110,6 +130,7 @@ class _Walk:
         self._mask = mask
         self._runs = frozenset(p.run_whitelist)
         self._filling = filling
+        self._corrects = p.apply_lumi_correction
         self._draft: Draft | None = None
         self._taken: dict[tuple[int, int], Draft] = {}  # where lumis went, to correct
 
@@ -118,11 +139,11 @@ class _Walk:
         self._draft = None
         for file in sorted((each for each in files if each.lumis), key=_order):
             average = file.events_per_lumi
-            alone = self._filling.enter(file, average, self._draft)
+            here = Here(file, average, self._filling.enter(file, average, self._draft), {file.lfn: file})
             if not self._filling.left:
                 break
             for run, lumis in self._wanted(file):
-                yield from self._fill(file, run, lumis, average, alone)
+                yield from self._fill(here, run, lumis)
         if self._draft:
             yield self._draft
 
@@ -131,35 +152,41 @@ class _Walk:
             if self._runs and run not in self._runs:
                 continue
             wanted = self._mask.within(run, lumis) if self._mask else lumis
-            if self._p.apply_lumi_correction:
+            if self._corrects:
                 for lumi in wanted:
                     if (run, lumi) in self._taken:
-                        self._taken[run, lumi].files[file.lfn] = file
+                        self._taken[run, lumi].attach(file)
                 wanted = [lumi for lumi in wanted if (run, lumi) not in self._taken]
             yield run, wanted
 
-    def _fill(self, file: File, run: int, lumis: Sequence[int], average: int, alone: Alone | None) -> Iterator[Draft]:
-        filling, at = self._filling, 0
-        while at < len(lumis) and filling.left:
-            draft = self._draft
-            if draft is None or alone or self._is_done(draft, file, run):
-                if draft:
-                    yield draft
-                before, filling.limit = filling.limit, filling.limit_here
-                taken = lumis[at : at + min(filling.limit, filling.left)]
-                draft = self._draft = Draft(before, alone, file, run, taken, average)
-            else:
-                taken = lumis[at : at + min(filling.limit - draft.lumis, filling.left)]
-                draft.add(file, run, taken, average)
-            at += len(taken)
-            filling.left -= len(taken)
-            if self._p.apply_lumi_correction:
-                self._taken |= dict.fromkeys(((run, lumi) for lumi in taken), draft)
+    def _fill(self, here: Here, run: int, lumis: Sequence[int]) -> Iterator[Draft]:
+        """Let the open job have what it may of ascending lumis, and begin others with what is left of them."""
+        filling = self._filling
+        lumis = lumis[: filling.left]
+        filling.left -= len(lumis)
+        if lumis and self._draft and not self._is_done(self._draft, here, run):
+            free = filling.limit - self._draft.lumis
+            self._draft.add(here, run, lumis[:free])
+            if self._corrects:
+                self._note(self._draft, run, lumis[:free])
+            lumis = lumis[free:]
+        for first in range(0, len(lumis), filling.limit_here):
+            if self._draft:
+                yield self._draft
+            before, filling.limit = filling.limit, filling.limit_here
+            taken = lumis[first : first + filling.limit]
+            self._draft = Draft(before, here, run, taken)
+            if self._corrects:
+                self._note(self._draft, run, taken)
 
-    def _is_done(self, draft: Draft, file: File, run: int) -> bool:
+    def _note(self, draft: Draft, run: int, lumis: Sequence[int]) -> None:
+        self._taken |= dict.fromkeys(((run, lumi) for lumi in lumis), draft)
+
+    def _is_done(self, draft: Draft, here: Here, run: int) -> bool:
         return bool(
             draft.lumis >= self._filling.limit
-            or draft.alone
+            or here.alone
+            or draft.here.alone
             or (self._p.split_on_run and draft.run != run)
-            or (self._p.halt_job_on_file_boundaries and draft.file is not file)
+            or (self._p.halt_job_on_file_boundaries and draft.here is not here)
         )

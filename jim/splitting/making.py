@@ -23,7 +23,7 @@ def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]
 
 
 _Alike = tuple[tuple[File, ...], tuple[str, ...], Mapping[str, tuple[str, ...]]]  # files, sites, parents
-Maker = Callable[[Mask, Estimates, Mapping[str, Any]], SplitJob]
+Maker = Callable[..., SplitJob]  # of a mask, estimates, baggage, and the failure of a job that has failed already
 
 
 class Jobs:
