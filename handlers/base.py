@@ -35,6 +35,7 @@ class Attribute(NamedTuple):
     minimum: float | None = None
     maximum: float | None = None
     pattern: str = ""  # what a str must match as a whole
+    allowed: tuple[str, ...] = ()  # the only values of a str, where it must be one of these
 
 
 # What every request may say.

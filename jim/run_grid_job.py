@@ -46,7 +46,8 @@ def submit(file: Path, *, key: str | None = None) -> int:
 def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler, dict[str, Any], Size]:
     """Read, check and size a request; everything that can be refused is refused here, with nothing stored."""
     site_file.check_system(site)
-    handler, checked = request.check(request.read(file) | ({} if key is None else {"key": key}), site.site.handlers)
+    attributes = request.read(file, site.site.handlers) | ({} if key is None else {"key": key})
+    handler, checked = request.check(attributes, site.site.handlers)
     size = sizing.size(handler, checked, site)
     if checked.get("splitter"):
         from jim.pieces import check  # most requests name none, and it is dear
@@ -176,7 +177,7 @@ def _explained(error: Exception) -> Exception:
 
 
 USAGE = {
-    "submit": "usage: jim-submit FILE (a request in TOML or JSON; prints the id of its grid job)",
+    "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
     "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
 }
 

@@ -18,7 +18,7 @@ from jim.sizing import Size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim submit` takes."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML or JSON")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML, JSON, JDF or RSL")
     parser.add_argument("--dry-run", action="store_true", help="say what it would become; store nothing")
     parser.add_argument("--watch", action="store_true", help="follow it to its end; exit 1 if it fails")
     parser.add_argument("--key", help="the request's key: the same key twice is the same grid job")

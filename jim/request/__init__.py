@@ -16,7 +16,12 @@ from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
 DEEPEST = 16
 HANDLERS = Path(__file__).parents[1] / "handlers"
-LANGUAGES = {".toml": "toml", ".json": "json"}
+LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".rsl": "rsl"}
+# Nothing of this can be TOML: a text without quotes, and a line that begins with a +.
+ONLY_JDF = re.compile(
+    r"^[ \t]*+(?:\+[a-z_]\w*+[ \t]*+=|job_?type[ \t]*+=[ \t]*+[a-z])", re.MULTILINE | re.IGNORECASE | re.ASCII
+)
+RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 VARIABLE_NAME = r"[A-Za-z_]\w{0,127}"
 # Would change how our own programs or the dynamic linker behave, not the payload's.
 FORBIDDEN_VARIABLES = r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL"
@@ -32,8 +37,11 @@ KIND_NAMES = {
 }
 
 
-def read(file: Path) -> dict[str, Any]:
-    """Read a request file; its ending names the language, without one its first character does."""
+def read(file: Path, own: str = "") -> dict[str, Any]:
+    """Read a request file; its ending names the language, without one its content does.
+
+    JDF and RSL know texts only. What these mean is declared by the job type, which the site's `own` directory may hold.
+    """
     try:
         if file.exists() and not file.is_file():
             raise JimError(f"{file} is no regular file; a pipe or a device cannot be handed in")
@@ -43,9 +51,12 @@ def read(file: Path) -> dict[str, Any]:
         raise BadRequest(f"{file}: not a text file (byte {error.start} is no UTF-8)") from error
     except (OSError, ValueError, JimError) as error:
         raise BadRequest(f"cannot read the request: {error}") from error
-    language = LANGUAGES.get(file.suffix) or ("json" if text.lstrip().startswith("{") else "toml")
+    language = LANGUAGES.get(file.suffix) or _language_of(text)
+    parse = importlib.import_module(f"jim.request.{language}").parse
     try:
-        attributes: dict[str, Any] = importlib.import_module(f"jim.request.{language}").parse(text)
+        attributes: dict[str, Any] = parse(text, own) if language in ("jdf", "rsl") else parse(text)
+    except BadRequest as error:
+        raise BadRequest(f"{file}: {error}") from error
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
@@ -54,10 +65,19 @@ def read(file: Path) -> dict[str, Any]:
     return attributes
 
 
+def _language_of(text: str) -> str:
+    if text.lstrip().startswith("{"):
+        return "json"
+    if RSL.match(text):
+        return "rsl"
+    return "jdf" if ONLY_JDF.search(text) else "toml"
+
+
 def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
     if not isinstance(job_type, str) or not re.fullmatch(r"[a-z]\w{0,63}(\.\w{1,64}){0,8}", job_type, re.ASCII):
-        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{nearest('', _known())}")
+        hint = nearest(str(job_type)[:64].lower(), _known())
+        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{hint}")
     # A request must not choose what Python imports: only files that JIM or the site put there.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
@@ -77,12 +97,17 @@ def _known() -> set[str]:
     return {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
 
 
+def declarations(handler: Handler) -> dict[str, Attribute]:
+    """Give all that a request for a job type may say: what every request may, and the type's own."""
+    return COMMON | dict(handler.attributes)
+
+
 def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
     """Check every attribute against its declaration, and fill in the defaults."""
     if "job_type" not in attributes:
         raise BadRequest('job_type: missing; say what to run, such as job_type = "executable"')
     handler = handler_of(attributes["job_type"], own)
-    declared = COMMON | dict(handler.attributes)
+    declared = declarations(handler)
     for name in attributes:
         if name not in declared:
             raise BadRequest(f"{_shown(name)}: unknown attribute{nearest(str(name), declared)}")
@@ -106,8 +131,8 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
     _check_text(name, value)
     if isinstance(value, int | float):
         _check_range(name, value, declared)
-    if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
-        raise BadRequest(f"{name}: {_shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
+    elif isinstance(value, str):
+        _check_word(name, value, declared)
     if name == "environment":
         _check_environment(value)
     if name == "outputs":
@@ -151,7 +176,16 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
         raise BadRequest(f"{name}: {_shown(value)} is no text, number, list or table")
 
 
+def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
+    """Tell at once, as most are, that there are only short texts, all of which can be printed."""
+    texts = [*value, *value.values()] if isinstance(value, dict) else value
+    return set(map(type, texts)) <= {str} and max(map(len, texts), default=0) <= 8192 and "".join(texts).isprintable()
+
+
 def _parts(name: str, value: list[Any] | dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give what has to be looked at, one by one, in a list or a table."""
+    if _is_harmless(value):
+        return
     if isinstance(value, list):
         yield from ((name, each) for each in value)
     else:
@@ -170,6 +204,13 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
         bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else "finite"]
         expected = " and ".join(filter(None, bounds))
         raise BadRequest(f"{name}: expected {expected}, found {_shown(value)} ({declared.help})")
+
+
+def _check_word(name: str, value: str, declared: Attribute) -> None:
+    if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
+        raise BadRequest(f"{name}: {_shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
+    if declared.allowed and value not in declared.allowed:
+        raise BadRequest(f"{name}: {_shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}")
 
 
 def _check_environment(value: dict[str, str]) -> None:

@@ -13,4 +13,8 @@ def parse(text: str) -> dict[str, Any]:
     deep = DEEP_KEY.search(text)
     if deep:
         raise ValueError(f"a key of more than 32 parts in line {text.count(chr(10), 0, deep.start()) + 1}")
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        end = f"at line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
+        raise ValueError(str(error).replace("at end of document", end)) from error

@@ -209,7 +209,9 @@ def test_the_page_invents_no_attribute():
     assert named - (set(TYPES) - own) == own | set(COMMON)  # `executable` is a type and an attribute
 
 
-@pytest.mark.parametrize("name", ["hello.toml", "hello.json", "lumis.toml", "scan.toml", "z_to_ee.toml"])
+@pytest.mark.parametrize(
+    "name", ["hello.toml", "hello.json", "hello.jdf", "hello.rsl", "lumis.toml", "scan.toml", "z_to_ee.toml"]
+)
 def test_examples_are_accepted_and_documented(name):
     handler, request = check(read(HOME / "examples" / name))
     assert handler.work(request) != Work()

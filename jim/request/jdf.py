@@ -1,0 +1,77 @@
+r"""Requests as SAMGrid job description files: a line `attribute = value` each.
+
+A value is a row of words. A word, or a part of one, stands in double quotes where it holds spaces or a `#`; two double
+quotes in there are one. `#` before a word starts a comment, `\` at the end of a line continues it. What a `+` stands
+before is no attribute of the request, but handed on to the payload.
+"""
+
+import re
+from typing import Any
+
+from jim.request import words
+from jim.request.words import Said
+
+SPACE = re.compile(r"(?:[ \t\r]|\\\r?\n)*+")
+BLANK = re.compile(r"(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*+")
+HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?:[ \t]|\\\r?\n)*+=")
+WORD = re.compile(r'(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?:""[^"\n]*+)*+")++')
+PLAIN = re.compile(r'(?:[^\s"\\#][^\s"\\]*+[ \t]++)++')  # a row of words without anything special, read at once
+QUOTED = re.compile(r'"([^"\n]*+(?:""[^"\n]*+)*+)"')
+
+
+def parse(text: str, own: str = "") -> dict[str, Any]:
+    """Read the attributes of a request; what is wrong is told with its line and column."""
+    said: dict[str, Said] = {}
+    at = _past(BLANK, text, 0)
+    while at < len(text):
+        one, at = _line(text, at)
+        name = one.name if one.name.startswith("+") else words.plain(one.name)
+        if name in said:
+            raise words.fault(text, one.at, f"{one.name}: given twice")
+        said[name] = one
+        at = _past(BLANK, text, at)
+    return words.attributes(said, text, own) if said else {}
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _line(text: str, began: int) -> tuple[Said, int]:
+    head = HEAD.match(text, began)
+    if not head:
+        raise ValueError(f"{words.place(text, began)}: expected attribute = value")
+    first = end = at = _past(SPACE, text, head.end())
+    found: list[str] = []
+    while at < len(text) and text[at] not in "\n#":
+        plain = PLAIN.match(text, at)
+        if plain:
+            found += plain[0].split()
+            end, at = at + len(plain[0].rstrip(" \t")), _past(SPACE, text, plain.end())
+            continue
+        word = WORD.match(text, at)
+        if not word:
+            raise ValueError(f"{words.place(text, at)}: {_trouble(text, at)}")
+        found.append(word[0])
+        end = word.end()
+        at = _past(SPACE, text, end)
+    values = [_unquoted(word) if '"' in word else word for word in found]
+    return Said(head[1], began, values, _whole(text[first:end], values)), at
+
+
+def _trouble(text: str, at: int) -> str:
+    return "this quote is never closed" if text[at] == '"' else f"the character {text[at]!r} cannot stand here"
+
+
+def _unquoted(word: str) -> str:
+    return QUOTED.sub(lambda found: found[1].replace('""', '"'), word)
+
+
+def _whole(written: str, values: list[str]) -> str | None:
+    """Give a value as one text: a single word, or several without quotes just as they stand there."""
+    if len(values) == 1:
+        return values[0]
+    if not values or '"' in written:
+        return None
+    return " ".join(values) if "\n" in written else written

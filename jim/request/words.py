@@ -1,0 +1,109 @@
+"""Requests in words (JDF, RSL): what was said and where, and the values of the declared kinds that it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest, nearest
+from jim.handlers.base import Attribute
+from jim.request import check, declarations, handler_of
+
+WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
+
+
+class Said(NamedTuple):
+    """What was said of one attribute."""
+
+    name: str  # as it was written; with a + before it, a variable of the payload's environment
+    at: int  # where, counted in characters
+    values: list[Any]  # texts, and lists of such
+    text: str | None  # all of it as one text, where it is one
+
+
+def plain(name: str) -> str:
+    """Give the form in which names are compared: capitals and underscores do not matter."""
+    return name.replace("_", "").lower()
+
+
+def place(text: str, at: int) -> str:
+    """Tell where in a text a character is."""
+    return f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
+
+
+def fault(text: str, at: int, reason: object) -> BadRequest:
+    """Say what is wrong at a place."""
+    return BadRequest(f"{place(text, at)}: {reason}")
+
+
+def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str] = ()) -> dict[str, Any]:
+    """Give every attribute the value that its job type declares. `also` are further names that the language knows."""
+    job_type = said.get("jobtype")
+    if job_type is None:
+        check({}, own)  # says what is missing
+        return {}
+    request: dict[str, Any] = {}
+    places: dict[str, int] = {}
+    at = job_type.at
+    try:
+        declared = declarations(handler_of(job_type.text, own))
+        names = {plain(name): name for name in declared}
+        for one in said.values():
+            at = one.at
+            name = "environment" if one.name.startswith("+") else names.get(plain(one.name), "")
+            if not name:
+                raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, {*declared, *also})}")
+            if declared[name].kind == "table":
+                _fill(request.setdefault(name, {}), name, one)
+            else:
+                request[name] = _value(name, one, declared[name])
+            places.setdefault(one.name if one.name.startswith("+") else name, at)
+    except BadRequest as error:
+        raise fault(text, at, error) from error
+    _check(request, places, text, own)
+    return request
+
+
+def _check(request: dict[str, Any], places: dict[str, int], text: str, own: str) -> None:
+    """Let a refusal, which begins with the attribute's name, tell the place as well."""
+    try:
+        check(request, own)
+    except BadRequest as error:
+        variable = re.match(r"environment(?:\.|: )(\w+)", str(error))
+        attribute = re.match(r"\w+", str(error))
+        names = [variable and f"+{variable[1]}", attribute and attribute[0]]
+        at = next((places[name] for name in names if name in places), None)
+        if at is None:
+            raise
+        raise fault(text, at, error) from error
+
+
+def _value(name: str, one: Said, declared: Attribute) -> Any:
+    if declared.kind in ("values", "records"):
+        raise BadRequest(f"{name}: cannot be written in this language; hand the request in as TOML or JSON")
+    if declared.kind in ("list", "lists"):
+        return one.values
+    if one.text is None:
+        found = f"{len(one.values)} values; put the text in quotes" if one.values else "nothing"
+        raise BadRequest(f"{name}: expected one value, found {found} ({declared.help})")
+    if declared.kind is int and WHOLE_NUMBER.fullmatch(one.text):
+        return int(one.text)
+    if declared.kind is float and NUMBER.fullmatch(one.text):
+        return float(one.text)
+    return one.text
+
+
+def _fill(table: dict[str, str], name: str, one: Said) -> None:
+    """Read `(NAME text)` or `NAME=text`, one after the other, or a single `+NAME = text`."""
+    variable = one.name[1:] if one.name.startswith("+") else None
+    if variable and one.text is None and one.values:
+        raise BadRequest(f"{one.name}: expected one value, found {len(one.values)}; put the text in quotes")
+    for each in one.values if variable is None else [[variable, one.text or ""]]:
+        pair = each.split("=", 1) if isinstance(each, str) else each
+        if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], str):
+            raise BadRequest(f"{name}: expected a name and a text, found {each!r:.80}")
+        if pair[0] in table:
+            raise BadRequest(f"{name}: {pair[0]!r:.80} is given twice")
+        table[pair[0]] = pair[1]

@@ -1,0 +1,219 @@
+"""Descriptions that are broken or mean harm: refused with line and column, without a traceback, nothing stored."""
+
+from __future__ import annotations
+
+import json
+import string
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jim import run_grid_job
+from jim.errors import BadRequest
+from jim.request import check, jdf, read, rsl
+from tests.corpus.bad_requests import DOUBLING, JDF, RSL
+
+LANGUAGES = {"jdf": (jdf, JDF), "rsl": (rsl, RSL)}
+CASES = [(language, *case) for language, (_, cases) in LANGUAGES.items() for case in cases]
+JSON_OR_TOML = [
+    ("json", "{", "line 1 column 2"),
+    ("json", "[]", "expected an object"),
+    ("json", "{'a': 1}", "line 1 column 2"),
+    ("json", '{"a": 1,}', "line 1 column 9"),
+    ("json", '{"job_type": "executable"\n"executable": "a"}', "line 2 column 1"),
+    ("json", '{"job_type": "executable", "executable": NaN}', "NaN is no number of JSON"),
+    ("json", '{"job_type": "a", "job_type": "b"}', "'job_type' is given twice"),
+    ("json", '{"job_type": null}', "expected the name of a job type, found None"),
+    ("json", '{"a": ' + "[" * 100_000, "nested too deeply"),
+    ("json", '{"job_type": "executable", "executable": "\\ud800"}', "holds the character '\\ud800'"),
+    ("json", '{"job_type": "executable", "executable": "a", "cores": true}', "expected a whole number, found True"),
+    ("json", '{"job_type": "executable", "executable": "a", "cores": ' + "9" * 5000 + "}", "not JSON"),
+    ("toml", "job_type = executable # no quotes\n= 3", "line 1, column 12"),
+    ("toml", 'job_type = "executable', "line 1, column 23"),
+    ("toml", 'job_type = "a"\njob_type = "b"', "line 2, column 15"),
+    ("toml", '[job_type]\na = "b"', "expected the name of a job type"),
+    ("toml", 'job_type = "executable"\nexecutable = 1979-05-27', "expected a text"),
+    ("toml", 'job_type = "executable"\nexecutable = "a"\nenvironment = { A = 1 }', "expected a table of texts"),
+    ("toml", "\x00", "line 1, column 1"),
+    ("toml", "", "the request is empty"),
+]
+
+
+@pytest.fixture
+def refusal(tmp_path, monkeypatch, capsys):
+    """Hand a text in by a gatekeeper's door; give the reason, once sure that nothing was stored."""
+    state = tmp_path / "state"
+    monkeypatch.setenv("JIM_STATE", str(state))
+    monkeypatch.setattr(run_grid_job, "wake", lambda _: pytest.fail("it was taken in"))
+
+    def hand_in(language, text):
+        file = tmp_path / f"request.{language}"
+        file.write_text(text, newline="")
+        code = run_grid_job.main(["submit", str(file)])
+        out, err = capsys.readouterr()
+        assert code == BadRequest.exit_code, err
+        assert out.endswith("\n\n")
+        assert "GRAM_SCRIPT_ERROR" in out
+        assert not state.exists()
+        assert err.startswith("jim-submit: ")
+        return err
+
+    return hand_in
+
+
+def place_of(marked):
+    before = marked.partition("§")[0]
+    return f"line {len(before.split(chr(10)))}, column {len(before.split(chr(10))[-1]) + 1}: "
+
+
+def test_the_corpus_is_large():
+    assert len(CASES) + len(JSON_OR_TOML) >= 300
+    assert len({(language, text) for language, text, _ in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize(("language", "marked", "words"), CASES, ids=range(len(CASES)))
+def test_it_is_refused_at_its_place(refusal, language, marked, words):
+    reason = refusal(language, marked.replace("§", ""))
+    assert words.replace("\\", "") in reason.replace("\\", ""), reason[:500]
+    if "§" in marked:
+        assert place_of(marked) in reason, reason[:500]
+
+
+@pytest.mark.parametrize(("language", "text", "words"), JSON_OR_TOML, ids=range(len(JSON_OR_TOML)))
+def test_so_is_json_and_toml(refusal, language, text, words):
+    assert words.replace("\\", "") in refusal(language, text).replace("\\", "")
+
+
+def test_variables_that_double_themselves_are_refused_before_they_fill_the_memory(refusal):
+    text = f"&(rsl_substitution={DOUBLING})(executable=$(A59))"
+    assert "more than 1,048,576 characters" in refusal("rsl", text)
+
+
+def test_a_reason_does_not_carry_the_request_along(refusal):
+    for language, (_, cases) in LANGUAGES.items():
+        for marked, _ in cases:
+            if len(marked) > 5000:
+                assert len(refusal(language, marked.replace("§", ""))) < 1500
+
+
+# Whatever comes: attributes, or a refusal with its place
+
+BITS = {
+    "jdf": [
+        "job_type = executable\n",
+        "executable = true\n",
+        "arguments = ",
+        "+A = ",
+        "\n",
+        "\\\n",
+        '"',
+        '""',
+        "#",
+        " ",
+    ],
+    "rsl": [
+        "&",
+        "(executable=true)",
+        "(arguments=",
+        "(",
+        ")",
+        "=",
+        "#",
+        "$(A)",
+        "$(",
+        '"',
+        "'",
+        "^%",
+        "(*",
+        "*)",
+        "+",
+        "|",
+        ">",
+        "\n",
+        "(rsl_substitution=(A b))",
+        "(environment=(A b))",
+        "(count=2)",
+        "(jobType=single)",
+    ],
+}
+JUNK = st.text(alphabet=string.printable + "é\u2028\xa0\x00\x1b\ufeff", max_size=8)
+NO_PLACE = ("job_type: missing", "executable: missing", "argument_sets: missing", "events: missing")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(data=st.data())
+def test_nothing_but_attributes_or_a_refusal_comes_of_it(language, data):
+    pieces = data.draw(st.lists(st.one_of(st.sampled_from(BITS[language]), JUNK), max_size=12))
+    try:
+        request = LANGUAGES[language][0].parse("".join(pieces))
+    except (BadRequest, ValueError) as error:
+        reason = str(error)
+    else:
+        reason = ""
+        assert request == {} or check(request)
+    assert reason.startswith(("line ", *NO_PLACE)) or not reason
+
+
+# There and back
+
+TEXTS = st.text(alphabet=st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20)
+NAMES = st.from_regex(r"X[A-Za-z0-9_]{0,8}", fullmatch=True)
+REQUESTS = st.fixed_dictionaries(
+    {"job_type": st.just("executable"), "executable": st.sampled_from(["/bin/echo", "a program", "/opt/'x'", "#1"])},
+    optional={
+        "arguments": st.lists(TEXTS, max_size=6),
+        "outputs": st.lists(st.sampled_from(["*.dat", "a b", "x#y", 'q"q']), max_size=3),
+        "environment": st.dictionaries(NAMES, TEXTS, max_size=4),
+        "wall_seconds": st.integers(1, 10**8),
+        "cores": st.integers(1, 10**6),
+        "queue": st.sampled_from(["long", "q@host.example.org", "a:b-c"]),
+    },
+)
+
+
+def quoted(text, quote='"'):
+    return quote + str(text).replace(quote, quote * 2) + quote
+
+
+def as_jdf(request):
+    for name, value in request.items():
+        if isinstance(value, dict):
+            value = [f"{variable}={text}" for variable, text in value.items()]
+        yield f"{name} = {' '.join(map(quoted, value)) if isinstance(value, list) else quoted(value)}\n"
+
+
+def as_rsl(request, quote):
+    yield "&"
+    for name, value in request.items():
+        if isinstance(value, dict):
+            said = "".join(f"({variable} {quoted(text, quote)})" for variable, text in value.items())
+        else:
+            said = " ".join(quoted(each, quote) for each in (value if isinstance(value, list) else [value]))
+        yield f"({name}={said})"
+
+
+@settings(derandomize=True, deadline=None)
+@given(REQUESTS)
+@example(
+    {"job_type": "executable", "executable": "true", "arguments": ['"', "'", "", " ", "\\", "a=b", "$(A)", "(* *)"]}
+)
+def test_good_requests_come_through_as_they_are(request):
+    assert jdf.parse("".join(as_jdf(request))) == request
+    assert rsl.parse("".join(as_rsl(request, '"'))) == request
+    assert rsl.parse("".join(as_rsl(request, "'"))) == request
+    assert check(request)
+
+
+def test_toml_json_jdf_and_rsl_say_the_same(tmp_path):
+    request = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["a b", "c"], "cores": 2}
+    texts = {
+        "json": json.dumps(request),
+        "toml": 'job_type = "executable"\nexecutable = "/bin/echo"\narguments = ["a b", "c"]\ncores = 2\n',
+        "jdf": "".join(as_jdf(request)),
+        "rsl": "".join(as_rsl(request, '"')),
+    }
+    for language, text in texts.items():
+        (tmp_path / f"r.{language}").write_text(text)
+        assert read(tmp_path / f"r.{language}") == request
