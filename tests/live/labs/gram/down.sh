@@ -1,0 +1,23 @@
+#!/bin/sh
+# Takes the GRAM lab down: the gatekeeper, its job managers with what they know of their jobs, keys and certificates.
+# Jobs themselves are left to who runs them. The packages stay, as do the two accounts.
+lab=gram
+. "${0%/*}/../common.sh"
+marked=JIM_LAB=$dir
+
+# shellcheck disable=SC2046
+end globus-gatekeep $(pids_of globus-gatekeep)
+# What a job manager starts has nothing of the lab in its environment, but the job manager has.
+# shellcheck disable=SC2046
+end globus-job-mana $(pids_of globus-job-mana)
+
+# shellcheck disable=SC2046
+rm -f $(cat "$dir/trusted" 2>/dev/null)
+case $(readlink /etc/grid-services/jobmanager-fork 2>/dev/null) in
+    *available/jobmanager-fork-poll) rm -f /etc/grid-services/jobmanager-fork ;;
+esac
+if home=$(getent passwd "$user" | cut -d: -f6) && [ -n "$home" ]; then
+    rm -rf "$home/.globus/job" "$home/.globus/.gass_cache" "/var/lib/globus/gram_job_state/$user" "/var/log/globus/gram_$user.log"
+fi
+rm -rf "$dir"
+say 'is down'
