@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from jim.errors import BadRequest, UnknownJob
 
 # States of a job. GRAM has none for a cancelled one: it calls that failed, so a cancel that was taken answers FAILED.
 PENDING, ACTIVE, FAILED, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 4, 8, 16, 32
 # Errors.
-NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, JOB_NOT_FOUND = 3, 8, 17, 31, 48, 156
+NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, STAGE_OUT, JOB_NOT_FOUND = (
+    3,
+    8,
+    17,
+    31,
+    48,
+    155,
+    156,
+)
 
 
 def job(number: int) -> bytes:
@@ -24,6 +35,11 @@ def failure(message: str, number: int) -> bytes:
     """Write the answer of a failure: its reason before its number, on one line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
     return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
+
+
+def is_description(attributes: Mapping[str, Any]) -> bool:
+    """Tell whether this is a job's description, as GRAM's scripts have it, rather than a request."""
+    return "uniqid" in attributes
 
 
 def final_state(answer: bytes) -> int | None:

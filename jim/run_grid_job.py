@@ -46,8 +46,12 @@ def submit(file: Path, *, key: str | None = None) -> int:
 def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler, dict[str, Any], Size]:
     """Read, check and size a request; everything that can be refused is refused here, with nothing stored."""
     site_file.check_system(site)
-    attributes = request.read(file, site.site.handlers) | ({} if key is None else {"key": key})
-    handler, checked = request.check(attributes, site.site.handlers)
+    attributes = request.read(file, site.site.handlers)
+    if gram.is_description(attributes):
+        from jim.gram_request import attributes_of  # only a gatekeeper hands in this
+
+        attributes = attributes_of(attributes, site.site.handlers)
+    handler, checked = request.check(attributes | ({} if key is None else {"key": key}), site.site.handlers)
     size = sizing.size(handler, checked, site)
     if checked.get("splitter"):
         from jim.pieces import check  # most requests name none, and it is dear
@@ -63,6 +67,13 @@ def cancel(target: str) -> int:
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish("cancel", target)
     return gram.final_state(answer) or gram.FAILED
+
+
+def deliver(number: str, file: Path) -> bytes:
+    """Put what a grid job leaves where GRAM looks for it, once it has ended; return what its poll says."""
+    from jim.gram_results import deliver  # what makes files is loaded once for each grid job
+
+    return deliver(site_file.load().state, inbox.target_of(number)[0], request.read(file))
 
 
 def wish(verb: str, target: str, **more: Any) -> None:
@@ -179,6 +190,7 @@ def _explained(error: Exception) -> Exception:
 USAGE = {
     "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
     "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
+    "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
 }
 
 
@@ -202,9 +214,11 @@ def door(arguments: list[str]) -> int:
 
 def _answer(verb: str, targets: list[str]) -> bytes:
     if verb not in USAGE:
-        raise JimError(f"unknown verb {verb!r}: a door knows {' and '.join(USAGE)}")
-    if len(targets) != 1 or not targets[0]:
+        raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(USAGE)}")
+    if len(targets) != 1 + (verb == "deliver") or not all(targets):
         raise BadRequest(USAGE[verb])
+    if verb == "deliver":
+        return deliver(targets[0], Path(targets[1]).absolute())
     if verb == "submit":
         return gram.job(submit(Path(targets[0]).absolute()))
     return gram.state(cancel(targets[0]))

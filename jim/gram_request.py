@@ -1,0 +1,156 @@
+"""From the description of a job, as GRAM hands it to its scripts, to the attributes of a request.
+
+GRAM writes names in lower case without underscores, and every value as a list of texts and lists. What a job type
+declares says what a value should become; what it cannot become is left as it is, for the check to refuse with its
+own sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import PurePath
+from typing import Any
+
+from jim.errors import BadRequest
+from jim.handlers.base import COMMON, Attribute
+from jim.request import handler_of
+
+JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, which is something else
+USUAL_JOB_TYPE = "executable"
+# GRAM's own attributes that say the same as one of ours: its name, and how many of ours one of its units is.
+SAME = {
+    "queue": ("queue", 0),
+    "account": ("project", 0),
+    "wall_seconds": ("max_wall_time", 60),
+    "memory_mb": ("max_memory", 1),
+}
+# What GRAM itself sees to, or says of the job.
+GRAM_OWN = frozenset(
+    {
+        *(
+            "directory",
+            "stdin",
+            "stdout",
+            "stderr",
+            "count",
+            "jobtype",
+            "grammyjob",
+            "hostcount",
+            "dryrun",
+            "savestate",
+        ),
+        *("twophase", "remoteiourl", "scratchdir", "rslsubstitution", "restart", "stdoutposition", "stderrposition"),
+        *("filestagein", "filestageinshared", "filestageout", "filecleanup", "gasscache", "proxytimeout"),
+        *("librarypath", "username", "restartcontacts", "savejobdescription", "loglevel", "logpattern", "expiration"),
+        *("uniqid", "jobid", "cachetag", "jobdir", "streamingdisabled", "streamingrequested", "statefile"),
+        *("filestreamout", "signal", "signalarg", "executable"),
+    }
+)
+# What else of GRAM's a local job cannot have: the values that ask for nothing, and what to do instead.
+CANNOT = {
+    "count": ({"", "1"}, "expected 1, for a local job is one process (cores asks for more processors)"),
+    "host_count": ({"", "1"}, "expected 1, for a local job is one process (cores asks for more processors)"),
+    "job_type": ({"", "single", "multiple"}, f"expected single or multiple ({JOB_TYPE} says what to run)"),
+    "stdin": ({"", "/dev/null"}, "expected none, for a local job has none; name the file among the arguments"),
+    "max_time": ({""}, "not possible here; say max_wall_time"),
+    "max_cpu_time": ({""}, "not possible here; say max_wall_time"),
+    "min_memory": ({""}, "not possible here; say max_memory"),
+}
+# These are of the gatekeeper's machine, added by GRAM itself; a payload finds its own.
+NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME"})
+Description = Mapping[str, list[Any]]
+
+
+def plain(name: str) -> str:
+    """Write a name as GRAM does."""
+    return name.replace("_", "").lower()
+
+
+def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
+    """Make a request's attributes of a description; what JIM cannot do is refused by the name of the attribute."""
+    _refuse_what_we_cannot(description)
+    job_type = one(description, JOB_TYPE) or USUAL_JOB_TYPE
+    declared = COMMON | dict(handler_of(job_type, own).attributes)
+    attributes: dict[str, Any] = {"job_type": job_type, "key": one(description, "uniqid")}
+    values = ((name, _value(description, name, each)) for name, each in declared.items())
+    attributes |= {name: value for name, value in values if value is not None}
+    understood = GRAM_OWN | {plain(name) for name in (*declared, JOB_TYPE)} | {plain(gram) for gram, _ in SAME.values()}
+    attributes |= {name: description[name] for name in description.keys() - understood}  # to be refused
+    _in_terms_of_the_directory(attributes, description)
+    return attributes
+
+
+def _in_terms_of_the_directory(attributes: dict[str, Any], description: Description) -> None:
+    """Let a relative program be what GRAM takes it for, and bring back what is to be staged out."""
+    if isinstance(attributes.get("executable"), str):
+        attributes["executable"] = place_of(description, attributes["executable"])
+    if isinstance(attributes.get("environment"), dict):
+        given = attributes["environment"]
+        attributes["environment"] = {name: value for name, value in given.items() if name not in NOT_THE_PAYLOADS}
+    asked = [name for name in staged_out(description) if not name.endswith(".tar")]
+    if asked and attributes["job_type"] == USUAL_JOB_TYPE:
+        attributes.setdefault("outputs", asked)
+
+
+def staged_out(description: Description) -> list[str]:
+    """Name what `file_stage_out` asks for of what a job leaves; a path or a URL is a file that is there anyway."""
+    pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
+    return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
+
+
+def place_of(description: Description, name: str) -> str:
+    """Say where GRAM expects a file of a job; a relative name is in its directory."""
+    return str(PurePath(one(description, "directory") or "/", name))
+
+
+def one(description: Description, name: str) -> str:
+    """Give the only value of an attribute; nothing, if it is not there."""
+    values = description.get(plain(name)) or [""]
+    if len(values) != 1 or not isinstance(values[0], str):
+        raise BadRequest(f"{name}: expected one value, found {json.dumps(values)[:80]}")
+    return values[0]
+
+
+def _refuse_what_we_cannot(description: Description) -> None:
+    for name, (nothing, why) in CANNOT.items():
+        if (given := one(description, name)) not in nothing:
+            raise BadRequest(f"{name}: {given[:80]!r}: {why}")
+    if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
+        for name in staged_out(description):
+            if not name.endswith(".tar"):
+                raise BadRequest(f"file_stage_out: {name[:80]!r}: expected NAME.tar, for that is what comes back")
+
+
+def _value(description: Description, name: str, declared: Attribute) -> Any:
+    """Read what a description says of one attribute of ours, be it by its own name or by that which GRAM has for it."""
+    if name in ("job_type", "key"):
+        return None
+    other, unit = SAME.get(name, ("", 0))
+    if plain(other) not in description:
+        return _converted(description[plain(name)], declared.kind) if plain(name) in description else None
+    if other != name and plain(name) in description:
+        raise BadRequest(f"{name}: given beside {other}, which says the same")
+    given = one(description, other)
+    if unit and not (given.isascii() and given.isdecimal()):
+        raise BadRequest(f"{other}: expected a whole number, found {given[:80]!r}")
+    return int(given) * unit if unit else given
+
+
+def _converted(values: list[Any], kind: type | str) -> Any:
+    """Read a value as its declaration has it."""
+    pairs = all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in values)
+    if kind == "table" and pairs:
+        return dict(values)
+    if kind == "list" or (kind == "lists" and all(isinstance(each, list) for each in values)):
+        return values
+    if len(values) != 1 or not isinstance(values[0], str):
+        return values
+    text = values[0]
+    with suppress(ValueError):
+        if kind in (int, float) and "_" not in text:
+            return kind(text)
+        if kind in ("table", "lists", "values", "records"):  # what RSL has no way to write is JSON in a text
+            return json.loads(text)
+    return text

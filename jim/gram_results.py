@@ -1,0 +1,75 @@
+"""What comes of a grid job, put where GRAM looks for it when the job has ended.
+
+One local job that runs a program gives what it wrote itself: its stdout, its stderr, and the outputs that
+`file_stage_out` names. Of any other grid job the tar is what comes back: as NAME.tar of `file_stage_out`, or else as
+stdout. Done again, it does the same again: a job manager may ask twice.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tarfile
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+
+from jim import gram
+from jim.clock import Clock
+from jim.gram_request import USUAL_JOB_TYPE, Description, one, place_of, staged_out
+from jim.inbox import answer
+from jim.statusdb.rows import GridJob
+from jim.statusdb.store import Store
+
+# These pass, if anything does; a later poll tries again.
+PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ENFILE, errno.EMFILE}
+UNCHANGED = b"\n"
+STREAMS = ("stdout", "stderr")
+
+
+def deliver(state: Path, number: int, description: Description) -> bytes:
+    """Deliver what a grid job that has ended leaves; return what its poll says then."""
+    said = answer(state, number)
+    if gram.final_state(said) is None:
+        return said
+    with closing(Store(state / "status.db", Clock())) as store:
+        job = store.grid_job(number)
+    try:
+        _put(job, description)
+    except OSError as error:
+        if error.errno in PASSING:
+            return UNCHANGED
+        return gram.failure(f"the results cannot be delivered: {error.strerror}: {error.filename}", gram.STAGE_OUT)
+    return said
+
+
+def _put(job: GridJob, description: Description) -> None:
+    tar = (job.result or {}).get("tar", "")
+    if not tar:  # a split that failed, or a cancel that came before anything was there
+        return
+    named = staged_out(description)
+    for name in named:
+        if name.endswith(".tar"):
+            shutil.copyfile(tar, place_of(description, name))
+    if job.job_type == USUAL_JOB_TYPE and job.size == 1:
+        own = [*STREAMS, *(name for name in named if not name.endswith(".tar"))]
+        _put_own(tar, f"{job.id}.0", {name: _place(description, name) for name in own})
+    elif not named and (place := _place(description, "stdout")) != os.devnull:
+        shutil.copyfile(tar, place)
+
+
+def _place(description: Description, name: str) -> str:
+    """Say where an output belongs: a stream has a place of its own."""
+    return place_of(description, one(description, name) or os.devnull if name in STREAMS else name)
+
+
+def _put_own(tar: str, prefix: str, places: Mapping[str, str]) -> None:
+    """Put single outputs in their places; what is not there was left out for its reason, which the answer tells."""
+    with tarfile.open(tar) as packed:
+        for name, place in places.items():
+            with suppress(KeyError):
+                source = packed.extractfile(f"{prefix}/{name}")
+                if source and place != os.devnull:
+                    with Path(place).open("wb") as file:
+                        shutil.copyfileobj(source, file)

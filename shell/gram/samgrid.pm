@@ -1,0 +1,241 @@
+# JIM behind GRAM: what a job manager of type `samgrid` calls, handed on to JIM's doors. Nothing is decided here.
+#
+# One Perl process serves many jobs: what it reads on stdin are its commands, what it writes to stdout is protocol.
+# So no child gets either, and no method dies: a job whose poll died would hang for ever. docs/gatekeeper.md
+
+# Before the package, or what the base class imports would land in it.
+use Globus::GRAM::Error;
+use Globus::GRAM::JobManager;
+
+package Globus::GRAM::JobManager::samgrid;
+
+use strict;
+use warnings;
+use Cwd ();
+use JSON::PP ();
+use POSIX ();
+use Time::HiRes ();
+
+our @ISA = ('Globus::GRAM::JobManager');
+
+# A link leads here; JIM lies two levels above.
+my ($shell) = Cwd::realpath(__FILE__) =~ m{^(.*)/gram/[^/]*$};
+my $managed_file = '/etc/jim/site.toml';
+my $managed_state = '/var/lib/jim';
+
+my %LIMIT = (submit => 120, poll => 30, deliver => 600, cancel => 60, wait => 60);    # seconds
+my ($PENDING, $FAILED, $DONE, $UNSUBMITTED) = (1, 4, 8, 32);
+my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $SIGNAL_DENIED)
+    = (3, 17, 27, 48, 73, 74, 94);
+my %SIGNAL = (2 => 'suspend', 3 => 'resume');
+
+sub submit {
+    my ($self) = @_;
+    my @made;
+    my $said = eval {
+        my $job = $self->{JobDescription};
+        # An empty line in a value ends GRAM's command too early, and what is left of it comes without these.
+        for my $name (qw(uniqid executable)) {
+            return failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line")
+                unless length($job->$name() // '');
+        }
+        # One that is missing at the end would fail the job without a reason.
+        for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
+            my ($name, $number) = @$stream;
+            my $file = $job->$name();
+            next if !length($file // '') || -e $file;
+            open(my $made, '>', $file) or return failure($number, "$name: cannot write $file: $!");
+            push @made, $file;
+        }
+        my $answer = run($LIMIT{submit}, 'jim-submit', described($job));
+        # Whatever became of the door: a request that is known was handed in.
+        my $number = $answer =~ /^GRAM_SCRIPT_(?:JOB_ID|ERROR):/m ? undef : known($job);
+        return $number ? "GRAM_SCRIPT_JOB_ID:$number\nGRAM_SCRIPT_JOB_STATE:$PENDING\n" : lines($answer, 'JOB_ID')
+            || failure($NO_RESOURCES, 'JIM did not answer in time; hand the job in again');
+    } || failure($NO_RESOURCES, "the job manager samgrid failed: $@");
+    if ($said =~ /^GRAM_SCRIPT_ERROR:/m) { unlink(@made) }
+    return $said;
+}
+
+sub poll {
+    my ($self) = @_;
+    my $said = eval { polled($self->{JobDescription}) } || return {};
+    # After a failure GRAM sends nothing, and a failure while it sends would be told as success.
+    if ($said =~ /^GRAM_SCRIPT_ERROR:$EXECUTION_FAILED$/m) {
+        local $self->{jim_is_quiet} = 1;
+        my $sent = eval { $self->SUPER::stage_out() };
+        $said =~ s/^(GRAM_SCRIPT_GT3_.*)/$1; what it wrote could not be sent/m if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
+    }
+    return $said;
+}
+
+# What the base class says while it sends is no part of a poll's answer.
+sub respond {
+    my ($self, $result) = @_;
+    return $self->{jim_is_quiet} ? undef : $self->SUPER::respond($result);
+}
+
+# What JIM has put in place is sent to the client. A failure is told after that; a job manager that polls was told before.
+sub stage_out {
+    my ($self) = @_;
+    my $sent = eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
+    return $sent if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
+    return eval {
+        my $number = known($self->{JobDescription});
+        my $end = Time::HiRes::time() + $LIMIT{wait};
+        my $said = '';
+        until ($said = final($number)) {
+            return failure($NO_RESOURCES, "JIM does not tell how grid job $number ended") if Time::HiRes::time() > $end;
+            Time::HiRes::sleep(1);
+        }
+        return $said =~ /^GRAM_SCRIPT_ERROR:/m ? $said : {};
+    } || {};
+}
+
+sub cancel {
+    my ($self) = @_;
+    return eval {
+        my $number = known($self->{JobDescription}) or return {};
+        my $said = run($LIMIT{cancel}, 'jim-cancel', $number);
+        return lines($said =~ s/^GRAM_SCRIPT_GT3.*\n//mr) if $said =~ /^GRAM_SCRIPT_ERROR:/m;
+        # GRAM forgets a job of which it hears that it failed: first nothing of it may live.
+        my $end = Time::HiRes::time() + $LIMIT{wait};
+        while (Time::HiRes::time() < $end) {
+            if (my $last = final($number)) {
+                # One that was done already is left to the next poll, which delivers.
+                return $last =~ /^GRAM_SCRIPT_JOB_STATE:$DONE$/m ? {} : "GRAM_SCRIPT_JOB_STATE:$FAILED\n";
+            }
+            Time::HiRes::sleep(0.1);
+        }
+        return {};    # the next polls will tell
+    } || {};
+}
+
+sub signal {
+    my ($self) = @_;
+    return eval {
+        my $job = $self->{JobDescription};
+        my $verb = $SIGNAL{$job->signal() // ''} or return "GRAM_SCRIPT_ERROR:$NOT_IMPLEMENTED\n";
+        my $number = known($job) or return {};
+        run($LIMIT{cancel}, 'jim', $verb, $number);
+        return $? ? "GRAM_SCRIPT_ERROR:$SIGNAL_DENIED\n" : {};
+    } || {};
+}
+
+sub polled {
+    my ($job) = @_;
+    my $number = known($job) or return {};
+    if (final($number)) {
+        return lines(run($LIMIT{deliver}, 'jim-deliver', $number, described($job))) || {};
+    }
+    my $said = heart_beats() && answer($number);
+    # Too early to tell, or nobody at home: the door wakes the keeper.
+    $said = run($LIMIT{poll}, 'jim-poll', $number) unless $said;
+    return lines($said) || {};
+}
+
+# JIM's number of a job. At the end GRAM may have forgotten it, but never its own.
+sub known {
+    my ($job) = @_;
+    my $number = $job->jobid() // '';
+    return $number if $number =~ /^[1-9]\d{0,14}$/;
+    my $name = 'request-' . unpack('H*', $job->uniqid() // return);
+    for my $place (qw(keys inbox keys)) {
+        my $request = content(state() . "/$place/$name") or next;
+        return $1 if $request =~ /^\{"id": ([1-9]\d*),/;
+    }
+    return;
+}
+
+# The last answer of a job that has ended, else nothing.
+sub final {
+    my ($number) = @_;
+    my $said = $number && answer($number);
+    return $said && $said =~ /^GRAM_SCRIPT_(?:ERROR:|JOB_STATE:$DONE$)/m ? lines($said) : '';
+}
+
+sub answer {
+    my ($number) = @_;
+    return content(state() . "/answers/$number");
+}
+
+# A keeper that beat its heart less than 20 s ago, in this run of the machine.
+sub heart_beats {
+    my ($boot, $beat) = split ' ', content(state() . '/heartbeat') || return;
+    my ($now_boot) = split ' ', content('/proc/sys/kernel/random/boot_id') || return;
+    my ($uptime) = content('/proc/uptime') =~ /^(\d+)/ or return;
+    return $beat =~ /^\d+$/ && $boot eq $now_boot && $uptime - $beat <= 20;
+}
+
+# As jim-poll has it.
+sub state {
+    return $ENV{JIM_STATE} if $ENV{JIM_STATE};
+    if (-e $managed_file) {
+        my $state = "$managed_state/.by-uid/$<";
+        return -e $state ? $state : "$managed_state/" . getpwuid($<);
+    }
+    my $home = $ENV{XDG_STATE_HOME} // '';
+    return $home =~ m{^/} ? "$home/jim" : ($ENV{HOME} || (getpwuid($<))[7]) . '/.local/state/jim';
+}
+
+# A file with the description, in a directory that ends with the job.
+sub described {
+    my ($job) = @_;
+    my %told = map { $_ => $job->{$_} } grep { !/^_/ && ref($job->{$_}) eq 'ARRAY' } keys %$job;
+    for my $name (qw(executable directory stdout stderr)) {
+        my $value = $job->$name();
+        $told{$name} = [$value] if defined $value && !ref $value;
+    }
+    my $file = $job->jobdir() . '/jim-description';
+    open(my $out, '>:raw', $file) or die "cannot write $file: $!\n";
+    print {$out} JSON::PP->new->canonical->encode(\%told);
+    close($out) or die "cannot write $file: $!\n";
+    return $file;
+}
+
+# LIMIT PROGRAM WORD...: what one of JIM's programs prints. Sets $?.
+sub run {
+    my ($limit, $program, @words) = @_;
+    my $pid = open(my $out, '-|') // die "cannot start $program: $!\n";
+    if (!$pid) {
+        open(STDIN, '<', '/dev/null');
+        open(STDERR, '>', '/dev/null');
+        { no warnings; exec {"$shell/$program"} "$shell/$program", @words }
+        POSIX::_exit(127);
+    }
+    my ($said, $end) = ('', Time::HiRes::time() + $limit);
+    while (1) {
+        my $left = $end - Time::HiRes::time();
+        vec(my $ready = '', fileno($out), 1) = 1;
+        if ($left <= 0 || length($said) > 60_000) { kill('KILL', $pid); last }
+        my $count = select($ready, undef, undef, $left);
+        next if $count < 0;
+        last if $count > 0 && !sysread($out, $said, 65_536, length($said));
+    }
+    close($out);
+    return $said;
+}
+
+# Only what is protocol may reach GRAM. What JIM has was handed in, so it is never unsubmitted.
+sub lines {
+    my ($said, $required) = @_;
+    my @lines = $said =~ /^(GRAM_SCRIPT_(?:JOB_ID:\d+|JOB_STATE:\d+|ERROR:\d+|GT3_FAILURE_MESSAGE:[^\n]*))$/mg;
+    s/^GRAM_SCRIPT_JOB_STATE:$UNSUBMITTED$/GRAM_SCRIPT_JOB_STATE:$PENDING/ for @lines;
+    return '' if $required && !grep { /^GRAM_SCRIPT_(?:$required|ERROR):/ } @lines;
+    return join('', map { "$_\n" } @lines);
+}
+
+sub failure {
+    my ($number, $reason) = @_;
+    $reason =~ s/[^[:print:]]+/ /g;
+    return "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:$reason\nGRAM_SCRIPT_ERROR:$number\n";
+}
+
+sub content {
+    my ($file) = @_;
+    open(my $in, '<:raw', $file) or return '';
+    local $/;
+    return <$in> // '';
+}
+
+1;
