@@ -41,6 +41,7 @@ class Part(NamedTuple):
 
 
 Splitter = Callable[[], Iterator[Part]]
+Template = Callable[[Mapping[str, str]], Any]
 
 
 def check(handler: Handler, request: Attributes, site: str) -> None:
@@ -128,12 +129,10 @@ def _told(job: SplitJob, *, by_se: bool) -> Mapping[str, str]:
 
 def variables(job: SplitJob, named: Container[str]) -> dict[str, str]:
     """Give those of the named variables by which files and mask are known; what there is not has none."""
-    mask = job.mask
-    told = {
-        variable: str(value)
-        for variable, value in zip(MASK_VARIABLES, mask, strict=False)
-        if value is not None and variable in named
-    }
+    mask, told = job.mask, {}
+    for variable, value in zip(MASK_VARIABLES, mask, strict=False):
+        if value is not None and variable in named:
+            told[variable] = str(value)
     if "InputFiles" in named:
         told["InputFiles"] = ",".join([each.lfn for each in job.files])
     if "Sites" in named and job.sites:
@@ -155,7 +154,7 @@ class _Making:
         self._own = {name: declared[name] for name in OWN if name in declared}
         self._manifest = _varying(request)
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
-        self._places: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._templates: dict[tuple[str, ...], dict[str, Template]] = {}
 
     def piece(self, part: Part, split: Mapping[str, str]) -> Piece:
         """Make a piece of a part."""
@@ -175,20 +174,19 @@ class _Making:
         )
 
     def _filled(self, told: Mapping[str, str]) -> dict[str, Any]:
-        """Expand what has the same variables in piece after piece: once with places, which are then filled."""
+        """Expand what has the same variables in piece after piece: once to templates, which are then filled."""
         names = tuple(told)
-        if names not in self._places:
+        templates = self._templates.get(names)
+        if templates is None:
             expanded = expand({**self._manifest, **{name: f"\0{name}\0" for name in names}})
-            own = {name: _places(expanded[name]) for name in self._own if expanded.get(name, None) is not None}
-            self._places[names] = {name: value for name, value in own.items() if expanded[name] != self._request[name]}
-            return self._checked(self._fill(names, told))
-        own = self._fill(names, told)
-        if own.keys() - {"arguments"} or any(len(each) > LONG for each in own.get("arguments", ())):
+            own = {name: expanded[name] for name in self._own if expanded.get(name) is not None}
+            changed = {name: value for name, value in own.items() if value != self._request[name]}
+            templates = self._templates[names] = {name: _template(value) for name, value in changed.items()}
+            return self._checked({name: fill(told) for name, fill in templates.items()})
+        own = {name: fill(told) for name, fill in templates.items()}
+        if own.keys() - {"arguments"} or max(map(len, own.get("arguments", ())), default=0) > LONG:
             return self._checked(own)
         return own  # as the first one of this kind: it was checked, and names of files can do no harm
-
-    def _fill(self, names: tuple[str, ...], told: Mapping[str, str]) -> dict[str, Any]:
-        return {name: _fill(value, told) for name, value in self._places[names].items()}
 
     def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
         """Give what is not as in the request, checked like it."""
@@ -212,19 +210,19 @@ def _varying(request: Attributes) -> dict[str, Any]:
     return {name: request[name] for name, text in texts.items() if name in named or (name in OWN and "$" in text)}
 
 
-def _places(value: Any) -> Any:
-    """Turn texts into templates of `%`; what is between two NULs, which no request holds, is a place."""
-    if isinstance(value, list | tuple):
-        return [_places(each) for each in value]
+def _template(value: Any) -> Template:
+    """Turn texts into what puts variables into them: what is between two NULs, which no request holds, is a place."""
     if isinstance(value, Mapping):
-        return {name: _places(each) for name, each in value.items()}
-    return re.sub(r"\0(\w+)\0", r"%(\1)s", value.replace("%", "%%"))
+        templates = {name: _template(each) for name, each in value.items()}
+        return lambda told: {name: fill(told) for name, fill in templates.items()}
+    if isinstance(value, list | tuple):
+        together = "\0".join(map(_with_places, value))  # filled at once, as there may be a million of them
+        return lambda told: (together % told).split("\0")
+    return _with_places(value).__mod__
 
 
-def _fill(value: Any, told: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_fill(each, told) for each in value]
-    return {name: _fill(each, told) for name, each in value.items()} if isinstance(value, dict) else value % told
+def _with_places(text: str) -> str:
+    return re.sub(r"\0(\w+)\0", r"%(\1)s", text.replace("%", "%%"))
 
 
 def _words(failure: Failure) -> str:

@@ -198,11 +198,14 @@ def live(row: tuple[Any, ...]) -> Live:
     return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed))
 
 
+_as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+
+
 def piece_text(piece: Piece) -> str:
     """Write a piece as it is stored: first event, events, then the arguments; what a splitter made, as a table."""
     if any(piece[3:]):
         table = {name: value for name, value in zip(Piece._fields, piece, strict=True) if value or value == 0}
-        return json.dumps(table)
+        return _as_json(table)
     words = "".join([f",{encode_basestring_ascii(each)}" for each in piece.arguments]) if piece.arguments else ""
     return f"[{_number(piece.first_event)},{_number(piece.events)}{words}]"  # made 100,000 times
 
