@@ -17,14 +17,14 @@ from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import open_regular
 from jim.sandbox import submission_directory
-from jim.statusdb.rows import Attempt, LocalJob
+from jim.statusdb.rows import Attempt, GridJob, LocalJob
 
 BLOCK = 65_536
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim logs` takes."""
-    parser.add_argument("target", metavar="G.n", help="a local job")
+    parser.add_argument("target", metavar="G.n", help="a local job, or slices such as 12.1-4,7")
     parser.add_argument("--attempt", metavar="K", type=int, help="one of its attempts; without it the latest")
     add_json(parser)
 
@@ -32,18 +32,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print stdout, stderr and the wrapper's own log."""
     view = look()
-    job, local = view.target(arguments.target)
-    if local is None:
+    job, members = view.members(arguments.target)
+    if not members:
         raise BadRequest(f"logs takes a local job: say {job.id}.0, not {job.id}")
-    attempt = _attempt(view, local, arguments.attempt)
-    files = _files(view, attempt)
+    several = len(members) > 1
+    if several:  # those that were never sent are no reason to show none
+        members = [each for each in members if each.attempt] or members
+    attempts = [_attempt(view, each, arguments.attempt) for each in members]
     if arguments.json:
-        say_json(view.local_record(job, local) | {"attempt": attempt.attempt, "files": list(map(_fact, files))})
+        records = [_record(view, job, *each) for each in zip(members, attempts, strict=True)]
+        say_json(records if several else records[0])
         return 0
-    for path in files:
+    for path in (path for each in attempts for path in _files(view, each)):
         say(f"== {plain(path)}")
         _print(path)
     return 0
+
+
+def _record(view: View, job: GridJob, local: LocalJob, attempt: Attempt) -> dict[str, Any]:
+    files = list(map(_fact, _files(view, attempt)))
+    return view.local_record(job, local) | {"attempt": attempt.attempt, "files": files}
 
 
 def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:

@@ -88,6 +88,14 @@ class View:
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
 
+    def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
+        """Give the local jobs that `G.n`, or slices such as `G.1-4,7`, name; of `G` none."""
+        number, slices = inbox.slices_of(text)
+        job = self.grid_job(number)
+        if slices:
+            inbox.require_local_job(number, slices[-1][1], job.size)
+        return job, [self.store.local_job(number, n) for first, last in slices for n in range(first, last + 1)]
+
     def unfinished(self) -> list[GridJob]:
         """Give the grid jobs that are not finished, also those that the keeper has not taken yet."""
         handed_in = self.handed_in()  # first: one that is taken meanwhile is seen twice rather than not at all
@@ -199,7 +207,7 @@ def _pid(state: Path) -> int:
 
 def refuse_local_job(text: str, verb: str) -> int:
     """Read `G`, for a verb that knows only whole grid jobs."""
-    number, n = inbox.target_of(text)
-    if n is not None:
+    number, slices = inbox.slices_of(text)
+    if slices:
         raise BadRequest(f"{verb} takes a whole grid job: say {number}, not {text}")
     return number

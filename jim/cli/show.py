@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -42,7 +42,7 @@ SUBMISSION_STATES = ("intended", "unknown", "refused", "recorded", "confirmed", 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim show` takes."""
-    parser.add_argument("target", metavar="G|G.n", help="a grid job, or a local job of it")
+    parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
     parser.add_argument("--all", action="store_true", help=f"all local jobs, not only {SHOWN}")
     add_json(parser)
 
@@ -50,14 +50,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show what is stored about it."""
     view = look()
-    job, local = view.target(arguments.target)
+    job, members = view.members(arguments.target)
     if arguments.json:
-        document = _document(view, job, every=arguments.all) if local is None else _local_document(view, job, local)
-        say_json(document)
-    elif local is None:
+        documents = [_local_document(view, job, each) for each in members] or [
+            _document(view, job, every=arguments.all)
+        ]
+        say_json(documents if len(documents) > 1 else documents[0])
+    elif not members:
         _show(view, job, every=arguments.all)
+    elif len(members) == 1:
+        _show_local(view, job, members[0])
     else:
-        _show_local(view, job, local)
+        _show_members(view, members)
     return 0
 
 
@@ -70,11 +74,14 @@ def _show(view: View, job: GridJob, *, every: bool) -> None:
     chosen = _chosen(view, job, every=every)
     if chosen:
         say()
-        table(
-            ("id", "state", "attempt", "piece", "witness", "changed", "reason"), (_row(view, each) for each in chosen)
-        )
+        _show_members(view, chosen)
         _say_rest(view, job, chosen)
     _show_submissions(view, job)
+
+
+def _show_members(view: View, members: Sequence[LocalJob]) -> None:
+    head = ("id", "state", "attempt", "piece", "witness", "changed", "reason")
+    table(head, (_row(view, each) for each in members))
 
 
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:

@@ -485,6 +485,24 @@ def test_logs_are_escaped(home):
     )
 
 
+def test_slices_are_shown(home):
+    home.add(size=4)
+    lines = home.out("show", "1.0-1,3").splitlines()
+    assert [each.split()[:2] for each in lines[1:]] == [["1.0", "waiting"], ["1.1", "waiting"], ["1.3", "waiting"]]
+    assert [each["id"] for each in home.json("show", "1.1-2")] == ["1.1", "1.2"]
+    assert home.run("show", "1.2-4")[::2] == (4, "jim: there is no local job 1.4: 1 has 0 … 3\n")
+    assert home.run("status", "1.1-2")[::2] == (2, "jim: status takes a whole grid job: say 1, not 1.1-2\n")
+
+
+def test_logs_of_slices_are_those_of_what_was_sent(home):
+    sent(home)
+    place = write_logs(home)
+    assert home.run("logs", "1.3")[0] == 6
+    assert home.out("logs", "1.0,3") == home.out("logs", "1.0")
+    (record,) = home.json("logs", "1.0,3")
+    assert (record["id"], record["files"][0]["path"]) == ("1.0", str(place / "stdout"))
+
+
 def test_logs_follow_no_link(home, tmp_path):
     sent(home)
     place = write_logs(home)
