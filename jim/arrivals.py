@@ -60,11 +60,12 @@ def _take_request(house: House, content: dict[str, Any]) -> None:
 
 
 def _take_wish(house: House, content: dict[str, Any]) -> bool:
-    """Record a wish; one for local jobs of a grid job that is not split yet waits in the inbox."""
+    """Record a wish; one that waits for a split, or for its pieces, stays in the inbox."""
     grid, slices = inbox.slices_of(content["target"])
     verb, by = content["verb"], content.get("by", "")
     job = house.store.grid_job(grid)
-    if slices and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
+    unsplit = slices and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome
+    if unsplit or (verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)):
         return False
     with house.store.transaction():
         n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None

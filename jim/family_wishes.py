@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from jim.errors import JimError, UnknownJob
 from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
 from jim.house import House
-from jim.model import State, Step, Witness
+from jim.model import Piece, State, Step, Witness
 from jim.pieces import herd_of, smaller
 from jim.request import handler_of
+from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
 
 Slices = Sequence[tuple[int, int]]
 VERBS = ("retry", "force", "resplit")
+STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
 ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
 
 
@@ -27,7 +31,7 @@ def chosen(house: House, grid: int, slices: Slices) -> Iterator[LocalJob]:
 
 def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[str, Any]) -> None:
     """Fulfil a wish, and tell in the journal what it has changed; one that is not possible changes nothing."""
-    if job.step not in (Step.SPLIT, Step.ACTIVE, Step.FINISHED):
+    if job.step not in STEPS:
         house.store.note(job.id, f"{verb} came too early or too late", Witness.KEEPER, f"at step {job.step.value}")
         return
     try:
@@ -90,20 +94,63 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     return f"{len(changed):,} local jobs are {to.value} now: {reason}"
 
 
-def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
-    """Let new local jobs, numbered on from the last, do the work of one that has ended badly; that one is frozen."""
+def has_pieces(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> bool:
+    """Let a worker make the pieces of a resplit, if it is possible; tell whether the wish can be fulfilled now."""
+    try:
+        old = _resplittable(house, job, slices)
+    except JimError:
+        house.resplits.pop(job.id, None)
+        return True  # and it changes nothing, as will be told
+    name = ("resplit", job.id)
+    if house.workers.busy(name):
+        return False
+    asked = _asked(job, old, content)
+    made, _ = house.resplits.get(job.id, (None, None))
+    if made == asked:
+        return True
+    keep = partial(_keep, house, job.id, asked)
+    house.workers.start(name, partial(_pieces_of, house.site, job, old, content["parameters"]), keep, keep)
+    return False
+
+
+def _asked(job: GridJob, old: LocalJob, content: dict[str, Any]) -> Hashable:
+    """Name what pieces depend on: they are numbered on from the last that there is."""
+    return old.n, job.size, json.dumps(content["parameters"], sort_keys=True)
+
+
+def _keep(house: House, grid: int, asked: Hashable, made: list[Piece] | BaseException) -> None:
+    house.resplits[grid] = asked, made
+
+
+def _pieces_of(site: Site, job: GridJob, old: LocalJob, parameters: dict[str, Any]) -> list[Piece]:
+    again = smaller(job.request, old.piece, parameters)
+    room = site.limits.local_jobs - job.size
+    herd = herd_of(handler_of(job.job_type, site.site.handlers), again, job.id, site.site.name, room, job.size)
+    return [each._replace(source=old.n) for each in herd]
+
+
+def _resplittable(house: House, job: GridJob, slices: Slices) -> LocalJob:
+    """Give the local job to be split again, or say why it cannot be."""
+    if job.step not in STEPS:
+        raise NotPossible(f"{job.id} is at step {job.step.value}")
     if job.wish and job.step is not Step.FINISHED:
         raise NotPossible(f"a {job.wish} of {job.id} is under way")
-    (old,) = chosen(house, job.id, slices)
+    old, *others = chosen(house, job.id, slices)
+    if others:
+        raise NotPossible("local jobs are split again one by one")
     if old.state not in (State.FAILED, State.KILLED):
         raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: only what failed or was killed is split again")
     if not old.piece.files:
         raise NotPossible(f"{job.id}.{old.n} has no input files that could be split again")
-    again = smaller(job.request, old.piece, content["parameters"])
-    handler, site = handler_of(job.job_type, house.site.site.handlers), house.site
-    room = site.limits.local_jobs - job.size
-    herd = herd_of(handler, again, job.id, site.site.name, room, job.size)
-    pieces = [each._replace(source=old.n) for each in herd]
+    return old
+
+
+def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
+    """Let new local jobs, numbered on from the last, do the work of one that has ended badly; that one is frozen."""
+    old = _resplittable(house, job, slices)
+    _, pieces = house.resplits.pop(job.id)
+    if isinstance(pieces, BaseException):
+        raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
     house.store.set_local_job(
         job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=f"split again: {old.reason}", wish=""
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jim.clock import Clock
 from jim.idealizer.retry import AGAIN, delay
+from jim.model import Piece
 from jim.site import Site
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class House:
     # Kept in memory only: they set the pace, and losing them makes the keeper more careful, not less.
     doubts: dict[Key, Doubt] = field(default_factory=dict)
     unverified: dict[Key, float] = field(default_factory=dict)
+    resplits: dict[int, tuple[Hashable, list[Piece] | BaseException]] = field(default_factory=dict)
     paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
     answered: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1

@@ -284,6 +284,28 @@ def test_what_failed_is_split_again_into_smaller_pieces(world):
     assert world.finished(1)
 
 
+def test_the_keeper_goes_on_while_a_worker_splits_again(world):
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    end_all(world, 1, 0)
+    wishes = [world.site.state / "inbox" / f"wish-{n}" for n in (1, 2)]
+    for path in wishes:
+        path.write_text(
+            json.dumps({"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 1}, "by": "me"})
+        )
+    for _ in range(2):  # while what the worker has made is not delivered
+        world.rounds.round()
+        assert world.house.workers.busy(("resplit", 1))
+        assert (world.store.grid_job(1).size, states(world)[0]) == (2, "failed")
+        assert all(path.exists() for path in wishes)  # a keeper that dies now finds them again
+    world.go(3)
+    assert (world.store.grid_job(1).size, states(world)[0]) == (5, "failed_frozen")
+    assert [path.exists() for path in wishes] == [False, False]
+    told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
+    assert told == ["1.0 is failed_frozen: only what failed or was killed is split again"]
+    assert not world.house.resplits
+
+
 def test_a_resplit_that_cannot_be_changes_nothing(world):
     submit(world)
     world.until(lambda: len(world.batch.tasks) == 4)
