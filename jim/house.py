@@ -91,10 +91,12 @@ class House:
     unverified: dict[Key, float] = field(default_factory=dict)
     resplits: dict[int, tuple[Hashable, list[Piece] | BaseException]] = field(default_factory=dict)
     paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
+    told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     answered: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
     published_failures: int = 0
     next_query: float = 0.0
+    listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0
     next_aging: float = 0.0
 

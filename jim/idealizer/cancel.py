@@ -100,13 +100,16 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
     }
     if not house.adapter.can_suspend:
         del targets[verbs[1]]
-    if not any(targets.values()):
-        if wish == "resume":
-            house.store.set_grid_job(grid, wish="")
-        return
     name = ("wish", grid)
-    if not house.workers.busy(name) and house.pace(name):
-        house.workers.start(name, partial(_tell, house, targets), partial(_said, grid), partial(_not_said, house, grid))
+    if house.workers.busy(name):
+        return
+    if any(targets.values()):
+        if house.pace(name):
+            tell = partial(_tell, house, targets)
+            house.workers.start(name, tell, partial(_told, house, grid), partial(_not_told, house, grid))
+    elif wish == "resume" and (not live or house.listed > house.told.setdefault(grid, house.clock.boot())):
+        house.told.pop(grid, None)
+        house.store.set_grid_job(grid, wish="")
 
 
 def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
@@ -118,6 +121,18 @@ def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
             answer = run(command, limit=house.site.batch.command_seconds)
             house.adapter.parse_cancel(answer)
     return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
+
+
+def _told(house: House, grid: int, what: str) -> None:
+    """Believe no listing from before: it may not show yet what is held."""
+    house.told[grid] = house.clock.boot()
+    _said(grid, what)
+
+
+def _not_told(house: House, grid: int, error: BaseException) -> None:
+    """Likewise: a command that did not answer may have been obeyed all the same."""
+    house.told[grid] = house.clock.boot()
+    _not_said(house, grid, error)
 
 
 def _said(grid: int, what: str) -> None:

@@ -40,6 +40,7 @@ class Doubt:
 
     live: Live
     since: float  # when it was missed first, in seconds since boot
+    last: float  # and last: between the two it may be late, and that is all
     missed: int = 1
     touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
     touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
@@ -91,7 +92,7 @@ def query(house: House) -> None:
     if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query):
         return
     house.next_query = now + house.site.batch.query_seconds
-    house.workers.start("query", partial(_ask, house), partial(_asked, house), partial(_could_not_ask, house))
+    house.workers.start("query", partial(_ask, house), partial(_asked, house, now), partial(_could_not_ask, house))
 
 
 def _ask(house: House) -> Compared:
@@ -149,7 +150,7 @@ def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live
             yield key
 
 
-def _asked(house: House, compared: Compared) -> None:
+def _asked(house: House, began: float, compared: Compared) -> None:
     house.health.good()
     house.store.set_fact("seen", house.health.seen)
     for word in compared.unknown_words:
@@ -160,6 +161,8 @@ def _asked(house: House, compared: Compared) -> None:
             arrivals.accepted(house, grid, k, Witness.QUEUE)
     for chunk in compared.changes():
         house.workers.later("changes", partial(house.store.change, [chunk]))
+    if compared.proves_absence:
+        house.workers.later("changes", partial(setattr, house, "listed", began))  # once the changes are made
     if compared.leftovers:
         clear(house, compared.leftovers)
     if compared.proves_absence:
@@ -172,7 +175,7 @@ def _doubt(house: House, compared: Compared) -> None:
         del house.doubts[key]
     for key, live in compared.missing.items():
         old = house.doubts.get(key)
-        doubt = replace(old, live=live, missed=old.missed + 1) if old else Doubt(live, now)
+        doubt = replace(old, live=live, last=now, missed=old.missed + 1) if old else Doubt(live, now, now)
         house.doubts[key] = replace(doubt, back=key in compared.back)
 
 
@@ -249,7 +252,7 @@ def _look(house: House, doubt: Doubt) -> Settled:
         return Settled(doubt, record=text)
     if left.touched != doubt.touched:
         doubt = replace(doubt, touched=left.touched, touched_at=now)
-    if now - doubt.since < house.site.batch.visible_seconds:
+    if doubt.last - doubt.since < house.site.batch.visible_seconds:
         return Settled(doubt)
     if was_removed(house.site.work, directory):
         return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))

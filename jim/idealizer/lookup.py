@@ -88,7 +88,8 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
         give_up(house, submission, partial(judge, submission.reason))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
-        due = house.clock.boot() + house.site.batch.query_seconds
+        # What a site shows late may be an accepted job, too.
+        due = house.clock.boot() + max(house.site.batch.query_seconds, house.site.batch.visible_seconds)
         house.store.set_submission(grid, k, tries=submission.tries + 1, due=due)
 
 

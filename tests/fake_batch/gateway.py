@@ -1,0 +1,79 @@
+"""JIM's side: a state directory whose keeper's rounds speak with a fake batch system through the real adapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jim.idealizer import cancel, evidence, lookup, submit
+from jim.model import Step
+from jim.site import Batch, Limits, Site, make_state
+from tests.fake_batch.dialect import Dialect
+from tests.fake_batch.engine import Engine
+from tests.fake_batch.liar import Liar
+from tests.fake_batch.node import TOUCH, Nodes
+from tests.schedules import Kill, Killed
+from tests.stand_ins import INSTANCE, StandInClock, World
+
+VISIBLE = 30.0
+ATTEMPTS = 3
+BATCH = Batch(query_seconds=5.0, visible_seconds=VISIBLE, command_seconds=20.0, touch_seconds=int(TOUCH))
+LIMITS = Limits(attempts=ATTEMPTS, per_submission=3)
+
+
+class Gateway(World):
+    """A head node, its keeper driven by hand; and the time, which passes for everyone."""
+
+    def __init__(self, place: Path, monkeypatch, dialect: Dialect) -> None:
+        self.site = Site(state=place / "state", batch=BATCH, limits=LIMITS)
+        make_state(self.site)
+        (self.site.state / "instance").write_text(INSTANCE)
+        self.clock, self.batch = StandInClock(), dialect.adapter
+        self.elapsed = 0.0  # no boot sets it back
+        self.engine = Engine(lambda: self.elapsed)
+        self.nodes = Nodes(self.engine, dialect)
+        self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
+        for module in (submit, lookup, evidence, cancel):
+            monkeypatch.setattr(module, "run", self.liar.run)
+        monkeypatch.setattr(lookup, "end_marked", self.liar.end_marked)
+        self.kill = Kill(monkeypatch)
+        self.liar.tick = self.kill.tick
+        self.restart()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.elapsed += seconds
+        self.clock.now += seconds
+        self.nodes.pass_time()
+
+    def restart(self) -> None:
+        """Be killed, and start again."""
+        self.kill.left = 0
+        if hasattr(self, "house"):
+            self.store.db = getattr(self.store.db, "_db", self.store.db)
+        super().restart()
+        self.kill.wrap(self)
+
+    def reboot(self) -> None:
+        """Start the machine anew: its seconds count from another zero."""
+        self.clock.now, self.clock.id = 7.0, f"boot-{self.elapsed}"
+        self.restart()
+
+    def go(self, rounds: int = 1, seconds: float = 0.0) -> None:
+        """Make rounds, time passing after each; a keeper that was doomed dies on the way."""
+        for _ in range(rounds):
+            self.kill.armed = True
+            try:
+                super().go()
+            except Killed:
+                self.restart()
+            finally:
+                self.kill.armed = False
+            self.wait(seconds)
+
+    def grids(self, *steps: Step) -> list[int]:
+        """Give the ids of the grid jobs at these steps, or all."""
+        return [job.id for job in self.store.grid_jobs(*steps)]
+
+    def all_finished(self) -> bool:
+        """Tell whether nothing is left to do."""
+        return not self.store.unfinished() and not list((self.site.state / "inbox").iterdir())

@@ -1,0 +1,165 @@
+"""Worker nodes, in memory: what shell/local-job does there, with the same files, as fast as tests need it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fake_batch.dialect import Dialect
+from tests.fake_batch.engine import Engine, Phase, Task
+
+SUPERSEDED, TROUBLE = 71, 72
+TOUCH = 60.0
+
+
+@dataclass(eq=False)
+class Run:
+    """A payload that lives, and the wrapper around it."""
+
+    task: Task
+    directory: Path
+    index: int
+    nonce: str
+    told: str  # its batch id, as the job was told
+    facts: dict[str, str]
+    touched: float
+
+    @property
+    def piece(self) -> tuple[str, str]:
+        """Name what it works on: no two of these may live at once."""
+        return self.directory.parent.name, self.facts["n"]
+
+
+@dataclass
+class Nodes:
+    """All that runs, whether the batch system still knows of it or not."""
+
+    engine: Engine
+    dialect: Dialect
+    runs: list[Run] = field(default_factory=list)
+    later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)  # files that are seen late
+    wrappers: int = 0
+    warned: bool = True  # a wrapper has time to write its record before it is killed
+
+    def start(self, task: Task) -> Run | None:
+        """Start a task's wrapper, which may find that it must not run the payload."""
+        self.engine.begin(task)
+        directory = Path(task.job.asked.script).parent
+        try:
+            script = (directory / "job.sh").read_text()
+        except FileNotFoundError:
+            self.engine.end(task, TROUBLE)
+            return None
+        environment = self.dialect.environment(task)
+        told, index = (
+            environment.get(name, default)
+            for name, default in re.findall(r'(?:BATCH_ID=| )"\$\{(\w+):-(\d*)\}"', script)
+        )
+        return self._claim(task, directory, int(index), told)
+
+    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run | None:
+        self.wrappers += 1
+        nonce = f"{self.wrappers:032x}"
+        own, claim = directory / f"c.{nonce}", directory / f"claim.{index}"
+        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {told or '-'}\nrestart -\n")
+        with suppress(FileExistsError):
+            os.link(own, claim)
+        facts = self._facts(directory, index)
+        if f"nonce {nonce}\n" not in claim.read_text():
+            self.engine.about("superseded", task)
+            (directory / facts["spool"] / f"{facts['mark']}.{index}.refused").write_text(own.read_text() + "winner x\n")
+            self.engine.end(task, SUPERSEDED)
+            return None
+        run = Run(task, directory, index, nonce, told, facts, self.engine.now())
+        assert (task.mark, task.index) == (facts["mark"], index), "it runs what it was not sent for"
+        twin = [each for each in self.runs if each.piece == run.piece]
+        assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
+        self.engine.about("started", task)
+        self.runs.append(run)
+        return run
+
+    def _facts(self, directory: Path, index: int) -> dict[str, str]:
+        lines = [line.split(" ", 2) for line in (directory / "jobs").read_text().splitlines()]
+        return {word: value for which, word, value in lines if which in ("*", str(index))}
+
+    def report(self, run: Run) -> None:
+        """Tell the keeper of a start."""
+        self._spool(run, "start", (run.directory / f"claim.{run.index}").read_text())
+
+    def finish(
+        self, run: Run, code: int = 0, *, signal: int | None = None, reported: bool = True, lag: float = 0.0
+    ) -> None:
+        """End a payload by itself, or by a signal; its record, written last, may be seen late."""
+        self.runs.remove(run)
+        self.engine.about("payload ended", run.task, f"signal {signal}" if signal else f"exit {code}")
+        facts = run.facts
+        content = f"{facts['n']} {facts['attempt']}\n".encode()
+        place = run.directory / f"run.{run.index}"
+        place.mkdir()
+        (place / "stdout").write_bytes(content)
+        end = f"code -\nsignal {signal}\nreason signal TERM" if signal else f"code {code}\nsignal -\nreason -"
+        record = (
+            f"jim-exit 1\nmark {facts['mark']}\nindex {run.index}\nnonce {run.nonce}\nn {facts['n']}\n"
+            f"attempt {facts['attempt']}\nhost node1\nbatch {run.told or '-'}\nstarted 2026-01-01T00:00:00Z\n"
+            f"ended 2026-01-01T00:00:01Z\ncpu 0.10\n{end}\nrecovery -\n"
+            f"file {len(content)} {hashlib.sha256(content).hexdigest()} stdout\nend\n"
+        )
+        self._after(lag, lambda: self._record(run, record, reported=reported))
+        self.engine.end(run.task, None if signal else int(code != 0), signal)
+
+    def _record(self, run: Run, record: str, *, reported: bool) -> None:
+        with suppress(FileNotFoundError):  # its grid job is not there any more
+            (run.directory / f"exit.{run.index}").write_text(record)
+            if reported:
+                self._spool(run, "exit", record)
+
+    def _after(self, lag: float, action: Callable[[], None]) -> None:
+        if lag:
+            self.later.append((self.engine.now() + lag, action))
+        else:
+            action()
+
+    def die(self, run: Run) -> None:
+        """End a wrapper and its payload without a trace; the batch system may not notice."""
+        self.runs.remove(run)
+        self.engine.about("vanished", run.task)
+
+    def reap(self) -> None:
+        """End what the batch system kills: with a record, when the wrapper is warned, or without."""
+        for run in [run for run in self.runs if run.task.why in ("cancelled", "limit")]:
+            if self.warned:
+                self.finish(run, signal=15)
+            else:
+                self.die(run)
+
+    def pass_time(self) -> None:
+        """Touch the claims of what lives, and let files be seen that are due."""
+        now = self.engine.now()
+        for run in self.runs:
+            if (
+                now - run.touched >= TOUCH and run.task.phase is not Phase.SUSPENDED
+            ):  # a stopped wrapper touches nothing
+                run.touched = now
+                with suppress(FileNotFoundError):
+                    os.utime(run.directory / f"claim.{run.index}", (now, now))
+        due = [each for each in self.later if each[0] <= now]
+        self.later = [each for each in self.later if each[0] > now]
+        for _, action in due:
+            action()
+
+    def of(self, task: Task) -> Run | None:
+        """Find what runs for a task."""
+        return next((run for run in self.runs if run.task is task), None)
+
+    def abandoned(self) -> list[Task]:
+        """Find tasks that are said to run although nothing does."""
+        at_work = (Phase.RUNNING, Phase.SUSPENDED)
+        return [task for task in self.engine.tasks.values() if task.phase in at_work and not self.of(task)]
+
+    def _spool(self, run: Run, kind: str, text: str) -> None:
+        (run.directory / run.facts["spool"] / f"{run.facts['mark']}.{run.index}.{kind}").write_text(text)

@@ -1,0 +1,73 @@
+"""Scenes that random histories brought to light, each by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.idealizer import evidence
+from jim.model import State
+from tests.fake_batch.dialects.slurm import Slurm
+from tests.fake_batch.engine import Phase
+from tests.fake_batch.gateway import VISIBLE, Gateway
+from tests.fake_batch.liar import Lie
+
+
+@pytest.fixture
+def gateway(tmp_path, monkeypatch):
+    return Gateway(tmp_path, monkeypatch, Slurm())
+
+
+def submitted(gateway, pieces=2):
+    """Hand in a grid job whose local jobs have been seen in the queue."""
+    gateway.submit(pieces)
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
+    gateway.go(2, 6.0)
+    assert gateway.store.submissions("confirmed")
+    return gateway
+
+
+def test_two_listings_in_short_order_do_not_prove_absence_minutes_later(gateway):
+    submitted(gateway)
+    gateway.engine.tasks[1, 1].hidden = 2
+    gateway.go(2, 6.0)
+    assert gateway.engine.tasks[1, 1].hidden == 0
+    gateway.liar.lies["ask"] += [Lie("down")] * 9  # and then nobody can ask
+    gateway.wait(5 * VISIBLE)
+    gateway.go(20, 6.0)
+    assert [each.attempt for each in gateway.store.attempts(1)] == [1, 1]
+
+
+def test_a_promised_job_that_is_listed_late_is_not_given_up_before_the_site_says_so(gateway):
+    gateway.submit(1)
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
+    gateway.engine.tasks[1, 1].hidden = 99
+    gateway.liar.patience = VISIBLE  # so long listings leave it out, and no longer
+    gateway.go(20, 5.0)
+    assert gateway.engine.tasks[1, 1].hidden == 0
+    assert [each.attempt for each in gateway.store.attempts(1)] == [1]
+    assert gateway.engine.tasks[1, 1].phase is Phase.PENDING
+
+
+@pytest.mark.parametrize("lie", ["", "unclear"])
+def test_a_resume_that_overtakes_the_listing_releases_what_was_held(gateway, lie):
+    submitted(gateway, 1)
+    gateway.go(1, 1.0)  # just listed: the next listing comes after the resume
+    if lie:
+        gateway.liar.lies["tell"].append(Lie(lie))
+    gateway.wish("suspend", "1")
+    gateway.until(lambda: gateway.engine.tasks[1, 1].phase is Phase.HELD)
+    gateway.wish("resume", "1")
+    gateway.go(30, 2.0)
+    assert gateway.engine.tasks[1, 1].phase is Phase.PENDING
+    assert not gateway.store.grid_job(1).wish
+
+
+def test_a_listing_counts_once_all_of_it_is_taken_in(gateway):
+    submitted(gateway)
+    house, before = gateway.house, gateway.house.listed
+    seen = evidence.Compared(alike={(1, 1, State.SUBMITTED, State.HELD, ""): [0, 1]}, proves_absence=True)
+    evidence._asked(house, before + 1, seen)
+    assert house.workers.deliver(0)
+    assert (gateway.state(1), house.listed) == (State.HELD, before)
+    assert house.workers.deliver(0)
+    assert house.listed == before + 1
