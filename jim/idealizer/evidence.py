@@ -280,7 +280,9 @@ def _settled(house: House, results: list[Settled]) -> None:
             key = (live.grid, live.k, live.idx)
             if key not in house.doubts:  # it was seen meanwhile, or has its verdict
                 continue
-            house.doubts[key] = settled.doubt
+            looked = settled.doubt
+            # A listing may have come since: of the look only what it saw is kept.
+            house.doubts[key] = replace(house.doubts[key], touched=looked.touched, touched_at=looked.touched_at)
             wish = verdicts.cancelled(house, live.grid, live.n)
             if settled.record:
                 _take_record(house, key, settled.record)

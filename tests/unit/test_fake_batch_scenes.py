@@ -71,3 +71,10 @@ def test_a_listing_counts_once_all_of_it_is_taken_in(gateway):
     assert (gateway.state(1), house.listed) == (State.HELD, before)
     assert house.workers.deliver(0)
     assert house.listed == before + 1
+
+
+def test_a_look_at_what_is_missing_does_not_undo_a_later_listing(gateway):
+    submitted(gateway, 1)
+    gateway.engine.forget()
+    gateway.go(20, 20.0)  # each listing is taken in while a look is under way
+    assert [each.attempt for each in gateway.store.attempts(1)] == [1, 2]
