@@ -86,7 +86,7 @@ class Oracle:
         if job.state is not State.FAILED:
             return
         last = events[key_of(attempts[-1])]
-        if "exit 1" in last or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
+        if last & {"exit 1", "limit"} or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
             return
         spent = [each for each in attempts if events[key_of(each)] & REAL_LOSSES or "signal 15" in events[key_of(each)]]
         assert len(spent) >= ATTEMPTS, f"failed without {ATTEMPTS} losses: {job} {self.story(job.grid)}"
