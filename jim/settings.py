@@ -91,7 +91,9 @@ class Batch(NamedTuple):
     ] = "local"
     slots: Annotated[int, Setting("local batch only: jobs at once; 0: one per processor", 0, 10_000)] = 0
     query_seconds: Annotated[float, Setting("how often the batch system is asked about all jobs", 0.1, 3600)] = 2.0
-    visible_seconds: Annotated[float, Setting("how late a file of a worker node may be seen here", 0, 3600)] = 2.0
+    visible_seconds: Annotated[
+        float, Setting("how late a worker node's file or an accepted job may be seen", 0, 3600)
+    ] = 2.0
     command_seconds: Annotated[float, Setting("limit of one batch command", 1, 3600)] = 60.0
     touch_seconds: Annotated[int, Setting("how often a running job touches its claim", 1, 3600)] = 60
     queue: Annotated[str, Setting("queue of requests that name none", words=rf"({BATCH_NAME})?")] = ""
