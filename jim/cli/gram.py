@@ -1,0 +1,41 @@
+"""jim gram: put JIM behind the Globus gatekeeper of this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from jim import gram_service
+from jim.cli.text import say, say_finding, say_json
+from jim.errors import BadSite
+from jim.site_check import FAILED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim gram` takes."""
+    verbs = parser.add_subparsers(dest="gram_verb", metavar="register|unregister|check", required=True)
+    verbs.add_parser("register", help="as root: put the job manager samgrid where GRAM looks for it")
+    verbs.add_parser("unregister", help="as root: take it away again")
+    check = verbs.add_parser("check", help="say whether all is in its place (exit 3: it is not)")
+    check.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Register, take away, or check."""
+    if arguments.gram_verb == "check":
+        return _check(as_json=arguments.json)
+    made = gram_service.register() if arguments.gram_verb == "register" else gram_service.unregister()
+    for line in made:
+        say(line)
+    return 0
+
+
+def _check(*, as_json: bool) -> int:
+    found = list(gram_service.findings())
+    failed = any(each.level == FAILED for each in found)
+    if as_json:
+        names = ("name", "level", "said", "todo")
+        say_json({"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]})
+    else:
+        for each in found:
+            say_finding(each)
+    return BadSite.exit_code if failed else 0

@@ -1,0 +1,163 @@
+"""Putting JIM behind a gatekeeper on this machine: what GRAM looks for by name, made, checked, and taken away again."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jim import site as site_file
+from jim.errors import BadRequest, BadSite
+from jim.files import replace_durably
+from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, SAME, USUAL_JOB_TYPE, plain
+from jim.handlers.base import COMMON, Attribute
+from jim.idealizer.run import run
+from jim.request import HANDLERS, handler_of
+from jim.site_check import FAILED, OK, WARNING, Finding
+
+TYPE = "samgrid"
+SERVICE = f"jobmanager-{TYPE}"
+HOME = Path(__file__).resolve().parents[1]
+ADAPTER = HOME / f"shell/gram/{TYPE}.pm"
+# Where GRAM looks; its packages make these directories.
+PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
+RVF = Path(f"usr/share/globus/globus_gram_job_manager/{TYPE}.rvf")
+AVAILABLE = Path("etc/grid-services/available")
+ENABLED = Path("etc/grid-services")
+SCRIPT = Path("usr/share/globus/globus-job-manager-script.pl")
+HEAD = "# Written by `jim gram register`, from what the job types declare.\n"
+LINE = (
+    "stderr_log,local_cred - /usr/sbin/globus-job-manager globus-job-manager"
+    f" -conf /etc/globus/globus-gram-job-manager.conf -type {TYPE}\n"
+)
+# Of GRAM's own attributes, what means to us what it means to GRAM.
+SHARED = {"arguments", "environment", "queue"}
+
+
+# The attributes that a gatekeeper lets through
+
+
+def job_types(own: str = "") -> list[str]:
+    """List the job types of JIM, and those that the site has of its own."""
+    ours = sorted(each.stem for each in HANDLERS.glob("[a-z]*.py") if each.stem != "base")
+    found = sorted(Path(own).rglob("*.py")) if own else []
+    names = (".".join(each.relative_to(own).with_suffix("").parts) for each in found)
+    return ours + [name for name in names if "." in name and _is_job_type(name, own)]
+
+
+def _is_job_type(name: str, own: str) -> bool:
+    try:
+        handler_of(name, own)
+    except BadRequest:
+        return False
+    return True
+
+
+def rvf(own: str = "") -> str:
+    """Write what GRAM may accept: an attribute for each one of a job type that GRAM has not by itself."""
+    types = job_types(own)
+    declared: dict[str, Attribute] = {}
+    for each in types:
+        declared = dict(handler_of(each, own).attributes) | declared
+    known = GRAM_OWN | SHARED | {plain(gram) for gram, _ in SAME.values()} | {plain(name) for name in CANNOT}
+    ours = {name: one for name, one in (COMMON | declared).items() if plain(name) not in known and name != "key"}
+    asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(types), "Default": USUAL_JOB_TYPE})
+    return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items())])
+
+
+def _record(name: str, told: str, more: Mapping[str, str]) -> str:
+    when = "GLOBUS_GRAM_JOB_SUBMIT"
+    help_ = told.replace('"', "'").replace("\\", "/")
+    facts = {"Attribute": name, "Description": f'"{help_}"', **more, "ValidWhen": when}
+    return "".join(f"{word}: {value}\n" for word, value in (facts | ({"DefaultWhen": when} if more else {})).items())
+
+
+# Making it, and taking it away
+
+
+def register(root: Path = Path("/")) -> Iterator[str]:
+    """Put each file where GRAM looks for it, and say so; what is somebody else's is not touched."""
+    for place, why in ((SCRIPT, "globus-gram-job-manager-scripts"), (ENABLED, "globus-gatekeeper")):
+        if not (root / place).exists():
+            raise BadSite(f"{root / place} is not there: install the package {why}")
+    _refuse_foreign(root)
+    yield _link(root / PERL, ADAPTER)
+    replace_durably(root / RVF, rvf(site_file.load().site.handlers).encode(), 0o644)
+    yield f"wrote {root / RVF}"
+    service = root / AVAILABLE / SERVICE
+    if service.exists():  # its options are the site's
+        yield f"{service} was there already and is left as it is"
+    else:
+        service.parent.mkdir(exist_ok=True)
+        replace_durably(service, LINE.encode(), 0o644)
+        yield f"wrote {service}"
+    yield _link(root / ENABLED / SERVICE, Path("available") / SERVICE)
+
+
+def _link(place: Path, target: Path) -> str:
+    if place.is_symlink() and place.readlink() == target:
+        return f"{place} leads to {target} already"
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    draft.symlink_to(target)
+    draft.rename(place)
+    return f"linked {place} to {target}"
+
+
+def unregister(root: Path = Path("/")) -> Iterator[str]:
+    """Remove what was registered, and say so; jobs that run are not touched, but nobody can poll them any more."""
+    _refuse_foreign(root)
+    for place in (ENABLED / SERVICE, AVAILABLE / SERVICE, RVF, PERL):
+        if os.path.lexists(root / place):
+            (root / place).unlink()
+            yield f"removed {root / place}"
+
+
+def _refuse_foreign(root: Path) -> None:
+    """Refuse to replace or remove what is not by us."""
+    for place in (PERL, ENABLED / SERVICE):
+        if os.path.lexists(root / place) and not (root / place).is_symlink():
+            raise BadSite(f"{root / place} is no link of JIM's; move it away first")
+    for place, words in ((RVF, HEAD), (AVAILABLE / SERVICE, f"-type {TYPE}")):
+        if (root / place).exists() and words not in (root / place).read_text(errors="replace"):
+            raise BadSite(f"{root / place} was not written by JIM; move it away first")
+
+
+# Checking it
+
+
+def findings(root: Path = Path("/")) -> Iterator[Finding]:
+    """Ask whether a gatekeeper on this machine could hand jobs to this JIM."""
+    again = "run `jim gram register` as root"
+    yield _check(
+        "packages", (root / SCRIPT).exists(), "GRAM's job manager", "install globus-gatekeeper and what it needs"
+    )
+    leads = os.path.realpath(root / PERL) == str(ADAPTER)
+    yield _check("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
+    if leads:
+        answer = run(["perl", f"-MGlobus::GRAM::JobManager::{TYPE}", "-e1"], limit=20)
+        yield _check("Perl", answer.code == 0, answer.facts() if answer.code else "the module loads", "see its words")
+    yield from _rvf_findings(root, again)
+    enabled = os.path.lexists(root / ENABLED / SERVICE) and (root / ENABLED / SERVICE).exists()
+    yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
+    closed = next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
+    yield _check(
+        "accounts", not closed, f"{closed or HOME} can be entered by all", "put JIM where every account can read it"
+    )
+
+
+def _rvf_findings(root: Path, again: str) -> Iterator[Finding]:
+    file = root / RVF
+    is_there = file.exists()
+    same = is_there and file.read_text() == rvf(site_file.load().site.handlers)
+    yield _check("attributes", same, f"{file} says what the job types declare", again)
+    if is_there:
+        answer = run(["globus-rvf-check", str(file)], limit=20)
+        if answer.code == 127:
+            yield Finding("RVF", WARNING, "globus-rvf-check is not there", "install globus-gram-job-manager")
+        else:
+            yield _check("RVF", answer.code == 0, f"{file} can be read by GRAM", answer.facts())
+
+
+def _check(name: str, good: bool, what: str, todo: str) -> Finding:
+    return Finding(name, OK, what) if good else Finding(name, FAILED, f"not so: {what}", todo)
