@@ -34,10 +34,8 @@ sub submit {
     my @made;
     my $said = eval {
         my $job = $self->{JobDescription};
-        # An empty line in a value ends GRAM's command too early, and what is left of it comes without these.
         for my $name (qw(uniqid executable)) {
-            return failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line")
-                unless length($job->$name() // '');
+            cut_short($name) unless length($job->$name() // '');
         }
         # One that is missing at the end would fail the job without a reason.
         for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
@@ -120,6 +118,15 @@ sub signal {
         run($LIMIT{cancel}, 'jim', $verb, $number);
         return $? ? "GRAM_SCRIPT_ERROR:$SIGNAL_DENIED\n" : {};
     } || {};
+}
+
+# An empty line in a value ends GRAM's command too early: what is left of it comes without a name. The rest would be
+# taken for the next command, somebody else's; so this process ends, and GRAM starts another.
+sub cut_short {
+    my ($name) = @_;
+    local $| = 1;
+    print failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line"), "\n";
+    POSIX::_exit(0);
 }
 
 sub polled {
