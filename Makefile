@@ -52,7 +52,7 @@ root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
 	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
 
-live: root $(VENV)/dev  ## the same on a real Slurm and Grid Engine (root, Debian)
+live: root $(VENV)/dev  ## the same on a real Slurm, Grid Engine and gatekeeper (root, Debian)
 	$(BIN)/python -m pytest -q -m live tests/live
 
 glitch-report: root $(VENV)/dev  ## hurt a real Slurm and count what was lost, as a table (root, Debian)

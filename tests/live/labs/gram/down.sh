@@ -13,9 +13,11 @@ end globus-job-mana $(pids_of globus-job-mana)
 
 # shellcheck disable=SC2046
 rm -f $(cat "$dir/trusted" 2>/dev/null)
-case $(readlink /etc/grid-services/jobmanager-fork 2>/dev/null) in
-    *available/jobmanager-fork-poll) rm -f /etc/grid-services/jobmanager-fork ;;
-esac
+for name in jobmanager-fork jobmanager; do
+    case $(readlink "/etc/grid-services/$name" 2>/dev/null) in
+        *jobmanager-fork-poll) rm -f "/etc/grid-services/$name" ;;
+    esac
+done
 if home=$(getent passwd "$user" | cut -d: -f6) && [ -n "$home" ]; then
     rm -rf "$home/.globus/job" "$home/.globus/.gass_cache" "/var/lib/globus/gram_job_state/$user" "/var/log/globus/gram_$user.log"
 fi

@@ -93,7 +93,7 @@ chmod 755 "$dir/client"
 quietly "$dir/client" grid-proxy-init -q -bits 2048 -valid "$hours:00" -cert "$dir/user/certificate.pem" \
     -key "$dir/user/key.pem" </dev/null
 
-quietly globus-gatekeeper-admin -e jobmanager-fork-poll -n jobmanager-fork
+for name in jobmanager-fork jobmanager; do quietly globus-gatekeeper-admin -e jobmanager-fork-poll -n "$name"; done
 start_clean HOME=/ LANG=C.UTF-8 GLOBUS_HOSTNAME=localhost GLOBUS_TCP_PORT_RANGE=$ports LD_PRELOAD="$dir/loopback.so" \
     JIM_LAB="$dir" setsid /usr/sbin/globus-gatekeeper -p 2119 -pidfile "$dir/gatekeeper.pid" -l "$dir/gatekeeper.log" \
     -gridmap "$dir/grid-mapfile" -x509_cert_dir "$certificates" -x509_user_cert "$dir/host/certificate.pem" \
