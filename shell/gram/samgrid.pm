@@ -46,6 +46,7 @@ sub submit {
             push @made, $file;
         }
         my $answer = run($LIMIT{submit}, 'jim-submit', described($job));
+        return failure($NO_RESOURCES, "$shell/jim-submit cannot be started") if $? >> 8 == 127;
         # Whatever became of the door: a request that is known was handed in.
         my $number = $answer =~ /^GRAM_SCRIPT_(?:JOB_ID|ERROR):/m ? undef : known($job);
         return $number ? "GRAM_SCRIPT_JOB_ID:$number\nGRAM_SCRIPT_JOB_STATE:$PENDING\n" : lines($answer, 'JOB_ID')

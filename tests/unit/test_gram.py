@@ -173,6 +173,14 @@ def test_a_door_gets_neither_commands_nor_answers(place):
     assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:3\n\n"
 
 
+def test_a_jim_that_was_moved_away(place):
+    module = doors(place)
+    said = call(place, "submit", module=module)
+    reason = f"{module.parents[1]}/jim-submit cannot be started"
+    assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:3\n\n"
+    assert not (place.directory / "out").exists()
+
+
 def test_what_was_handed_in_counts_whatever_became_of_the_door(place):
     module = doors(place, jim_submit="kill -KILL $$")
     inbox.deposit(place.state, "173.72", {})
