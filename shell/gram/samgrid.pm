@@ -35,7 +35,7 @@ sub submit {
     my $said = eval {
         my $job = $self->{JobDescription};
         for my $name (qw(uniqid executable)) {
-            cut_short($name) unless length($job->$name() // '');
+            return cut_short($name) unless length($job->$name() // '');
         }
         # One that is missing at the end would fail the job without a reason.
         for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
@@ -121,13 +121,21 @@ sub signal {
     } || {};
 }
 
-# An empty line in a value ends GRAM's command too early: what is left of it comes without a name. The rest would be
-# taken for the next command, somebody else's; so this process ends, and GRAM starts another.
+# An empty line in a value ends GRAM's command too early: what is left of it comes without a name. The rest of it would
+# be taken for the next command, somebody else's, so it is read here, to the end that GRAM writes.
 sub cut_short {
     my ($name) = @_;
-    local $| = 1;
-    print failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line"), "\n";
-    POSIX::_exit(0);
+    eval {
+        local $SIG{ALRM} = sub { die "no end\n" };
+        alarm(5);
+        my $last = '';
+        while (defined(my $line = <ARGV>)) {
+            last if $line eq "\n" && $last =~ /^\s*\};$/;
+            $last = $line;
+        }
+    };
+    alarm(0);
+    return failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line");
 }
 
 sub polled {

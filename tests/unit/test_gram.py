@@ -102,11 +102,23 @@ def test_a_refusal_tells_its_reason_and_leaves_no_file(place):
 
 
 @pytest.mark.parametrize("name", ["uniqid", "executable"])
-def test_a_command_cut_short_ends_the_process(place, name):
-    """What follows would be taken for the next command."""
-    said = call(place, "submit", "submit", **{name: None})
+def test_a_description_cut_short_is_refused(place, name):
     reason = f"{name}: missing; no value of a description may hold an empty line"
+    said = call(place, "submit", **{name: None})
     assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:48\n\n"
+
+
+def test_the_rest_of_a_command_cut_short_is_not_taken_for_the_next(place):
+    script = (
+        f"require '{MODULE}';"
+        "$job = bless {}, 'Globus::GRAM::JobDescription';"
+        "Globus::GRAM::JobManager::samgrid->new($job)->submit(); print <>"
+    )
+    rest = "empty line'],\n\n  'count' => ['1'],\n    };\n\npoll\n"
+    done = subprocess.run(
+        ["perl", f"-I{STUBS}", "-e", script], input=rest, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("poll\n", "")
 
 
 def test_a_stream_that_cannot_be_made(place):

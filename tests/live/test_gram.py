@@ -1,0 +1,303 @@
+"""Behind a real Globus gatekeeper, driven by its real clients."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.live.site import FAST, KEPT, LABS, USER
+from tests.live.site import until as patiently
+
+LAB = LABS / "gram"
+SLOTS = 8
+SAMGRID = "localhost/jobmanager-samgrid"
+
+
+def until(true, what):
+    """Wait for what a gatekeeper tells, which polls every 10 s."""
+    return patiently(true, what, 45)
+
+
+class Gatekeeper:
+    """The lab's gatekeeper with this JIM behind it, its grid user's clients, and what JIM keeps for the account."""
+
+    def __init__(self, place: Path, python: str) -> None:
+        self.home, self.python = place / "jim", python
+        self.account = Path(pwd.getpwnam(USER).pw_dir)
+        self.client = Path(pwd.getpwnam("gridclient").pw_dir)
+        self.state = self.account / ".local/state/jim"
+        shutil.rmtree(self.state, ignore_errors=True)
+        for each in (self.state.parents[1], self.state.parent, self.state):
+            each.mkdir(exist_ok=True)
+            shutil.chown(each, USER, USER)
+        self.state.chmod(0o700)
+        self.site_file(f'[batch]\nsystem = "local"\nslots = {SLOTS}\n{FAST}{KEPT}')
+        self.end("globus-job-manager ")  # one that lives on has read the module of another JIM
+        self.jim("gram", "register")
+
+    def site_file(self, text: str) -> None:
+        (self.state / "site.toml").write_text(text)
+        shutil.chown(self.state / "site.toml", USER, USER)
+
+    def jim(self, *words: str, account: str = "") -> str:
+        """Call the people's door, as root or as the account."""
+        become = ["runuser", "-u", account, "--"] if account else []
+        home = str(self.account) if account else "/root"
+        command = [*become, "env", "-i", f"HOME={home}", f"JIM_PYTHON={self.python}", f"PATH={os.environ['PATH']}"]
+        done = subprocess.run(
+            [*command, str(self.home / "shell/jim"), *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def run(self, *words: str, limit: float = 120) -> tuple[int, str, str]:
+        """Run a client; give its exit code, and what it wrote."""
+        done = self.raw(*words, limit=limit)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def raw(self, *words: str, limit: float = 120) -> subprocess.CompletedProcess[bytes]:
+        command = [str(LAB / "client"), *words]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False)
+
+    def submit(self, rsl: str) -> tuple[str, int]:
+        """Hand in a job and leave; give its contact, and its number once JIM has it."""
+        before = set(self.jobs())
+        code, out, err = self.run("globusrun", "-b", "-F", "-r", SAMGRID, rsl)
+        found = re.search(r"https://\S+", out)
+        assert found, (code, out, err)
+        return found[0], until(lambda: set(self.jobs()) - before, "JIM has it").pop()
+
+    def status(self, contact: str) -> str:
+        return self.run("globusrun", "-status", contact)[1].strip()
+
+    def jobs(self) -> list[int]:
+        """Number the grid jobs that JIM has."""
+        return sorted(int(each.name) for each in (self.state / "answers").glob("[0-9]*"))
+
+    def answer(self, job: int) -> str:
+        return (self.state / f"answers/{job}").read_text()
+
+    def tar(self, job: int) -> bytes:
+        return (self.state / f"work/{job}/result/{job}.tar").read_bytes()
+
+    def pids(self, words: str) -> list[int]:
+        """Find processes of the account by words of their command line."""
+        found = []
+        for each in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if words in line and each.stat().st_uid == pwd.getpwnam(USER).pw_uid:
+                    found.append(int(each.name))
+        return found
+
+    def close(self) -> None:
+        self.jim("gram", "unregister")
+        self.end("globus-job-manager ", "run_grid_job keeper", "jim.localbatch --area")
+        shutil.rmtree(self.state, ignore_errors=True)
+
+    def end(self, *words: str) -> None:
+        for pid in (pid for each in words for pid in self.pids(each)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def gate(lab, installed):
+    lab("gram")
+    place, environment = installed
+    gate = Gatekeeper(place, environment["JIM_PYTHON"])
+    yield gate
+    gate.close()
+
+
+def script(gate, text):
+    """Make a program that the account may run."""
+    place = gate.home.parent / "payloads"
+    place.mkdir(exist_ok=True, mode=0o755)
+    file = place / f"{len(list(place.iterdir()))}.sh"
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
+# What comes back
+
+
+def test_hello(gate):
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "hello", "two  words") == (0, "hello two  words\n", "")
+
+
+def test_all_is_in_its_place(gate):
+    assert "failed" not in gate.jim("gram", "check")
+
+
+def test_what_a_program_writes_comes_back_as_it_is(gate):
+    rsl = '&(executable=/bin/sh)(arguments=-c "head -c 100000 /dev/zero; echo oops >&2")'
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert (done.returncode, done.stdout, done.stderr) == (0, bytes(100_000), b"oops\n")
+
+
+def test_quotes_and_what_shells_love_arrive_untouched(gate):
+    arguments = """ "%s|" "it's" "a ""b\"\"\" "x\\y" "$HOME `id`" "@a %d" "" "é;&" """
+    rsl = f"&(executable=/usr/bin/printf)(arguments={arguments})"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, 'it\'s|a "b"|x\\y|$HOME `id`|@a %d||é;&|', "")
+
+
+def test_the_tar_is_the_stdout_of_many_local_jobs(gate):
+    rsl = '&(executable=/bin/echo)(jim_job_type=parametric)(arguments=x)(argument_sets=(a "b c")(d))'
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == gate.tar(gate.jobs()[-1])
+
+
+def test_files_are_staged_out(gate):
+    ours = gate.client / "ours"
+    shutil.rmtree(ours, ignore_errors=True)
+    ours.mkdir()
+    shutil.chown(ours, "gridclient", "gridclient")
+    url = f"$(GLOBUSRUN_GASS_URL){ours}"
+    rsl = (
+        '&(executable=/bin/sh)(arguments=-c "echo 42 >result.dat")(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))'
+        f"(file_stage_out=(all.tar {url}/all.tar)(result.dat {url}/result.dat))"
+    )
+    code, out, err = gate.run("globusrun", "-w", "-r", SAMGRID, rsl)
+    assert code == 0, (out, err)
+    assert (ours / "result.dat").read_text() == "42\n"
+    assert (ours / "all.tar").read_bytes() == gate.tar(gate.jobs()[-1])
+
+
+def test_a_job_left_to_itself(gate):
+    code, contact, err = gate.run("globus-job-submit", SAMGRID, "/bin/sh", "-c", "echo later; sleep 1")
+    assert code == 0, err
+    contact = contact.strip()
+    assert gate.run("globus-job-status", contact)[1].strip() in ("UNSUBMITTED", "PENDING", "ACTIVE")
+    until(lambda: gate.run("globus-job-status", contact)[1].strip() == "DONE", "it is done")
+    assert gate.run("globus-job-get-output", contact) == (0, "later\n", "")
+    assert gate.run("globus-job-clean", "-f", contact)[0] == 0
+
+
+def test_two_phase_commit(gate):
+    rsl = "&(executable=/bin/echo)(arguments=committed)(two_phase=30)(save_state=yes)"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl)[:2] == (0, "committed\n")
+
+
+# What goes wrong
+
+
+def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
+    file = script(gate, 'echo "$1"; [ "$1" -lt 3 ]')
+    sets = "".join(f"({n})" for n in range(20))
+    rsl = f"&(executable={file})(jim_job_type=parametric)(argument_sets={sets})"
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 17
+    assert b"Details: 17 of 20 local jobs failed" in done.stderr
+    assert done.stdout == gate.tar(gate.jobs()[-1])
+    code, _, err = gate.run("globusrun", "-r", SAMGRID, rsl)
+    assert code == 17
+    assert "Details: 17 of 20 local jobs failed" in err
+
+
+BAD = {
+    "(count=3)": (48, "count: '3': expected 1"),
+    "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
+    "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
+    "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),
+    "(max_wall_time=0)": (48, "wall_seconds: expected at least 1"),
+    '(queue="a b")': (48, "queue: 'a b' is not possible"),
+    "(cores=many)": (48, "cores: expected a whole number, found 'many'"),
+    "(events=20)": (48, "'events': unknown attribute"),
+    "(argument_sets=(a b))": (48, "'argumentsets': unknown attribute"),
+    "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: LD_PRELOAD may not be set"),
+    '(arguments="two\nlines")': (48, "arguments: holds the character '\\n'"),
+    '(arguments="an\n\nempty line")': (48, "uniqid: missing; no value of a description may hold an empty line"),
+}
+
+
+def test_a_refusal_names_the_attribute_and_leaves_nothing(gate):
+    before = gate.jobs(), sorted((gate.state / "inbox").glob("*"))
+    for more, (number, words) in BAD.items():
+        code, out, err = gate.run("globusrun", "-r", SAMGRID, f"&(executable=/bin/true){more}")
+        assert (code, words in err) == (number, True), (more, code, out, err)
+    assert (gate.jobs(), sorted((gate.state / "inbox").glob("*"))) == before
+    # What follows an empty line must not be taken for the next command: it would hurt the next job.
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "unharmed") == (0, "unharmed\n", "")
+    unknown = gate.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)(nonsense=1)")
+    assert unknown[0] == 1
+    unlisted = gate.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)(jim_job_type=nosuch)")
+    assert unlisted[0] == 134
+
+
+# While it lives
+
+
+def test_cancel_answers_when_nothing_lives(gate):
+    file = script(gate, "exec sleep 600")
+    contact, job = gate.submit(f"&(executable={file})")
+    until(lambda: gate.pids("sleep 600"), "it runs")
+    assert gate.run("globusrun", "-kill", contact)[0] == 0
+    assert not gate.pids("sleep 600")
+    assert gate.answer(job).endswith("GRAM_SCRIPT_ERROR:8\n\n")
+
+
+def test_suspend_and_resume(gate):
+    go = gate.home.parent / "go-on"
+    file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done")
+    sets = "".join(f"({n})" for n in range(SLOTS))
+    gate.submit(f"&(executable={file})(jim_job_type=parametric)(argument_sets={sets})")
+    until(lambda: len(gate.pids(str(file))) >= SLOTS, "no slot is free")
+    contact, job = gate.submit(f"&(executable={file})")
+    assert gate.run("gram-signal", contact, "2")[0] == 0
+    until(lambda: gate.status(contact) == "SUSPENDED", "it is suspended")
+    assert gate.run("gram-signal", contact, "3")[0] == 0
+    until(lambda: gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:1\n\n", "it is resumed")
+    assert gate.run("gram-signal", contact, "4", "high")[0] == 27
+    go.touch()
+    until(lambda: gate.status(contact) == "DONE", "it is done")
+    assert gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+
+
+def test_a_killed_job_manager_and_a_killed_keeper(gate):
+    go = gate.home.parent / "go-on-after-all"
+    file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done; echo survived")
+    out = gate.account / "survivor.out"
+    out.unlink(missing_ok=True)
+    _, job = gate.submit(f"&(executable={file})(stdout={out})")
+    until(lambda: ":2\n" in gate.answer(job), "it runs")
+    gate.end("globus-job-manager ", "run_grid_job keeper")
+    go.touch()
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "another")[1] == "another\n"
+    until(lambda: out.read_text() == "survived\n", "the first one's output was delivered")
+    assert gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+
+
+def test_a_hundred_at_once(gate):
+    before = set(gate.jobs())
+    clients = [
+        subprocess.Popen(
+            [str(LAB / "client"), "globusrun", "-b", "-F", "-r", SAMGRID, f"&(executable=/bin/echo)(arguments={n})"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for n in range(100)
+    ]
+    said = [each.communicate(timeout=180)[0] for each in clients]
+    assert all(each.returncode == 0 for each in clients), said
+    jobs = set(gate.jobs()) - before
+    assert len(jobs) == 100
+    until(lambda: all(gate.answer(each) == "GRAM_SCRIPT_JOB_STATE:8\n\n" for each in jobs), "all are done")
+    told = set()
+    for each in jobs:
+        with tarfile.open(gate.state / f"work/{each}/result/{each}.tar") as tar:
+            told.add(int(tar.extractfile(f"{each}.0/stdout").read()))
+    assert told == set(range(100))
