@@ -38,6 +38,7 @@ VERBS = {
     "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),
     "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
     "splitters": Verb("splitters", "list what splits work, or the parameters of one", "jim splitters LumiBased"),
+    "types": Verb("job_types", "list the job types, or the attributes of one", "jim types executable"),
     "recover": Verb("recover", "write the request that does what failed once more", "jim recover 12 > again.json"),
     "resplit": Verb(
         "resplit", "let smaller local jobs do what one has failed at", "jim resplit 12.3 -p lumis_per_job=1"

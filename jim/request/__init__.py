@@ -22,6 +22,8 @@ ONLY_JDF = re.compile(
     r"^[ \t]*+(?:\+[a-z_]\w*+[ \t]*+=|job_?type[ \t]*+=[ \t]*+[a-z])", re.MULTILINE | re.IGNORECASE | re.ASCII
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
+TYPE_NAME = r"[a-z]\w{0,63}(\.\w{1,64}){0,8}"
+OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
 VARIABLE_NAME = r"[A-Za-z_]\w{0,127}"
 # Would change how our own programs or the dynamic linker behave, not the payload's.
 FORBIDDEN_VARIABLES = r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL"
@@ -75,26 +77,32 @@ def _language_of(text: str) -> str:
 
 def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
-    if not isinstance(job_type, str) or not re.fullmatch(r"[a-z]\w{0,63}(\.\w{1,64}){0,8}", job_type, re.ASCII):
-        hint = nearest(str(job_type)[:64].lower(), _known())
+    if not isinstance(job_type, str) or not re.fullmatch(TYPE_NAME, job_type, re.ASCII):
+        hint = nearest(str(job_type)[:64].lower(), job_types(own))
         raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{hint}")
     # A request must not choose what Python imports: only files that JIM or the site put there.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
-        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, _known())}")
+        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, job_types(own))}")
     if "." in job_type and own not in sys.path:
         sys.path.append(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
     try:
         handler: Handler = importlib.import_module(name).HANDLER()
-    except (ImportError, AttributeError, SyntaxError) as error:
-        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, _known())}") from error
+    except (ImportError, AttributeError, NameError, SyntaxError, TypeError, ValueError) as error:
+        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, job_types(own))}") from error
     return handler
 
 
-def _known() -> set[str]:
-    return {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
+def job_types(own: str = "") -> set[str]:
+    """Name the job types that there are: JIM's, and those in the site's `own` directory."""
+    known = {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
+    for file in sorted(Path(own).rglob("*.py")) if own else ():
+        name = ".".join(file.relative_to(own).with_suffix("").parts)
+        if re.fullmatch(TYPE_NAME, name, re.ASCII) and "." in name and OWN_TYPE.search(file.read_bytes()):
+            known.add(name)
+    return known
 
 
 def declarations(handler: Handler) -> dict[str, Attribute]:

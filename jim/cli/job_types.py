@@ -1,0 +1,115 @@
+"""jim types: what can be asked for, and the attributes of one job type."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from jim import site as site_file
+from jim.cli.reading import add_json
+from jim.cli.text import facts, say, say_json, table
+from jim.errors import BadRequest
+from jim.handlers.base import COMMON, Attribute, Handler
+from jim.request import KIND_NAMES, declarations, handler_of, job_types
+
+Record = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim types` takes."""
+    parser.add_argument("name", metavar="TYPE", nargs="?", help="a job type; without one, all of them")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the job types, or what a request for one may say."""
+    own = site_file.load().site.handlers
+    if arguments.name:
+        one = told(arguments.name, handler_of(arguments.name, own))
+        (say_json if arguments.json else _show)(one)
+        return 0
+    all_of_them = [_told_or_not(name, own) for name in sorted(job_types(own))]
+    if arguments.json:
+        say_json(all_of_them)
+    else:
+        table(("job type", "what it does"), ((one["name"], one["about"]) for one in all_of_them))
+    return 0
+
+
+def told(name: str, handler: Handler) -> Record:
+    """Tell of a job type what its handler declares."""
+    module = sys.modules[type(handler).__module__]
+    return {
+        "name": name,
+        "about": (module.__doc__ or "").strip().partition("\n")[0],
+        "more": " ".join((inspect.getdoc(type(handler)) or "").split()) if type(handler).__doc__ else "",
+        "phases": list(handler.phases),
+        "events_per_job": handler.events_per_job if "events" in handler.attributes else None,
+        "cpu_seconds_per_event": handler.cpu_seconds_per_event,
+        "attributes": attributes(declarations(handler)),
+    }
+
+
+def attributes(declared: Mapping[str, Attribute]) -> list[Record]:
+    """Tell what attributes may be, and their defaults."""
+    return [
+        {
+            "name": name,
+            "kind": KIND_NAMES[one.kind].removeprefix("a "),
+            "required": one.required,
+            "default": one.default,
+            "minimum": one.minimum,
+            "maximum": one.maximum,
+            "pattern": one.pattern,
+            "allowed": list(one.allowed),
+            "help": one.help,
+            "common": one is COMMON.get(name),
+        }
+        for name, one in declared.items()
+    ]
+
+
+def default(one: Record) -> str:
+    """Tell in a word what holds if an attribute is not given."""
+    value = one["default"]
+    if one["required"]:
+        return "required"
+    return f"{value:g}" if isinstance(value, float) else "" if value in (None, "", [], {}) else str(value)
+
+
+def meaning(one: Record) -> str:
+    """Tell what an attribute means, and what its value must be."""
+    low, high = one["minimum"], one["maximum"]
+    bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else ""]
+    allowed = f"one of {', '.join(one['allowed'])}" if one["allowed"] else ""
+    return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed)))
+
+
+def _told_or_not(name: str, own: str) -> Record:
+    """Tell of a job type; one that cannot be loaded must not hide the others."""
+    try:
+        return told(name, handler_of(name, own))
+    except BadRequest as error:
+        return {"name": name, "about": str(error).partition(" (known: ")[0]}
+
+
+def _show(one: Record) -> None:
+    say(f"{one['name']}: {one['about']}")
+    say(one["more"])
+    seconds, events = one["cpu_seconds_per_event"], one["events_per_job"]
+    facts(
+        [
+            ("phases", ", ".join(one["phases"])),
+            ("CPU time", f"{seconds:g} s for each event" if seconds else ""),
+            ("local jobs", f"{events:,} events each, where neither request nor site say" if events else ""),
+        ]
+    )
+    say()
+    own_first = sorted(one["attributes"], key=lambda each: bool(each["common"]))
+    table(
+        ("attribute", "kind", "default", "meaning"),
+        ((each["name"], each["kind"], default(each), meaning(each)) for each in own_first),
+    )

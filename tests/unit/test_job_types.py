@@ -1,0 +1,103 @@
+"""jim types: what is told of job types is what their handlers declare, also of a site's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.handlers.base import COMMON
+
+OWN = '''
+"""Throws darts."""
+
+from jim.handlers.base import Attribute, Handler
+
+
+class Darts(Handler):
+    """One event is one dart."""
+
+    attributes = {
+        "board": Attribute(str, "what is aimed at", default="\\x1b[2J", allowed=("\\x1b[2J", "wood | cork")),
+        "least": Attribute(int, "no fewer", maximum=5),
+        "events": Attribute(int, "darts", required=True, minimum=1),
+    }
+    phases = ("aim", "throw")
+    cpu_seconds_per_event = 0.5
+
+
+HANDLER = Darts
+'''
+
+
+@pytest.fixture
+def own(home, tmp_path, monkeypatch):
+    """A site with job types of its own: one that works, two that cannot be loaded, and modules that are none."""
+    place = tmp_path / "own"
+    (place / "jtmine").mkdir(parents=True)
+    (place / "jtmine/darts.py").write_text(OWN.lstrip())
+    (place / "jtmine/broken.py").write_text("HANDLER = Darts\n")
+    (place / "jtmine/typo.py").write_text("class HANDLER(:\n")
+    (place / "jtmine/adapter.py").write_text("raise SystemExit('it must not be loaded')\n")
+    (place / "alone.py").write_text("class HANDLER: ...\n")
+    (home.site.state / "site.toml").write_text(f'[site]\nhandlers = "{place}"\n')
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    return home
+
+
+def test_all_are_listed(home):
+    assert [each["name"] for each in home.json("types")] == ["executable", "parametric", "pythia_monte_carlo"]
+    lines = home.out("types").splitlines()
+    assert lines[0].split() == ["job", "type", "what", "it", "does"]
+    assert lines[1].startswith("executable          Any program")
+
+
+def test_a_site_s_own_are_listed_and_a_broken_one_does_not_hide_them(own):
+    told = {each["name"]: each["about"] for each in own.json("types")}
+    assert told.keys() == {
+        *("executable", "parametric", "pythia_monte_carlo", "jtmine.darts", "jtmine.broken", "jtmine.typo")
+    }
+    assert told["jtmine.darts"] == "Throws darts."
+    assert told["jtmine.typo"].startswith("job_type: cannot load 'jtmine.typo'")
+    assert "'Darts' is not defined" in told["jtmine.broken"]
+
+
+def test_one_is_told_with_all_it_declares(own):
+    one = own.json("types", "jtmine.darts")
+    assert (one["more"], one["phases"], one["events_per_job"]) == ("One event is one dart.", ["aim", "throw"], 250)
+    attributes = {each["name"]: each for each in one["attributes"]}
+    assert attributes.keys() == {*COMMON, "board", "least", "events"}
+    assert attributes["events"] == {
+        "name": "events",
+        "kind": "whole number",
+        "required": True,
+        "default": None,
+        "minimum": 1,
+        "maximum": None,
+        "pattern": "",
+        "allowed": [],
+        "help": "darts",
+        "common": False,
+    }
+    assert attributes["board"]["allowed"] == ["\x1b[2J", "wood | cork"]
+    assert attributes["key"]["common"]
+
+
+def test_it_is_shown_with_its_own_attributes_first_and_nothing_that_a_terminal_obeys(own):
+    shown = own.out("types", "jtmine.darts")
+    assert "\x1b" not in shown
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert lines[:4] == [
+        *("jtmine.darts: Throws darts.", "One event is one dart.", "phases aim, throw"),
+        "CPU time 0.5 s for each event",
+    ]
+    assert "least whole number no fewer; at most 5" in lines
+    assert "events whole number required darts; at least 1" in lines
+    assert r"board text \x1b[2J what is aimed at; one of \x1b[2J, wood | cork" in lines
+    names = [line.split()[0] for line in lines if " text " in line or " number " in line]
+    assert names[:4] == ["board", "least", "events", "job_type"]
+
+
+def test_an_unknown_one_is_refused_with_the_nearest(own):
+    code, out, err = own.run("types", "jtmine.dart")
+    assert (code, out) == (2, "")
+    assert "did you mean 'jtmine.darts'?" in err
+    assert "did you mean 'parametric'?" in own.run("types", "Parametrics")[2]
