@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import batch, doors, keeping, listing, splitting
+from bench import batch, doors, keeping, listing, requests, splitting
 from bench.taking import Figure
 
 
@@ -39,13 +39,15 @@ class Amounts:
     streamed_pieces: int = 1_000_000
     lumi_files: int = 1000
     splitter_runs: int = 3
+    request_bytes: int = 1_000_000
+    request_runs: int = 7
     slurm_jobs: int = 1000
     slurm_grid_jobs: int = 200
     slurm_pieces: int = 50
     slurm_runs: int = 3
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 20, 3, 5, 1)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 100_000, 1, 20, 3, 5, 1)
 BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
 
 
@@ -59,6 +61,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
         "short": partial(keeping.short_jobs, a.short_jobs),
         "splitting": partial(splitting.splitting, a.splitter_pieces, a.streamed_pieces, a.lumi_files, a.splitter_runs),
+        "requests": partial(requests.requests, a.request_bytes, a.request_runs),
         "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }
 

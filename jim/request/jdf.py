@@ -15,7 +15,10 @@ SPACE = re.compile(r"(?:[ \t\r]|\\\r?\n)*+")
 BLANK = re.compile(r"(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*+")
 HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?:[ \t]|\\\r?\n)*+=")
 WORD = re.compile(r'(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?:""[^"\n]*+)*+")++')
-PLAIN = re.compile(r'(?:[^\s"\\#][^\s"\\]*+[ \t]++)++')  # a row of words without anything special, read at once
+# Most of a large request is this, and read at once: words bare, or in quotes as a whole, with spaces after them.
+ITEM = r'[^\s"\\#][^\s"\\]*+|"[^"\n]*+(?:""[^"\n]*+)*+"'
+ITEMS = re.compile(rf"(?:(?:{ITEM})[ \t]++)++")
+EACH = re.compile(ITEM)
 QUOTED = re.compile(r'"([^"\n]*+(?:""[^"\n]*+)*+)"')
 
 
@@ -45,10 +48,10 @@ def _line(text: str, began: int) -> tuple[Said, int]:
     first = end = at = _past(SPACE, text, head.end())
     found: list[str] = []
     while at < len(text) and text[at] not in "\n#":
-        plain = PLAIN.match(text, at)
-        if plain:
-            found += plain[0].split()
-            end, at = at + len(plain[0].rstrip(" \t")), _past(SPACE, text, plain.end())
+        many = ITEMS.match(text, at)
+        if many:
+            found += EACH.findall(many[0])
+            end, at = at + len(many[0].rstrip(" \t")), _past(SPACE, text, many.end())
             continue
         word = WORD.match(text, at)
         if not word:
@@ -65,6 +68,8 @@ def _trouble(text: str, at: int) -> str:
 
 
 def _unquoted(word: str) -> str:
+    if word[0] == word[-1] == '"' and word.count('"') == 2:
+        return word[1:-1]
     return QUOTED.sub(lambda found: found[1].replace('""', '"'), word)
 
 

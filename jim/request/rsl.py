@@ -15,9 +15,10 @@ from jim.request import DEEPEST, LONGEST, words
 from jim.request.words import Said, plain
 
 BARE = r"""[^\s+&|()=<>!"'^\#$]"""
-ITEM = rf"""{BARE}++|"[^"]*+(?:""[^"]*+)*+\""""
+QUOTED = r"""(?:"[^"]*+(?:""[^"]*+)*+"|'[^']*+(?:''[^']*+)*+')"""
+ITEM = rf"{BARE}++|{QUOTED}"
 # Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such.
-ITEMS = re.compile(rf"""(?:(?:{ITEM})\s++(?={BARE}|"))++""")
+ITEMS = re.compile(rf"""(?:(?:{ITEM})\s++(?={BARE}|["']))++""")
 LIST = re.compile(rf"""\(\s*+((?:{ITEM})(?:\s++(?:{ITEM}))*+)\s*+\)\s*+""")
 LISTS = re.compile(rf"""(?:{LIST.pattern})++""")
 VARIABLE = re.compile(r"\$\((\w++)\)")
@@ -26,11 +27,11 @@ TOKEN = re.compile(
     r"""(?P<gap>(?:\s++|\(\*.*?\*\))*+)
     (?: (?P<comment> \(\*)
       | (?P<text>    BARE++)
-      | (?P<quoted>  "[^"]*+(?:""[^"]*+)*+" | '[^']*+(?:''[^']*+)*+'
+      | (?P<quoted>  QUOTED
                    | \^(?P<mark>\S)(?:(?!(?P=mark)).|(?P=mark)(?P=mark))*+(?P=mark))
       | (?P<sign>    \$\( | [<>!]=? | [&|+()=\#])
       | (?P<end>     \Z)
-      | (?P<odd>     .) )""".replace("BARE", BARE),
+      | (?P<odd>     .) )""".replace("BARE", BARE).replace("QUOTED", QUOTED),
     re.VERBOSE | re.DOTALL,
 )
 NAME = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
@@ -76,10 +77,9 @@ class _Reader:
         if not found or not found.lastgroup:
             raise self.fault("cannot be read")
         self.kind = found.lastgroup
-        self.word = found[self.kind]
-        self.at = found.start(self.kind)
-        self.apart = self.at > self.end
-        self.end = found.end()
+        self.at, end = found.span(self.kind)
+        self.word = self.text[self.at : end]
+        self.apart, self.end = self.at > self.end, end
         if self.kind in ("comment", "odd"):
             quotes = {'"': "quote", "'": "quote", "^": "quote", "(": "comment"}
             what = quotes.get(self.word[0])
@@ -162,7 +162,7 @@ class _Reader:
             self.advance()
             return _unquoted(word)
         known = VARIABLE.match(self.text, self.at)
-        if known and known[1] in self.variables:
+        if known and known[1] in self.variables:  # most are written so
             at = self.at
             self.advance(known.end())
             return self.replaced(self.variables[known[1]], at)
@@ -208,7 +208,7 @@ class _Reader:
 
 def _texts(written: str) -> list[str]:
     found = EACH.findall(written)
-    return [_unquoted(each) for each in found] if '"' in written else found
+    return [each if each[0] not in "\"'" else _unquoted(each) for each in found]
 
 
 def _unquoted(written: str) -> str:
