@@ -8,6 +8,7 @@ What GRAM calls otherwise than JIM becomes JIM's.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 from jim.errors import nearest
@@ -182,8 +183,8 @@ class _Reader:
         if value is None and len(otherwise) == 1 and isinstance(otherwise[0], str):
             value = otherwise[0]
         if value is None:
-            reason = f"{name[:40]!r}: no variable that rsl_substitution defines before{nearest(name, self.variables)}"
-            raise self.fault(reason, at)
+            hint = nearest(name[:64], islice(self.variables, 50))  # there may be a hundred thousand
+            raise self.fault(f"{name[:40]!r}: no variable that rsl_substitution defines before{hint}", at)
         return self.replaced(value, at)
 
     def replaced(self, value: str, at: int) -> str:
@@ -201,6 +202,8 @@ class _Reader:
         self.expect(")", "after a variable")
         if len(pair) != 2 or not all(isinstance(each, str) for each in pair):
             raise self.fault("expected the name of a variable and its text", at)
+        if not NAME.fullmatch(pair[0]):
+            raise self.fault(f"{pair[0][:40]!r} is no name of a variable", at)
         if pair[0] in self.variables:
             raise self.fault(f"the variable {pair[0][:40]!r} is defined twice", at)
         self.variables[pair[0]] = pair[1]
