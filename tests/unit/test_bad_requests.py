@@ -87,7 +87,9 @@ def test_so_is_json_and_toml(refusal, language, text, words):
 
 def test_variables_that_double_themselves_are_refused_before_they_fill_the_memory(refusal):
     text = f"&(rsl_substitution={DOUBLING})(executable=$(A59))"
-    assert "more than 1,048,576 characters" in refusal("rsl", text)
+    # A18 and all before it took 2**20 - 4 characters; the next one would be 2**19.
+    there = place_of(text.replace("(A19 $(A18)", "(A19 §$(A18)"))
+    assert f"{there}the variables make more than 1,048,576 characters" in refusal("rsl", text)
 
 
 def test_a_reason_does_not_carry_the_request_along(refusal):

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HOME = Path(__file__).parents[2]
 HEAVY = {"lxml", "psutil", "tenacity", "rich", "asyncio"}
 # Of the standard library, what a door has no use for while all goes well.
@@ -20,9 +22,17 @@ def loaded(tmp_path, call):
     return done.stdout, set(done.stderr.split())
 
 
-def test_the_submit_door(tmp_path):
-    file = tmp_path / "request.toml"
-    file.write_text('job_type = "pythia_monte_carlo"\nevents = 1000\n')
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("request.toml", 'job_type = "pythia_monte_carlo"\nevents = 1000\n'),
+        ("request.jdf", "job_type = pythia_monte_carlo\nevents = 1000\n"),
+        ("request.rsl", "&(jobType=pythia_monte_carlo)(events=1000)"),
+    ],
+)
+def test_the_submit_door(tmp_path, name, text):
+    file = tmp_path / name
+    file.write_text(text)
     # The keeper that a door starts is another process; here none is wanted.
     call = f"""
 from jim import run_grid_job
