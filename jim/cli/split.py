@@ -29,7 +29,7 @@ Record = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim split` takes."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a request, or a table with `files`, in TOML or JSON")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a request; or a table with `files`, in TOML or JSON")
     parser.add_argument("--with", metavar="SPLITTER", dest="splitter", help="the splitter, instead of the request's")
     add_parameters(parser)
     add_json(parser)
@@ -43,9 +43,9 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each piece."""
-    content = requests.read(arguments.file)
-    given = parameters(arguments.parameters)
     site = site_file.load()
+    content = requests.read(arguments.file, site.site.handlers)
+    given = parameters(arguments.parameters)
     if "job_type" in content:
         records = _of_request(content, arguments.splitter, given, site)
     else:

@@ -96,6 +96,13 @@ def test_it_is_shown_with_its_own_attributes_first_and_nothing_that_a_terminal_o
     assert names[:4] == ["board", "least", "events", "job_type"]
 
 
+def test_a_description_may_name_one(own, tmp_path):
+    file = tmp_path / "request.jdf"
+    file.write_text("job_type = jtmine.darts\nevents = 30\n+AIM = high\n")
+    assert own.json("submit", str(file), "--dry-run")["events"] == 30
+    assert "unknown job type" not in own.run("split", str(file))[2]
+
+
 def test_an_unknown_one_is_refused_with_the_nearest(own):
     code, out, err = own.run("types", "jtmine.dart")
     assert (code, out) == (2, "")
