@@ -20,7 +20,7 @@ QUOTED = r"""(?:"[^"]*+(?:""[^"]*+)*+"|'[^']*+(?:''[^']*+)*+')"""
 ITEM = rf"{BARE}++|{QUOTED}"
 # Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such.
 ITEMS = re.compile(rf"""(?:(?:{ITEM})\s++(?={BARE}|["']))++""")
-LIST = re.compile(rf"""\(\s*+((?:{ITEM})(?:\s++(?:{ITEM}))*+)\s*+\)\s*+""")
+LIST = re.compile(rf"""\((?!\*)\s*+((?:{ITEM})(?:\s++(?:{ITEM}))*+)\s*+\)\s*+""")
 LISTS = re.compile(rf"""(?:{LIST.pattern})++""")
 VARIABLE = re.compile(r"\$\((\w++)\)")
 EACH = re.compile(ITEM)
@@ -257,6 +257,8 @@ def _job_type(said: dict[str, Said], text: str) -> dict[str, Said]:
         rest["count"] = count._replace(name="cores")
     copies = _copies(count, text) if count else 1
     if word == "multiple" and copies > 1 and count:
+        if "argumentsets" in rest:
+            raise words.fault(text, count.at, f"{count.name}: goes with one set of arguments only")
         rest["argumentsets"] = Said("argument_sets", count.at, [[]] * copies, None)
     job_type = "parametric" if "argumentsets" in rest else "executable"
     return rest | {"jobtype": Said("job_type", at, [job_type], job_type)}

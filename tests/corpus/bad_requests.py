@@ -265,6 +265,7 @@ RSL: list[tuple[str, str]] = [
     (R + "(§jobType=a b)", "expected the name of a job type"),
     (R + "(§jobType=(executable))", "expected the name of a job type"),
     (R + "(§jobType=../base)", "expected the name of a job type"),
+    (R + "(§count=2)(argument_sets=(1)(2))", "count: goes with one set of arguments"),
     (R + "(§count=0)", "count: expected 1 to 100,000, found '0'"),
     (R + "(§count=-1)", "count: expected 1 to 100,000, found '-1'"),
     (R + "(§count=100001)", "count: expected 1 to 100,000"),

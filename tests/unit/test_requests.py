@@ -49,6 +49,8 @@ SAID_IN_RSL = [
     ('(environment=(A 1)(B "x y")("C" $(Z z)))', {"environment": {"A": "1", "B": "x y", "C": "z"}}),
     ("(rsl_substitution=(A a)(B $(A)/b))(RSLSUBSTITUTION=(C $(B)#c))(arguments=$(C) $(A)$(B))", None),
     ("(rsl_substitution=(A 'x y'))(arguments=$(A) $(A no) $(B $(A)) $( A ))", {"arguments": ["x y"] * 4}),
+    ("(environment=(A 1)(* note *)(B 2) (* (C 3) *))", {"environment": {"A": "1", "B": "2"}}),
+    ("(arguments=a (*) *) )", {"arguments": ["a"]}),
     ("(jobType=single)(count=4)", {"cores": 4}),
     ("(jobType=multiple)(count=1)", {}),
     ("(count=3)(arguments=x)", {"job_type": "parametric", "argument_sets": [[], [], []], "arguments": ["x"]}),
