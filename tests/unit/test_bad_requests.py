@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import string
 
 import pytest
@@ -156,6 +157,34 @@ def test_nothing_but_attributes_or_a_refusal_comes_of_it(language, data):
         reason = ""
         assert request == {} or check(request)
     assert reason.startswith(("line ", *NO_PLACE)) or not reason
+
+
+NEVER = re.compile(r"(?!)")
+WORDS = {
+    "jdf": ["a", "b#", "#c", '"d e"', '"""f"', 'g"h"', " ", "  ", "\t", "\\\n", "\\", "="],
+    "rsl": ["a", "'b c'", '"d""e"', "^%f%", "$(A)", "$(B g)", "#", " ", "  ", "\n", "(", ")", "(h i)", "(* j *)", "*"],
+}
+ROWS = {"jdf": "job_type=executable\nexecutable=x\narguments = {}\n", "rsl": "&(rsl_substitution=(A z))(arguments={})"}
+
+
+def outcome_of(language, text):
+    try:
+        reader = jdf.parse if language == "jdf" else lambda text: rsl._Reader(text).request()
+        return reader(text)
+    except (BadRequest, ValueError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(data=st.data())
+def test_what_is_read_in_rows_is_what_is_read_word_by_word(language, data):
+    text = ROWS[language].format("".join(data.draw(st.lists(st.sampled_from(WORDS[language]), max_size=10))))
+    at_once = outcome_of(language, text)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((jdf, "ITEMS"), (rsl, "ITEMS"), (rsl, "LISTS"), (rsl, "VARIABLE")):
+            patch.setattr(module, name, NEVER)
+        assert outcome_of(language, text) == at_once
 
 
 # There and back
