@@ -56,11 +56,12 @@ def _jdf(size: int) -> str:
 
 
 def _rsl(size: int) -> str:
-    """Arguments bare, in quotes, joined and as variables, with comments; pairs."""
+    """Arguments bare and in quotes, with a variable on each line and some joined; a comment every ten lines; pairs."""
     pairs = "".join(f'(VARIABLE_{n} "value {n}")' for n in range(VARIABLES))
     head = f"&(rsl_substitution=(STORE /store/run1))(executable=/bin/echo)(environment={pairs})\n(arguments=\n"
-    line = ' --tag p14.07.00 "two words" "a ""quoted"" word" \'x=1\' $(STORE)/file-0001.root out#put (* comment *)\n'
-    return f"{head}{line * ((size - len(head)) // len(line))})\n"
+    line = ' --tag p14.07.00 "two words" "a ""quoted"" word" \'x=1\' $(STORE)/file-0001.root\n'
+    lines = line * 10 + " out#put (* comment *)\n"
+    return f"{head}{lines * ((size - len(head)) // len(lines))})\n"
 
 
 def _alone() -> float:

@@ -211,7 +211,7 @@ class _Reader:
 
 def _texts(written: str) -> list[str]:
     found = EACH.findall(written)
-    return [each if each[0] not in "\"'" else _unquoted(each) for each in found]
+    return [each[1:-1].replace(each[0] * 2, each[0]) if each[0] in "\"'" else each for each in found]
 
 
 def _unquoted(written: str) -> str:
