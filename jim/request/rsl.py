@@ -19,11 +19,12 @@ BARE = r"""[^\s+&|()=<>!"'^\#$]"""
 QUOTED = r"""(?:"[^"]*+(?:""[^"]*+)*+"|'[^']*+(?:''[^']*+)*+')"""
 ITEM = rf"{BARE}++|{QUOTED}"
 # Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such.
-ITEMS = re.compile(rf"""(?:(?:{ITEM})\s++(?={BARE}|["']))++""")
+WITH_VARIABLES = rf"{ITEM}|\$\(\w++\)(?:{BARE}++)?"
+ITEMS = re.compile(rf"""(?:(?:{WITH_VARIABLES})\s++(?={BARE}|["']|\$\())++""")
 LIST = re.compile(rf"""\((?!\*)\s*+((?:{ITEM})(?:\s++(?:{ITEM}))*+)\s*+\)\s*+""")
 LISTS = re.compile(rf"""(?:{LIST.pattern})++""")
 VARIABLE = re.compile(r"\$\((\w++)\)")
-EACH = re.compile(ITEM)
+EACH = re.compile(WITH_VARIABLES)
 TOKEN = re.compile(
     r"""(?P<gap>(?:\s++|\(\*.*?\*\))*+)
     (?: (?P<comment> \(\*)
@@ -140,8 +141,9 @@ class _Reader:
         found: list[Any] = []
         while self.kind in ("text", "quoted") or self.word in ("(", "$("):
             many = (LISTS if self.word == "(" else ITEMS).match(self.text, self.at)
-            if many:
-                found += map(_texts, LIST.findall(many[0])) if self.word == "(" else _texts(many[0])
+            row = self.row(many[0]) if many else None
+            if many and row:
+                found += row
                 self.advance(many.end())
             elif self.sign("("):
                 found.append(self.values(depth + 1))
@@ -149,6 +151,20 @@ class _Reader:
             else:
                 found.append(self.joined(depth))
         return found
+
+    def row(self, written: str) -> list[Any] | None:
+        """Read a row of lists or of texts; not one whose variables have to be looked at one by one."""
+        if self.word == "(":
+            return [_texts(each) for each in LIST.findall(written)]
+        if "$(" not in written:
+            return _texts(written)
+        found, known = EACH.findall(written), self.variables
+        names = [each[2 : each.index(")")] for each in found if each[0] == "$"]
+        length = sum(len(known.get(name, "")) for name in names)
+        if length > self.left or not known.keys() >= set(names):
+            return None
+        self.left -= length
+        return [_replaced(each, known) if each[0] == "$" else _unquoted(each) for each in found]
 
     def joined(self, depth: int) -> str:
         """Read one text, and what is joined to it: by a `#`, or because nothing stands between."""
@@ -212,6 +228,11 @@ class _Reader:
 def _texts(written: str) -> list[str]:
     found = EACH.findall(written)
     return [each[1:-1].replace(each[0] * 2, each[0]) if each[0] in "\"'" else each for each in found]
+
+
+def _replaced(written: str, known: dict[str, str]) -> str:
+    name, _, rest = written[2:].partition(")")
+    return known[name] + rest
 
 
 def _unquoted(written: str) -> str:

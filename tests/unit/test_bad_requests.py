@@ -162,7 +162,25 @@ def test_nothing_but_attributes_or_a_refusal_comes_of_it(language, data):
 NEVER = re.compile(r"(?!)")
 WORDS = {
     "jdf": ["a", "b#", "#c", '"d e"', '"""f"', 'g"h"', " ", "  ", "\t", "\\\n", "\\", "="],
-    "rsl": ["a", "'b c'", '"d""e"', "^%f%", "$(A)", "$(B g)", "#", " ", "  ", "\n", "(", ")", "(h i)", "(* j *)", "*"],
+    "rsl": [
+        "a",
+        "'b c'",
+        '"d""e"',
+        "^%f%",
+        "$(A)",
+        "$(B g)",
+        "'$(A)'",
+        "$(A)k ",
+        "#",
+        " ",
+        "  ",
+        "\n",
+        "(",
+        ")",
+        "(h i)",
+        "(* j *)",
+        "*",
+    ],
 }
 ROWS = {"jdf": "job_type=executable\nexecutable=x\narguments = {}\n", "rsl": "&(rsl_substitution=(A z))(arguments={})"}
 
