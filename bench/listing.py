@@ -122,7 +122,7 @@ def _timed(file: Path, listing: Listing) -> Taken:
         moments.append(time.perf_counter())
         compared = evidence.compare(listing, live, adapter.name_length)
         moments.append(time.perf_counter())
-        evidence._asked(house, compared)  # just as the loop does
+        evidence._asked(house, house.clock.boot(), compared)  # just as the loop does
         moments.append(time.perf_counter())
         while house.workers.deliver(0):
             moments.append(time.perf_counter())

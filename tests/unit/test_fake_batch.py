@@ -17,7 +17,7 @@ BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "10000")) // BLOCK)
 GLITCHES = 5  # one block of so many is of glitches alone
 
 
-@pytest.mark.parametrize(("machine", "count"), [("Glitches", 4), ("Troubles", 6)])
+@pytest.mark.parametrize(("machine", "count"), [("Glitches", 2), ("Troubles", 3)])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_histories(dialect, machine, count):
     play(machine, dialect, SEED, count)

@@ -7,7 +7,7 @@ import pytest
 from tests.schedules import Schedule
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(3))
 def test_schedules(block, tmp_path, monkeypatch):
     for seed in range(block * 8, block * 8 + 8):
         with monkeypatch.context() as patch:
