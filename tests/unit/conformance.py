@@ -29,8 +29,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,8 @@ class Capture:
         return file.read_bytes().decode(errors="replace") if file.exists() else ""
 
 
-def adapters(named: Sequence[str]) -> list[Adapter]:
+@cache
+def adapters(*named: str) -> list[Adapter]:
     """Load all of ours, or those that are named: dotted names, or files."""
     ours = sorted(each.stem for each in (HOME / "adapters").glob("[a-z]*.py") if each.stem != "base")
     return [_load(name).ADAPTER({}, "/area") for name in named or [f"jim.adapters.{each}" for each in ours]]
@@ -100,12 +102,14 @@ def sidecars(adapter: Adapter, captured: Path) -> list[tuple[Path, Mapping[str, 
     return [(version, tomllib.loads(file.read_text()) if file.exists() else {}) for version, file in files]
 
 
-def captures(adapter: Adapter, captured: Path) -> Iterator[Capture]:
+@cache
+def captures(adapter: Adapter, captured: Path) -> tuple[Capture, ...]:
     """Give all that was captured from an adapter's batch system."""
-    for version, expected in sidecars(adapter, captured):
-        names = {each.name.removesuffix(".txt").removesuffix(".stderr") for each in version.glob("*.txt")}
-        for name in sorted(names):
-            yield Capture(name, version, adapter, expected.get(name))
+    return tuple(
+        Capture(name, version, adapter, expected.get(name))
+        for version, expected in sidecars(adapter, captured)
+        for name in sorted({each.name.removesuffix(".txt").removesuffix(".stderr") for each in version.glob("*.txt")})
+    )
 
 
 def observed(jobs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, int], Observation]:
