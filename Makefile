@@ -22,40 +22,44 @@ $(VENV)/demo: $(VENV)/core
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
 	@touch $@
 
-$(VENV)/dev: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis lxml-stubs mypy pytest pytest-xdist ruff types-psutil
+$(VENV)/tests: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist
+	@touch $@
+
+$(VENV)/checks: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check lxml-stubs mypy ruff types-psutil
 	@touch $@
 
 demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 	@shell/jim-demo
 
-test: $(VENV)/dev $(VENV)/demo  ## all tests that need no root
+test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST) -m 'not torture and not live'
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
 
-lint: $(VENV)/dev  ## ruff: format and rules
+lint: $(VENV)/checks  ## ruff: format and rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(VENV)/dev  ## mypy --strict
+types: $(VENV)/checks  ## mypy --strict
 	$(BIN)/mypy
 
-bench: $(VENV)/dev  ## measure the figures that are promised
+bench: $(VENV)/tests  ## measure the figures that are promised
 	$(BIN)/python -P -s bench/figures.py
 
-torture: $(VENV)/dev $(VENV)/demo  ## the long faults: a kill at every step and every writing call
+torture: $(VENV)/tests $(VENV)/demo  ## the long faults: a kill at every step and every writing call
 	$(PYTEST) -n 3 -m torture
 
 root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
 	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
 
-live: root $(VENV)/dev  ## the same on a real Slurm, Grid Engine and gatekeeper (root, Debian)
+live: root $(VENV)/tests  ## the same on a real Slurm, Grid Engine and gatekeeper (root, Debian)
 	$(BIN)/python -m pytest -q -m live tests/live
 
-glitch-report: root $(VENV)/dev  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
+glitch-report: root $(VENV)/tests  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
 
 clean:  ## remove what the targets made

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLAIN = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.getuid() == 0 else ()
 KEEPER = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper")
 BATCH = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area")
-LIMIT = float(__import__("os").environ.get("LIM", "180"))  # on a machine that is busy with something else
+LIMIT = 180.0  # on a machine that is busy with something else
 DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 
 

@@ -143,6 +143,7 @@ def stands_still(hurt) -> bool:
     return bool(states) and set(states) <= {"T", "Z"}
 
 
+@pytest.mark.torture
 def test_suspend_and_resume_while_keepers_and_daemon_are_killed(place):
     """One runs, one is pending: both stand still through every kill, and each finishes once."""
     hurt = begun(place, WAITS, 2, slots=1)
@@ -178,6 +179,7 @@ def test_suspend_of_a_local_job_whose_wrapper_is_killed(place):
     assert hurt.events("start") == [(0, 1), (0, 2)]
 
 
+@pytest.mark.torture
 def test_retry_while_keepers_are_killed(place):
     """A wish is a wish once: what failed gets one new attempt, what completed gets none."""
     hurt = place("p")

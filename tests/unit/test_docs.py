@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import tarfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -124,12 +126,10 @@ def test_targets_exist(page: str) -> None:
 @cache
 def options_of(words: tuple[str, ...]) -> frozenset[str]:
     """Ask a verb for its options."""
-    command = [sys.executable, "-P", "-s", "-c", "import sys; from jim.cli import main; sys.exit(main())"]
-    environment = {**os.environ, "PYTHONPATH": str(HOME), "COLUMNS": "200"}
-    done = subprocess.run(
-        [*command, *words, "--help"], env=environment, capture_output=True, text=True, timeout=60, check=True
-    )
-    return frozenset(re.findall(r"(?<![\w-])--?[a-z][\w-]*", done.stdout))
+    said = io.StringIO()
+    with redirect_stdout(said), suppress(SystemExit):
+        cli.main([*words, "--help"])
+    return frozenset(re.findall(r"(?<![\w-])--?[a-z][\w-]*", said.getvalue()))
 
 
 def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
