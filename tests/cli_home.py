@@ -5,10 +5,12 @@ import os
 
 from jim import cli
 from jim.clock import Clock
-from jim.model import Piece, Step, Witness
+from jim.model import Piece, State, Step, Witness
 from jim.site import Site, make_state
 from jim.statusdb.store import Store
+from tests.exit_records import exit_record
 
+PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 EVIL = "\x1b[2Jgone\x07 \x9b31m [bold]x[/] :smile:\u202e"
 EVIL_SHOWN = "\\x1b[2Jgone\\x07 \\x9b31m [bold]x[/] :smile:\\u202e"
 # What every record in JSON has, in this order.
@@ -96,3 +98,17 @@ class Home:
 
     def json(self, *words):
         return json.loads(self.out(*words, "--json"))
+
+
+def sent(home):
+    """Grid job 1: one local job runs, one is held, one failed, one waits."""
+    home.beat()
+    home.add()
+    home.send(0, 1, 2, state="confirmed", batch_id="4711")
+    home.move(0, State.RUNNING, Witness.CLAIM)
+    home.move(1, State.HELD, Witness.QUEUE, EVIL)
+    home.move(2, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
+    home.store.set_attempt(1, 1, 3, record=exit_record("jim-cafe-1-1", hour=11), verdict="failed", reason="exit 3")
+    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    home.store.set_fact("seen", "2026-01-31T11:59:57.000Z")

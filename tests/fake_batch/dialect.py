@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -50,7 +51,7 @@ class Ping(NamedTuple):
 Question = Submission | Ask | Tell | Ping
 
 
-class Dialect:
+class Dialect(ABC):
     """One batch system's way to read commands and to print answers. It knows nothing of lies."""
 
     name: str
@@ -75,13 +76,13 @@ class Dialect:
         """Give the words for a failure: `down`, `full`, `refused` (all: nothing was done) or `unclear`."""
         return self.troubles.get(f"{kind} {what}") or self.troubles[what]
 
+    @abstractmethod
     def accepted(self, job: Job) -> Said:
         """Print the id of an accepted job."""
-        raise NotImplementedError
 
+    @abstractmethod
     def told(self, ask: Ask, tasks: Sequence[Task], now: float) -> Said:
         """Print what is asked about these tasks, which are all there are."""
-        raise NotImplementedError
 
     def obeyed(self, tell: Tell, unknown: Targets) -> Said:
         """Print what is said to a wish; of these targets nothing is known."""
@@ -91,9 +92,9 @@ class Dialect:
         """Print that somebody is there."""
         return Said()
 
+    @abstractmethod
     def environment(self, task: Task) -> dict[str, str]:
         """Give the variables that a job finds."""
-        raise NotImplementedError
 
     def in_queue(self, task: Task, now: float) -> bool:
         """Tell whether the usual listing shows a task."""
