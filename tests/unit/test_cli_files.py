@@ -6,7 +6,6 @@ from jim.cli import watch
 from jim.model import State, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, sent
 
-
 # logs
 
 
