@@ -17,6 +17,7 @@ adapter to all this, by what was captured from its batch system.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -24,7 +25,7 @@ from jim.errors import BadSite, BatchError, Refused, Unclear, nearest
 from jim.model import Answer, Batch, Ids, Listing
 
 
-class Adapter:
+class Adapter(ABC):
     """One batch system. Subclasses give words and parsers; a dialect overrides what differs."""
 
     name: str
@@ -55,45 +56,45 @@ class Adapter:
         self.commands = {**self.commands} | {each: tuple(words) for each, words in (commands or {}).items()}
         self.area = area
 
+    @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
         """Build the command that hands over one submission, own restart switched off."""
-        raise NotImplementedError(f"{self.name} has no submit_command")
 
+    @abstractmethod
     def parse_submit(self, answer: Answer) -> str:
         """Read the batch id, or raise."""
-        raise NotImplementedError(f"{self.name} has no parse_submit")
 
     def batch_id(self, told: str) -> str:
         """Turn what a job was told of its own id into the id of its submission."""
         return told
 
+    @abstractmethod
     def query_command(self) -> list[str]:
         """Build the command that lists all jobs of this account."""
-        raise NotImplementedError(f"{self.name} has no query_command")
 
+    @abstractmethod
     def parse_query(self, answer: Answer) -> Listing:
         """Read a listing: (batch id, index) → what is seen. A failed or unreadable one raises, and proves nothing."""
-        raise NotImplementedError(f"{self.name} has no parse_query")
 
+    @abstractmethod
     def history_command(self, ids: Sequence[str]) -> list[str]:
         """Build the command that tells how these ended jobs ended."""
-        raise NotImplementedError(f"{self.name} has no history_command")
 
+    @abstractmethod
     def parse_history(self, answer: Answer) -> Listing:
         """Read how jobs ended; a job that is not told about is not proven to have ended."""
-        raise NotImplementedError(f"{self.name} has no parse_history")
 
+    @abstractmethod
     def find_command(self, mark: str) -> list[str]:
         """Build the command that lists whatever carries this mark, in queue and history."""
-        raise NotImplementedError(f"{self.name} has no find_command")
 
     def parse_find(self, answer: Answer) -> Listing:
         """Read what carries the mark; by default a listing like any other."""
         return self.parse_query(answer)
 
+    @abstractmethod
     def cancel_command(self, ids: Ids) -> list[str]:
         """Build the command that ends these jobs, (batch id, index) each; index 0 means all of a batch id."""
-        raise NotImplementedError(f"{self.name} has no cancel_command")
 
     def parse_cancel(self, answer: Answer) -> None:
         """Raise what the failure of a cancel or a change means; that a job is gone is none."""
@@ -104,9 +105,9 @@ class Adapter:
         """Build the command for `hold`, `release`, `suspend` or `resume`; None where users may not."""
         return None
 
+    @abstractmethod
     def ping_command(self) -> list[str]:
         """Build a cheap command that exits 0 only when the batch system answers."""
-        raise NotImplementedError(f"{self.name} has no ping_command")
 
     def set_up_command(self, slots: int) -> list[str] | None:
         """Build the command that prepares a batch system of JIM's own; None for everyone else's."""

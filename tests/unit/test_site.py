@@ -9,6 +9,7 @@ import pytest
 from jim import site as site_file
 from jim.errors import BadSite
 from jim.model import Resources
+from jim.opening import adapter_of
 from jim.settings import SECTIONS, settings
 from jim.site import Batch, Site, check_system, file_system_of, load, make_state, read
 
@@ -247,6 +248,18 @@ def test_an_adapter_of_the_site_s_own_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     check_system(Site(tmp_path, batch=Batch(system="jim_test_site.mine")))
+
+
+def test_an_adapter_that_lacks_a_command_is_refused_before_it_is_used(tmp_path, monkeypatch):
+    (tmp_path / "jim_half_site").mkdir()
+    (tmp_path / "jim_half_site/half.py").write_text(
+        "from jim.adapters.slurm import Slurm\nfrom jim.adapters.base import Adapter\n\n\n"
+        "class ADAPTER(Slurm):\n    ping_command = Adapter.ping_command\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.raises(BadSite, match=r"cannot load adapter 'jim_half_site.half'.* abstract method ping_command"):
+        adapter_of(Site(tmp_path, batch=Batch(system="jim_half_site.half")))
 
 
 # Where it is found
