@@ -35,7 +35,7 @@ def running(site, job, n=0):
 def test_a_thousand_local_jobs_each_once(site):
     before = site.called("submit")
     job = site.submit(1000)
-    assert site.ended(job, 300) == DONE
+    assert site.ended(job, 900) == DONE  # Grid Engine starts some 3 a second on a machine that is busy
     once = Counter({(n, 1): 1 for n in range(1000)})
     assert site.events("start", job) == site.events("end", job) == once
     assert not site.events("overlap", job)
@@ -57,11 +57,12 @@ def test_exit_codes_and_signals(site):
     assert ends == [
         ("completed", ""),
         ("failed", "exit 7"),
-        ("failed", "signal 9"),
+        ("failed", "killed by signal 9: by the site or for want of memory (attempt 3 of 3)"),
         ("failed", "signal 11"),
         ("failed", "exit 99"),
     ]
-    assert site.events("start", job) == Counter({(n, 1): 1 for n in range(5)})
+    again = {(2, 2): 1, (2, 3): 1}
+    assert site.events("start", job) == Counter({(n, 1): 1 for n in range(5)} | again)
 
 
 def test_a_queue_that_is_not_there(site):
