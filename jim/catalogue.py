@@ -1,0 +1,129 @@
+"""What a site knows beforehand: how many events a request id asks for, and which files are in a dataset.
+
+It is a directory, or an SQLite database. In the directory, `requests/ID` holds `events`, `datasets/NAME` holds `files`,
+a table for each as requests have them in `input_files`; both in TOML or JSON, as their ending says, and `/` in a name
+is `%2F`. The database has two tables:
+
+    request (id TEXT PRIMARY KEY, events INTEGER)
+    file    (dataset TEXT, record TEXT)             -- the table of one file, in JSON; in order of rowid
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tomllib
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from jim.errors import BadRequest, JimError, nearest
+from jim.files import read_regular
+from jim.splitting.errors import SplitError
+from jim.splitting.units import File, files_from
+
+LARGEST = 200_000_000  # bytes that a list of files may have
+MOST_EVENTS = 10**15
+NEAREST_OF = 1000  # names that are looked at for one that may have been meant
+
+
+class Catalogue(Protocol):
+    """The small questions. What is not there is a `BadRequest`; a catalogue that cannot be read is a `JimError`."""
+
+    def events(self, request_id: str) -> int:
+        """Give the number of events that a request id asks for, at least one."""
+
+    def files(self, dataset: str) -> tuple[File, ...]:
+        """Give the files of a dataset, at least one, always in the same order."""
+
+
+def catalogue_at(place: Path) -> Catalogue:
+    """Open the catalogue that a site names."""
+    return Directory(place) if place.is_dir() else Database(place)
+
+
+class Directory:
+    """A catalogue of files."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def events(self, request_id: str) -> int:
+        """Read `requests/ID`."""
+        return _events(self._table("requests", request_id, "request id").get("events"), request_id)
+
+    def files(self, dataset: str) -> tuple[File, ...]:
+        """Read `datasets/NAME`."""
+        return _files(self._table("datasets", dataset, "dataset").get("files"), dataset)
+
+    def _table(self, folder: str, name: str, what: str) -> dict[str, Any]:
+        try:
+            here = (self.place / folder).iterdir()
+            there = {each.stem: each for each in here if each.suffix in (".json", ".toml") and each.stem[0] != "."}
+            file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
+            if file is None:
+                raise _missing(what, name, there)
+            text = read_regular(file, LARGEST).decode()
+            table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+        except (OSError, ValueError, RecursionError) as error:
+            raise JimError(f"the catalogue cannot be read: {self.place / folder}: {error}") from error
+        return table if isinstance(table, dict) else {}
+
+
+class Database:
+    """A catalogue in SQLite; it is only read."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def events(self, request_id: str) -> int:
+        """Look in `request`."""
+        found = self._rows("SELECT events FROM request WHERE id = ?", request_id)
+        if not found:
+            raise _missing("request id", request_id, self._names("SELECT id FROM request ORDER BY id LIMIT ?"))
+        return _events(found[0], request_id)
+
+    def files(self, dataset: str) -> tuple[File, ...]:
+        """Look in `file`."""
+        found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", dataset)
+        if not found:
+            raise _missing(
+                "dataset", dataset, self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
+            )
+        try:
+            return _files([json.loads(each) for each in found], dataset)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JimError(f"the catalogue's dataset {dataset!r:.80}: {error}") from error
+
+    def _names(self, query: str) -> list[str]:
+        return list(map(str, self._rows(query, NEAREST_OF)))
+
+    def _rows(self, query: str, value: object) -> list[Any]:
+        try:
+            with closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+                return [row[0] for row in db.execute(query, (value,))]
+        except sqlite3.Error as error:
+            raise JimError(f"the catalogue cannot be read: {self.file}: {error}") from error
+
+
+def _missing(what: str, name: str, known: Iterable[str]) -> BadRequest:
+    hint = nearest(name[:200], known).partition(" (known: ")[0]
+    return BadRequest(f"the catalogue has no {what} {name!r:.200}{hint}")
+
+
+def _events(value: object, request_id: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_EVENTS:
+        raise BadRequest(f"the catalogue's request id {request_id!r:.200} has no events, but {value!r:.80}")
+    return value
+
+
+def _files(records: object, dataset: str) -> tuple[File, ...]:
+    try:
+        files = files_from([] if records is None else records)
+    except SplitError as error:
+        raise JimError(f"the catalogue's dataset {dataset!r:.200}: {error}") from error
+    if not files:
+        raise BadRequest(f"the catalogue's dataset {dataset!r:.200} is empty")
+    return files

@@ -1,0 +1,116 @@
+"""Both kinds of a catalogue answer the same: what is there, and in words what is not."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from jim.catalogue import catalogue_at
+from jim.errors import BadRequest, JimError
+from jim.splitting.units import File
+
+EVENTS = {"13669": 20_000, "none": None, "zero": 0, "many": "many", "below": -3, "/d0/x": 7}
+RECORDS = [
+    {"lfn": "/store/b", "events": 300, "size": 7, "runs": {"1": [1, 2]}, "locations": ["T1"], "parents": ["/store/p"]},
+    {"lfn": "/store/a", "events": 200},
+]
+DATASETS = {"minbias": RECORDS, "/MinBias/p14/AOD": RECORDS[:1], "empty": [], "twice": [RECORDS[1]] * 2, "odd": [{}]}
+
+
+def directory(place):
+    for folder in ("requests", "datasets"):
+        (place / folder).mkdir(parents=True)
+    for number, (name, events) in enumerate(EVENTS.items()):
+        name = name.replace("/", "%2F")
+        if number % 2 and events is not None:
+            (place / f"requests/{name}.toml").write_text(f"events = {json.dumps(events)}\n")
+        else:
+            (place / f"requests/{name}.json").write_text(json.dumps({} if events is None else {"events": events}))
+    for name, files in DATASETS.items():
+        if files:
+            (place / f"datasets/{name.replace('/', '%2F')}.json").write_text(json.dumps({"files": files}))
+    (place / "datasets/empty.toml").write_text("# nothing yet\n")
+    for name in ("README", ".hidden.json", "..json", "x.json~"):
+        (place / "requests" / name).write_text('{"events": 1}')
+    (place / "secret.json").write_text('{"events": 1}')
+    return place
+
+
+def database(file):
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TABLE request (id TEXT PRIMARY KEY, events INTEGER)")
+        db.execute("CREATE TABLE file (dataset TEXT, record TEXT)")
+        db.executemany("INSERT INTO request VALUES (?, ?)", EVENTS.items())
+        rows = [(name, json.dumps(each)) for name, files in DATASETS.items() for each in files]
+        db.executemany("INSERT INTO file VALUES (?, ?)", rows)
+    return file
+
+
+@pytest.fixture(params=[directory, database])
+def catalogue(request, tmp_path):
+    return catalogue_at(request.param(tmp_path / "catalogue"))
+
+
+def test_events_of_a_request_id(catalogue):
+    assert catalogue.events("13669") == 20_000
+    assert catalogue.events("/d0/x") == 7
+
+
+def test_files_of_a_dataset_in_their_order(catalogue):
+    first, second = catalogue.files("minbias")
+    assert (first.lfn, first.events, first.size) == ("/store/b", 300, 7)
+    assert (first.locations, first.parents) == (frozenset({"T1"}), ("/store/p",))
+    assert second == File.from_record(RECORDS[1])
+    assert catalogue.files("/MinBias/p14/AOD") == (first,)
+
+
+@pytest.mark.parametrize("request_id", ["none", "zero", "many", "below"])
+def test_a_request_id_without_events_is_refused(catalogue, request_id):
+    with pytest.raises(BadRequest, match=f"request id '{request_id}' has no events, but "):
+        catalogue.events(request_id)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "README", "x", ".hidden", "../secret", "%2F", "a\0b", "x" * 100_000, "'; DROP TABLE file; --"],
+)
+def test_what_is_not_there_is_refused(catalogue, name):
+    for ask, what in ((catalogue.events, "request id"), (catalogue.files, "dataset")):
+        with pytest.raises(BadRequest, match=f"the catalogue has no {what} ") as refusal:
+            ask(name)
+        assert len(str(refusal.value)) < 400
+
+
+def test_the_nearest_is_told(catalogue):
+    with pytest.raises(BadRequest, match="no request id '13668'; did you mean '13669'"):
+        catalogue.events("13668")
+    with pytest.raises(BadRequest, match="no dataset 'minbia'; did you mean 'minbias'"):
+        catalogue.files("minbia")
+
+
+def test_an_empty_dataset_is_refused(catalogue):
+    with pytest.raises(BadRequest, match="dataset 'empty'"):
+        catalogue.files("empty")
+
+
+@pytest.mark.parametrize(("dataset", "words"), [("twice", "is there twice"), ("odd", "lfn")])
+def test_a_dataset_that_is_wrong_is_the_catalogue_s_fault(catalogue, dataset, words):
+    with pytest.raises(JimError, match=f"catalogue's dataset '{dataset}': .*{words}") as fault:
+        catalogue.files(dataset)
+    assert not isinstance(fault.value, BadRequest)
+
+
+def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
+    place = directory(tmp_path / "catalogue")
+    (place / "requests/13669.json").write_text("{")
+    (place / "datasets/minbias.json").write_bytes(b"\xff")
+    (tmp_path / "text").write_text("no database " * 100)
+    (tmp_path / "bare").mkdir()
+    for there in (place, tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
+        for ask in (catalogue_at(there).events, catalogue_at(there).files):
+            with pytest.raises(JimError, match="the catalogue cannot be read: ") as fault:
+                ask("13669" if ask.__name__ == "events" else "minbias")
+            assert not isinstance(fault.value, BadRequest)
