@@ -36,6 +36,8 @@ class Attribute(NamedTuple):
     maximum: float | None = None
     pattern: str = ""  # what a str must match as a whole
     allowed: tuple[str, ...] = ()  # the only values of a str, where it must be one of these
+    names: str = ""  # what a str names in the site's catalogue: "request id" or "dataset"
+    also: tuple[str, ...] = ()  # further names of it in JDF and RSL
 
 
 # What every request may say.
@@ -61,11 +63,28 @@ BY_EVENTS = {
     "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
 }
 
+# The same where the number of events may be left to the site's catalogue.
+BY_REQUEST = {
+    **BY_EVENTS,
+    "events": BY_EVENTS["events"]._replace(
+        required=False, help="events in all; without them, as many as the request id asks for"
+    ),
+    "request_id": Attribute(
+        str, "id by which the site's catalogue knows how many events are wanted", pattern=r"\S+", names="request id"
+    ),
+}
+
 # What a request may say besides where it can be split by a splitter.
 SPLITTING = {
     "splitter": Attribute(str, "what splits it into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"),
     "splitter_parameters": Attribute("values", "parameters of the splitter", default={}),
     "input_files": Attribute("records", "what is to be split: a table for each input file, lfn its name", default=[]),
+    "dataset": Attribute(
+        str,
+        "whose files are to be split, by the site's catalogue; instead of input_files",
+        pattern=r"\S+",
+        names="dataset",
+    ),
     "recovery": Attribute("values", "documents of what is to be recovered, as `jim recover` writes them", default={}),
 }
 
@@ -112,6 +131,10 @@ class Handler:
         they belong: they are in `job.recovery`, which is empty in a first attempt.
         """
         raise NotImplementedError(f"{type(self).__module__} does not say what to run")
+
+    def most_events_per_job(self, request: Attributes) -> int | None:
+        """Say how many events a local job may have at most, whatever they take; by default any number."""
+        return None
 
     def resources(self, request: Attributes) -> Resources:
         """Say what one local job needs of the batch system."""

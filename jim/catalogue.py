@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import read_regular
@@ -26,11 +26,19 @@ from jim.splitting.units import File, files_from
 
 LARGEST = 200_000_000  # bytes that a list of files may have
 MOST_EVENTS = 10**15
-NEAREST_OF = 1000  # names that are looked at for one that may have been meant
+NEAREST_OF = 1000  # names of a database that are looked at for one that may have been meant
+
+
+class NotReadable(JimError):
+    """A catalogue that cannot be read now; it is asked again."""
 
 
 class Catalogue(Protocol):
-    """The small questions. What is not there is a `BadRequest`; a catalogue that cannot be read is a `JimError`."""
+    """The small questions.
+
+    What is not there is a `BadRequest`, a catalogue that cannot be read `NotReadable`, one that makes no sense a
+    `JimError`.
+    """
 
     def events(self, request_id: str) -> int:
         """Give the number of events that a request id asks for, at least one."""
@@ -39,8 +47,9 @@ class Catalogue(Protocol):
         """Give the files of a dataset, at least one, always in the same order."""
 
 
-def catalogue_at(place: Path) -> Catalogue:
+def catalogue_at(where: str) -> Catalogue:
     """Open the catalogue that a site names."""
+    place = Path(where)
     return Directory(place) if place.is_dir() else Database(place)
 
 
@@ -52,11 +61,11 @@ class Directory:
 
     def events(self, request_id: str) -> int:
         """Read `requests/ID`."""
-        return _events(self._table("requests", request_id, "request id").get("events"), request_id)
+        return _events(self._table("requests", request_id, "request id").get("events"), request_id, self.place)
 
     def files(self, dataset: str) -> tuple[File, ...]:
         """Read `datasets/NAME`."""
-        return _files(self._table("datasets", dataset, "dataset").get("files"), dataset)
+        return _files(self._table("datasets", dataset, "dataset").get("files"), dataset, self.place)
 
     def _table(self, folder: str, name: str, what: str) -> dict[str, Any]:
         try:
@@ -64,11 +73,11 @@ class Directory:
             there = {each.stem: each for each in here if each.suffix in (".json", ".toml") and each.stem[0] != "."}
             file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
             if file is None:
-                raise _missing(what, name, there)
+                raise _missing(self.place / folder, what, name, map(unquote, there))
             text = read_regular(file, LARGEST).decode()
             table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            raise JimError(f"the catalogue cannot be read: {self.place / folder}: {error}") from error
+            raise NotReadable(f"the catalogue cannot be read: {self.place / folder}: {error}") from error
         return table if isinstance(table, dict) else {}
 
 
@@ -82,20 +91,21 @@ class Database:
         """Look in `request`."""
         found = self._rows("SELECT events FROM request WHERE id = ?", request_id)
         if not found:
-            raise _missing("request id", request_id, self._names("SELECT id FROM request ORDER BY id LIMIT ?"))
-        return _events(found[0], request_id)
+            names = self._names("SELECT id FROM request ORDER BY id LIMIT ?")
+            raise _missing(self.file, "request id", request_id, names)
+        return _events(found[0], request_id, self.file)
 
     def files(self, dataset: str) -> tuple[File, ...]:
         """Look in `file`."""
         found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", dataset)
         if not found:
-            raise _missing(
-                "dataset", dataset, self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
-            )
+            names = self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
+            raise _missing(self.file, "dataset", dataset, names)
         try:
-            return _files([json.loads(each) for each in found], dataset)
+            records = [json.loads(each) for each in found]
         except (TypeError, ValueError, RecursionError) as error:
-            raise JimError(f"the catalogue's dataset {dataset!r:.80}: {error}") from error
+            raise JimError(f"dataset {dataset!r:.200} of the catalogue, {self.file}: {error}") from error
+        return _files(records, dataset, self.file)
 
     def _names(self, query: str) -> list[str]:
         return list(map(str, self._rows(query, NEAREST_OF)))
@@ -105,25 +115,26 @@ class Database:
             with closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro", uri=True)) as db:
                 return [row[0] for row in db.execute(query, (value,))]
         except sqlite3.Error as error:
-            raise JimError(f"the catalogue cannot be read: {self.file}: {error}") from error
+            raise NotReadable(f"the catalogue cannot be read: {self.file}: {error}") from error
 
 
-def _missing(what: str, name: str, known: Iterable[str]) -> BadRequest:
+def _missing(place: Path, what: str, name: str, known: Iterable[str]) -> BadRequest:
     hint = nearest(name[:200], known).partition(" (known: ")[0]
-    return BadRequest(f"the catalogue has no {what} {name!r:.200}{hint}")
+    return BadRequest(f"there is no {what} {name!r:.200} in the catalogue, {place}{hint}")
 
 
-def _events(value: object, request_id: str) -> int:
+def _events(value: object, request_id: str, place: Path) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_EVENTS:
-        raise BadRequest(f"the catalogue's request id {request_id!r:.200} has no events, but {value!r:.80}")
+        raise BadRequest(f"request id {request_id!r:.200} of the catalogue, {place}, has no events, but {value!r:.80}")
     return value
 
 
-def _files(records: object, dataset: str) -> tuple[File, ...]:
+def _files(records: object, dataset: str, place: Path) -> tuple[File, ...]:
+    where = f"dataset {dataset!r:.200} of the catalogue, {place}"
     try:
         files = files_from([] if records is None else records)
     except SplitError as error:
-        raise JimError(f"the catalogue's dataset {dataset!r:.200}: {error}") from error
+        raise JimError(f"{where}: {error}") from error
     if not files:
-        raise BadRequest(f"the catalogue's dataset {dataset!r:.200} is empty")
+        raise BadRequest(f"{where}, is empty")
     return files

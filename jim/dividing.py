@@ -6,14 +6,16 @@ import itertools
 import logging
 from functools import partial
 
+from jim.catalogue import NotReadable
 from jim.errors import JimError
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.model import Piece, State, Step, Witness
 from jim.pieces import herd_of
 from jim.request import handler_of
+from jim.resolving import Resolved
+from jim.resolving import resolve as resolved
 from jim.sandbox import prepare_grid_job
-from jim.sizing import Size, size
 from jim.splitting import split as pieces_of
 from jim.statusdb.rows import GridJob
 
@@ -22,7 +24,7 @@ STORED_AT_ONCE = 10_000
 
 
 def resolve(house: House) -> None:
-    """Size accepted grid jobs and make their directories."""
+    """Look up what accepted grid jobs name, size them and make their directories."""
     for job in house.store.grid_jobs(Step.ACCEPTED):
         name = ("split", job.id)
         if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
@@ -32,15 +34,21 @@ def resolve(house: House) -> None:
         )
 
 
-def _resolve(house: House, job: GridJob) -> Size:
+def _resolve(house: House, job: GridJob) -> Resolved:
     handler = handler_of(job.job_type, house.site.site.handlers)
-    found = size(handler, job.request, house.site)
-    prepare_grid_job(house.site.work, job.id, handler, job.request)
+    found = resolved(handler, job.request, house.site)
+    prepare_grid_job(house.site.work, job.id, handler, found.request)
     return found
 
 
-def _resolved(house: House, job: GridJob, found: Size) -> None:
-    house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=found.events_per_job, why=found.why)
+def _resolved(house: House, job: GridJob, found: Resolved) -> None:
+    """Store all that was found at once: after a kill nothing of it is there, or everything."""
+    looked_up = {"request": found.request} if found.facts else {}
+    with house.store.transaction():
+        if found.facts:
+            house.store.note(job.id, "looked up", Witness.KEEPER, found.facts)
+        events, why = found.size.events_per_job, found.size.why
+        house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=events, why=why, reason="", **looked_up)
 
 
 def split(house: House) -> None:
@@ -91,9 +99,12 @@ def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> N
 
 
 def _failed(house: House, job: GridJob, error: BaseException) -> None:
-    """Try again what a full disk prevented; fail the grid job for what never gets better, with nothing half split."""
+    """Try again what a full disk, or a catalogue out of reach, has prevented.
+
+    For what never gets better the grid job fails, with nothing half split.
+    """
     tries = job.tries + 1
-    if isinstance(error, OSError):
+    if isinstance(error, OSError | NotReadable):
         due = house.clock.boot() + delay(AGAIN, tries)
         house.store.set_grid_job(job.id, tries=tries, due=due, reason=str(error))
         return

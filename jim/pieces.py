@@ -17,6 +17,7 @@ from jim.handlers.base import COMMON, SPLITTING, Attributes, Handler
 from jim.manifest import expand
 from jim.model import NOTHING, Piece
 from jim.request import value_of
+from jim.sizing import left_to_catalogue
 from jim.splitting.catalogue import splits_requests, splitter_of
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
 from jim.splitting.numbers import TEXT
@@ -45,7 +46,12 @@ Template = Callable[[Mapping[str, str]], Any]
 
 
 def check(handler: Handler, request: Attributes, site: str) -> None:
-    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece."""
+    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece, if its files are known."""
+    if left_to_catalogue(request):
+        module = splitter_of(request["splitter"])
+        _refuse_input(module, request)
+        check_parameters(module.Parameters, request["splitter_parameters"])
+        return
     parts = splitter(request, site)()
     first = next(parts, None)
     if first is None:
@@ -76,15 +82,20 @@ def splitter(request: Attributes, site: str) -> Splitter:
     """Read what a request says of its splitting; what is given back splits it, as often as it is called."""
     module = splitter_of(request["splitter"])
     given = request["splitter_parameters"]
+    _refuse_input(module, request)
     if splits_requests(module):
-        for name in ("input_files", "recovery"):
-            if request[name]:
-                raise SplitterConfiguration(name, None, f"{module.NAME} splits no input files")
         return _of_request(module, request, given)
     parameters = check_parameters(module.Parameters, given)
     work = subscription(request, site)
     by_se = module.NAME == input_data_by_se.NAME
     return lambda: (Part(request, job, _told(job, by_se=by_se)) for job in jobs_in(module.split(work, parameters)))
+
+
+def _refuse_input(module: Any, request: Attributes) -> None:
+    """Refuse input files where a splitter splits requests."""
+    for name in ("input_files", "dataset", "recovery") if splits_requests(module) else ():
+        if request.get(name):
+            raise SplitterConfiguration(name, None, f"{module.NAME} splits no input files")
 
 
 def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> Splitter:
@@ -262,7 +273,7 @@ def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
         job = SplitJob(0, None, tuple(files[lfn] for lfn in piece.files), Mask.from_record(dict(piece.mask)))
         documents.append(document_of(job))
     rest = [each for each in request["input_files"] if each["lfn"] in named]
-    again = {**request, "input_files": rest, "recovery": {"documents": documents}}
+    again = {**request, "dataset": None, "input_files": rest, "recovery": {"documents": documents}}
     return {name: value for name, value in again.items() if value and name != "key"}
 
 

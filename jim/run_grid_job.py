@@ -43,8 +43,13 @@ def submit(file: Path, *, key: str | None = None) -> int:
     return number
 
 
-def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler, dict[str, Any], Size]:
-    """Read, check and size a request; everything that can be refused is refused here, with nothing stored."""
+def prepare(
+    file: Path, site: Site, *, key: str | None = None, look_up: bool = False
+) -> tuple[Handler, dict[str, Any], Size]:
+    """Read, check and size a request; everything that can be refused is refused here, with nothing stored.
+
+    What only the site's catalogue knows is left to the keeper: a door is to answer at once. A dry run looks it up.
+    """
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
     if gram.is_description(attributes):
@@ -53,6 +58,11 @@ def prepare(file: Path, site: Site, *, key: str | None = None) -> tuple[Handler,
         attributes = attributes_of(attributes, site.site.handlers)
     handler, checked = request.check(attributes | ({} if key is None else {"key": key}), site.site.handlers)
     size = sizing.size(handler, checked, site)
+    if look_up:
+        from jim.resolving import resolve
+
+        found = resolve(handler, checked, site)
+        checked, size = {**found.request}, found.size
     if checked.get("splitter"):
         from jim.pieces import check  # most requests name none, and it is dear
 

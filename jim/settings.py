@@ -45,10 +45,15 @@ def _is_directory(place: Path) -> bool:
     return False
 
 
+def _wrong_file(value: str) -> str:
+    """Refuse what is no path; it may lie on a disk that is away for a while."""
+    return "must be an absolute path" if value and (not value.startswith("/") or "\0" in value) else ""
+
+
 def _wrong_place(value: str) -> str:
     """Refuse a path at which no directory can be, whoever makes it."""
-    if value and (not value.startswith("/") or "\0" in value):
-        return "must be an absolute path"
+    if _wrong_file(value):
+        return _wrong_file(value)
     place = Path(value or "/")
     while not os.path.lexists(place):
         place = place.parent
@@ -72,6 +77,13 @@ class General(NamedTuple):
         str,
         Setting(
             "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi", wrong=_wrong_handlers
+        ),
+    ] = ""
+    catalogue: Annotated[
+        str,
+        Setting(
+            "what knows the events of request ids and the files of datasets: a directory or an SQLite file",
+            wrong=_wrong_file,
         ),
     ] = ""
     strict_status: Annotated[

@@ -23,6 +23,11 @@ class Size(NamedTuple):
 
 def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     """Size the local jobs of a request, or refuse it with the arithmetic."""
+    unknown = left_to_catalogue(request)
+    if unknown:
+        if not site.site.catalogue:
+            raise BadRequest(f"{unknown} cannot be found out: this site has no catalogue (site.catalogue)")
+        return Size(0, 0, 0, None, f"by {unknown} in the site's catalogue, which the keeper looks up")
     if request.get("splitter"):
         return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
     work = handler.work(request)
@@ -31,9 +36,23 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event
     whose = "the request's" if request.get("cpu_seconds_per_event") else "the job type's"
     events, why = _events_per_job(handler, request, site, per_event, whose)
+    most = handler.most_events_per_job(request)
+    if most and events > most:
+        if request.get("events_per_job"):
+            raise BadRequest(f"events_per_job: {events:,}, more than the {most:,} that fit this job type's files")
+        events, why = most, f"at most {most:,} events fit this job type's files ({why})"
     events = min(events, work.events)
     cpu = per_event * events if per_event else None
     return _within(Size(-(-work.events // events), work.events, events, cpu, why), site)
+
+
+def left_to_catalogue(request: Mapping[str, Any]) -> str:
+    """Say what must be looked up before a request can be sized and split; nothing, where it says all itself."""
+    if request.get("request_id") and not request.get("events"):
+        return f"the events of request id {request['request_id']!r:.200}"
+    if request.get("dataset") and not request.get("input_files"):
+        return f"the files of dataset {request['dataset']!r:.200}"
+    return ""
 
 
 def _events_per_job(

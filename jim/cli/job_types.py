@@ -65,6 +65,8 @@ def attributes(declared: Mapping[str, Attribute]) -> list[Record]:
             "maximum": one.maximum,
             "pattern": one.pattern,
             "allowed": list(one.allowed),
+            "names": one.names,
+            "also": list(one.also),
             "help": one.help,
             "common": one is COMMON.get(name),
         }
@@ -85,7 +87,8 @@ def meaning(one: Record) -> str:
     low, high = one["minimum"], one["maximum"]
     bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else ""]
     allowed = f"one of {', '.join(one['allowed'])}" if one["allowed"] else ""
-    return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed)))
+    also = f"in JDF and RSL also {', '.join(one['also'])}" if one["also"] else ""
+    return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed, also)))
 
 
 def _told_or_not(name: str, own: str) -> Record:

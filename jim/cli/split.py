@@ -16,6 +16,7 @@ from jim.cli.reading import add_json
 from jim.cli.text import plain, say, say_json, table
 from jim.errors import BadRequest
 from jim.pieces import herd_of, subscription
+from jim.resolving import resolve
 from jim.site import Site
 from jim.splitting import catalogue
 from jim.splitting.errors import SplitError
@@ -79,6 +80,7 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
     handler, request = requests.check(content, site.site.handlers)
     if not request.get("splitter"):
         raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(catalogue.known())})")
+    request = dict(resolve(handler, request, site).request)
     for n, piece in enumerate(herd_of(handler, request, 0, site.site.name, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
 

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _dry_run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
-    handler, checked, size = run_grid_job.prepare(arguments.file, site, key=arguments.key)
+    handler, checked, size = run_grid_job.prepare(arguments.file, site, key=arguments.key, look_up=True)
     resources = site.complete(handler.resources(checked))
     if arguments.json:
         say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})

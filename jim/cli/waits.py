@@ -11,6 +11,7 @@ from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
 from jim.model import State, Step
 from jim.sandbox import submission_directory
+from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
@@ -114,6 +115,9 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
 
 def _preparing(view: View, job: GridJob) -> Wait:
     what = "it is to be sized" if job.step is Step.ACCEPTED else "it is to be split into local jobs"
+    unknown = left_to_catalogue(job.request)
+    if unknown:
+        what += f", and the site's catalogue to be asked for {unknown}"
     if job.tries:
         return Wait(f"{what}: {job.reason}", f"try {job.tries + 1} in {span(view.due_in(job.due))}", seen=job.updated)
     return Wait(what, "the keeper does it now, or in its next round")

@@ -124,8 +124,17 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
                 raise BadRequest(f"{name}: given without a splitter ({SPLITTING['splitter'].help})")
+    _check_sources(checked)
     handler.check(checked)
     return handler, checked
+
+
+def _check_sources(checked: dict[str, Any]) -> None:
+    """Refuse work that is told of twice, or not at all."""
+    if checked.get("dataset") and checked.get("input_files"):
+        raise BadRequest("dataset: give either this or input_files, not both")
+    if "request_id" in checked and not checked["events"] and not checked["request_id"]:
+        raise BadRequest("events: missing; give them, or a request_id that the site's catalogue knows")
 
 
 def value_of(name: str, value: Any, declared: Attribute) -> Any:

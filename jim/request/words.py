@@ -49,12 +49,14 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
     at = job_type.at
     try:
         declared = declarations(handler_of(job_type.text, own))
-        names = {plain(name): name for name in declared}
+        names = {plain(each): name for name, one in declared.items() for each in (*one.also, name)}
         for one in said.values():
             at = one.at
             name = "environment" if one.name.startswith("+") else names.get(plain(one.name), "")
             if not name:
                 raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, {*declared, *also})}")
+            if name in request and declared[name].kind != "table":
+                raise BadRequest(f"{one.name}: given twice, once as {name}")
             if declared[name].kind == "table":
                 _fill(request.setdefault(name, {}), name, one)
             else:

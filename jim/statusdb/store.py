@@ -34,7 +34,7 @@ class Store:
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
         mode = "rwc" if write else "ro"
         self.file, self.clock = file, clock
-        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again, and never changed
+        self._requests: dict[int, str] = {}  # of grid jobs in work: read again and again, and never changed
         self.db = sqlite3.connect(f"file:{quote(str(file))}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         self.db.execute("PRAGMA cache_size = -32000")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
@@ -131,15 +131,13 @@ class Store:
     def _whole(self, row: tuple[Any, ...]) -> GridJob:
         """Add its request to a row of grid_job."""
         job = rows.grid_job(row, self._requests.get(row[0]) or self._request(row[0]))
-        if job.step is Step.FINISHED:
-            self._requests.pop(job.id, None)
-        else:
-            self._requests[job.id] = job.request_text
+        self._requests[job.id] = job.request_text
+        if job.step in (Step.ACCEPTED, Step.FINISHED):
+            del self._requests[job.id]
         return job
 
     def _request(self, number: int) -> str:
-        text: str = self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0]
-        return text
+        return str(self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0])
 
     def oldest_finished(self) -> str:
         """Tell when the grid job that finished longest ago did; empty when none has."""
@@ -150,7 +148,9 @@ class Store:
         return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change columns of a grid job; a new step starts with no failed tries."""
+        """Change columns of a grid job, or its request; a new step starts with no failed tries."""
+        if "request" in columns:
+            self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (json.dumps(columns.pop("request")), number))
         if "step" in columns:
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:

@@ -74,6 +74,8 @@ def test_one_is_told_with_all_it_declares(own):
         "maximum": None,
         "pattern": "",
         "allowed": [],
+        "names": "",
+        "also": [],
         "help": "darts",
         "common": False,
     }

@@ -1,0 +1,59 @@
+"""Filling in what a request leaves to its site's catalogue: the events of a request id, the files of a dataset."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jim.catalogue import Catalogue, catalogue_at
+from jim.errors import BadRequest
+from jim.handlers.base import Attributes, Handler
+from jim.site import Site
+from jim.sizing import Size, check_limits, left_to_catalogue, size
+
+
+class Resolved(NamedTuple):
+    """A request that says all, how it is cut, and what was looked up for it."""
+
+    request: Attributes
+    size: Size
+    facts: str  # in words; empty: nothing was
+
+
+def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
+    """Look up all that a request names in the catalogue, once, and size it.
+
+    What is not there is a `BadRequest`. A name that is only handed on, such as that of a minimum-bias dataset, must be
+    there, too; a site without a catalogue cannot tell, and leaves it to the payload.
+    """
+    if not site.site.catalogue:
+        return Resolved(request, size(handler, request, site), "")
+    catalogue = catalogue_at(site.site.catalogue)
+    found, facts = dict(request), []
+    for name, declared in handler.attributes.items():
+        if declared.names and request.get(name):
+            try:
+                facts.append(_look_up(catalogue, found, name, declared.names))
+            except BadRequest as error:
+                raise BadRequest(f"{name}: {error}") from error
+    told = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
+    how = size(handler, found, site)
+    if facts:
+        check_limits(handler.resources(found), site, how)  # a door could not
+        how = how._replace(why=f"{how.why}; {told}")
+    return Resolved(found, how, told)
+
+
+def _look_up(catalogue: Catalogue, found: dict[str, object], name: str, kind: str) -> str:
+    """Put into a request what the catalogue knows of one attribute, and say it."""
+    word = str(found[name])
+    if kind == "request id":
+        events = catalogue.events(word)
+        told = f"request id {word} has {events:,} events"
+        if not found.get("events"):
+            found["events"] = events
+            return told
+        return f"{told}, of which {found['events']:,} are asked for"
+    files = catalogue.files(word)
+    if name == "dataset" and left_to_catalogue(found):
+        found["input_files"] = [each.to_record() for each in files]
+    return f"dataset {word} has {len(files):,} files, {sum(each.events for each in files):,} events"
