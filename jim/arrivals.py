@@ -8,6 +8,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,7 @@ class Arrival:
     key: Key
     kind: str
     name: str
+    version: tuple[int, int]  # what was published may be replaced at any time
 
 
 def take_spool(house: House) -> None:
@@ -108,7 +110,7 @@ def take_spool(house: House) -> None:
         wrong = [arrival for arrival in arrivals if not _take(house, arrival)]
     for arrival in arrivals:
         if arrival not in wrong:
-            arrival.path.unlink(missing_ok=True)
+            _remove(arrival)
     for arrival in wrong:
         _reject(house, arrival.path)
     if len(arrivals) == AT_ONCE:
@@ -126,12 +128,31 @@ def _arrivals(house: House) -> Iterator[Arrival]:
             if looked > AT_ONCE:
                 break
             name = SPOOL_NAME.fullmatch(entry.name)
-            if not name or name[2] != house.instance or not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+            about = entry.stat(follow_symlinks=False)
+            if not name or name[2] != house.instance or not stat.S_ISREG(about.st_mode):
                 _reject(house, Path(entry.path))
                 continue
             key = (int(name[3]), int(name[4]), int(name[5]))
-            found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or ""))
+            found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
     return iter(sorted(found, key=lambda each: each.kind, reverse=True))
+
+
+def _version(about: os.stat_result) -> tuple[int, int]:
+    return about.st_ino, about.st_mtime_ns
+
+
+def _remove(arrival: Arrival) -> None:
+    """Remove what was taken in, but not what has been published meanwhile in its place."""
+    if arrival.kind != "pub":
+        arrival.path.unlink(missing_ok=True)
+        return
+    aside = arrival.path.with_name(f".taken.{arrival.path.name}")
+    with suppress(FileNotFoundError):
+        arrival.path.rename(aside)
+        if _version(aside.lstat()) != arrival.version:
+            with suppress(FileExistsError):  # there is a still newer one
+                os.link(aside, arrival.path)
+        aside.unlink()
 
 
 def _reject(house: House, path: Path) -> None:

@@ -1,0 +1,65 @@
+"""What is published again while the keeper takes it in is not lost."""
+
+import pytest
+
+from tests.stand_ins import World
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch)
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    return world
+
+
+def shown(world):
+    return {name: content for _, name, content, _ in world.store.details(1)}
+
+
+def test_what_is_published_meanwhile_is_taken_in_next(world, monkeypatch):
+    (task,) = world.batch.tasks.values()
+    file = world.site.work / f"spool/{task.mark}.1.pub.phase-sim"
+    newer = ["phase sim 250 250 events\n", "phase sim 240 250 events\n"]
+    file.write_text("phase sim 0 250 events\n")
+    publish = world.store.publish
+
+    def publish_while_more_arrives(*words):
+        publish(*words)
+        if newer:
+            draft = file.with_name(".draft")
+            draft.write_text(newer.pop())
+            draft.rename(file)
+
+    monkeypatch.setattr(world.store, "publish", publish_while_more_arrives)
+    world.go(1)
+    assert 'done="0"' in shown(world)["phase-sim"]
+    world.go(1)
+    assert 'done="240"' in shown(world)["phase-sim"]
+    world.go(2)
+    assert 'done="250"' in shown(world)["phase-sim"]
+    assert not list((world.site.work / "spool").iterdir())
+
+
+def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
+    """One more appears just while the keeper puts the other one back."""
+    (task,) = world.batch.tasks.values()
+    file = world.site.work / f"spool/{task.mark}.1.pub.phase-sim"
+    file.write_text("phase sim 0 250 events\n")
+    publish, link = world.store.publish, __import__("os").link
+
+    def publish_and_replace(*words):
+        publish(*words)
+        if 'done="0"' in words[3]:
+            file.unlink()
+            file.write_text("phase sim 240 250 events\n")
+
+    def link_too_late(source, target):
+        file.write_text("phase sim 250 250 events\n")
+        link(source, target)
+
+    monkeypatch.setattr(world.store, "publish", publish_and_replace)
+    monkeypatch.setattr("jim.arrivals.os.link", link_too_late)
+    world.go(2)
+    assert 'done="250"' in shown(world)["phase-sim"]
+    assert not list((world.site.work / "spool").iterdir())
