@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `pyth
 
 from jim.cli.job_types import attributes, default, meaning
 from jim.handlers.base import BY_EVENTS, COMMON, SPLITTING, Attribute
+from jim.handlers.parts.sam import SAM
 from jim.request import declarations, handler_of, job_types
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/handlers.md"
@@ -18,6 +19,7 @@ GROUPS = {
     "COMMON": (COMMON, "Every job type has `COMMON`:"),
     "BY_EVENTS": (BY_EVENTS, "Job types that cut a number of events into local jobs add `BY_EVENTS`:"),
     "SPLITTING": (SPLITTING, "Those whose work a splitter can cut (see [splitting.md](splitting.md)) add `SPLITTING`:"),
+    "SAM": (SAM, "Those of D0 and CDF, whose files were kept by SAM, add `SAM`, of `handlers/parts/sam.py`:"),
 }
 
 
@@ -26,9 +28,9 @@ def tables() -> str:
     parts = [part for declared, words in GROUPS.values() for part in (words, _table(declared))]
     for name in sorted(job_types()):
         handler = handler_of(name)
-        shared = [group for group, (declared, _) in GROUPS.items() if declared.items() <= declarations(handler).items()]
-        grouped = {each for group in shared for each in GROUPS[group][0]}
-        own = {each: one for each, one in handler.attributes.items() if each not in grouped}
+        shared = [group for group, (declared, _) in GROUPS.items() if declared.keys() <= declarations(handler).keys()]
+        grouped = {each: one for group in shared for each, one in GROUPS[group][0].items()}
+        own = {each: one for each, one in handler.attributes.items() if grouped.get(each) != one}
         words = " and ".join([f"`{group}`" for group in shared[1:]] + ["these:"] * bool(own))
         parts += [f"`{name}` has {words or 'no others.'}", *([_table(own)] if own else [])]
     return "\n\n".join(parts) + "\n\n"

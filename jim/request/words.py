@@ -50,11 +50,12 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
     try:
         declared = declarations(handler_of(job_type.text, own))
         names = {plain(each): name for name, one in declared.items() for each in (*one.also, name)}
+        known = {*declared, *also, *(each for one in declared.values() for each in one.also)}
         for one in said.values():
             at = one.at
             name = "environment" if one.name.startswith("+") else names.get(plain(one.name), "")
             if not name:
-                raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, {*declared, *also})}")
+                raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, known)}")
             if name in request and declared[name].kind != "table":
                 raise BadRequest(f"{one.name}: given twice, once as {name}")
             if declared[name].kind == "table":

@@ -6,6 +6,8 @@ import pytest
 
 from jim.handlers.base import COMMON
 
+JIMS = ["cdf_concatenation", "cdf_monte_carlo", "dzero_merge", "dzero_monte_carlo", "dzero_reconstruction"]
+JIMS += ["executable", "parametric", "pythia_monte_carlo", "sam_analysis"]
 OWN = '''
 """Throws darts."""
 
@@ -44,17 +46,21 @@ def own(home, tmp_path, monkeypatch):
 
 
 def test_all_are_listed(home):
-    assert [each["name"] for each in home.json("types")] == ["executable", "parametric", "pythia_monte_carlo"]
+    assert [each["name"] for each in home.json("types")] == JIMS
     lines = home.out("types").splitlines()
     assert lines[0].split() == ["job", "type", "what", "it", "does"]
-    assert lines[1].startswith("executable          Any program")
+    assert lines[6].startswith("executable            Any program")
+
+
+def test_what_samgrid_called_it_is_told(home):
+    attributes = {each["name"]: each for each in home.json("types", "dzero_monte_carlo")["attributes"]}
+    assert (attributes["events"]["also"], attributes["minbias_dataset"]["names"]) == (["runjob_numevts"], "dataset")
+    assert "in JDF and RSL also runjob_requestid" in " ".join(home.out("types", "dzero_monte_carlo").split())
 
 
 def test_a_site_s_own_are_listed_and_a_broken_one_does_not_hide_them(own):
     told = {each["name"]: each["about"] for each in own.json("types")}
-    assert told.keys() == {
-        *("executable", "parametric", "pythia_monte_carlo", "jtmine.darts", "jtmine.broken", "jtmine.typo")
-    }
+    assert told.keys() == {*(*JIMS, "jtmine.darts", "jtmine.broken", "jtmine.typo")}
     assert told["jtmine.darts"] == "Throws darts."
     assert told["jtmine.typo"].startswith("job_type: cannot load 'jtmine.typo'")
     assert "'Darts' is not defined" in told["jtmine.broken"]

@@ -1,0 +1,81 @@
+"""What the job types of SAMGrid have in common: words of its job description files, and work on the files of SAM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from jim.handlers.base import BY_REQUEST, SPLITTING, Attribute, Attributes, Handler
+from jim.handlers.executable import PROGRAM
+from jim.model import Job, Piece
+
+WORD = r"[A-Za-z0-9][^\s,]*"  # never an option
+
+SAM = {
+    "program": Attribute(str, "the program, if it is not the usual one on the worker's PATH", pattern=PROGRAM),
+    "sam_experiment": Attribute(str, "the experiment whose SAM it is", pattern=WORD),
+    "sam_universe": Attribute(str, "SAM's database", default="prd", allowed=("prd", "int", "dev")),
+    "station_name": Attribute(str, "the SAM station that delivers files", pattern=WORD),
+    "group": Attribute(str, "the group that SAM accounts it to", pattern=WORD),
+    "executable": Attribute(str, "what SAMGrid's client wanted to see; it is not run"),
+    "instances": Attribute(int, "of SAMGrid's client: how often; it is always once", default=1, minimum=1, maximum=1),
+    "check_consistency": Attribute(
+        str, "of SAMGrid's client; JIM always checks", default="true", allowed=("true", "false")
+    ),
+}
+# By SAMGrid's names, too.
+BY_SAM_REQUEST = BY_REQUEST | {
+    "events": BY_REQUEST["events"]._replace(also=("runjob_numevts",)),
+    "request_id": BY_REQUEST["request_id"]._replace(required=True, pattern=WORD, also=("runjob_requestid",)),
+}
+TOLD = {"sam_experiment": "SAM_EXPERIMENT", "sam_universe": "SAM_UNIVERSE", "station_name": "SAM_STATION"}
+TOLD |= {"group": "SAM_GROUP"}
+
+
+def split_by(splitter: str) -> dict[str, Attribute]:
+    """Declare what is split, and by what if the request does not say."""
+    return SPLITTING | {"splitter": SPLITTING["splitter"]._replace(default=splitter)}
+
+
+def options(facts: Mapping[str, object]) -> list[str]:
+    """Say facts as words of a command; what is None is left out."""
+    return [f"--{name}={value}" for name, value in facts.items() if value is not None]
+
+
+class OfSAM(Handler):
+    """A job type that runs one program of its experiment."""
+
+    program = ""  # the usual one
+
+    def environment(self, request: Attributes) -> Mapping[str, str]:
+        """Tell the payload which SAM is meant, by the variables of SAM's own client."""
+        told = {variable: request[name] for name, variable in TOLD.items() if request[name]}
+        return {**told, **super().environment(request)}
+
+    def outputs(self, request: Attributes) -> Iterable[str]:
+        """Bring back what each phase writes, and what is told of it beside it."""
+        return (*(f"{phase}_*" for phase in self.phases), *super().outputs(request))
+
+
+class OverFiles(OfSAM):
+    """A job type that makes other files of the files of a dataset."""
+
+    release = ""  # the attribute that names the release
+
+    def facts(self, request: Attributes, job: Job) -> Mapping[str, object]:
+        """Say what the program is told besides its input files."""
+        return {"release": request[self.release]}
+
+    def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
+        """Give the program the names of its files; what an earlier attempt left comes before them."""
+        facts = options(self.facts(request, job))
+        return (request["program"] or self.program, *facts, *job.recovery, *piece.files)
+
+
+class Merging(OverFiles):
+    """A job type that makes one large file of small ones."""
+
+    phases = ("merged",)
+
+    def facts(self, request: Attributes, job: Job) -> Mapping[str, object]:
+        """Name the file that is to be made: the same in every attempt, another in every local job."""
+        return {**super().facts(request, job), "output": f"merged_{job.grid_job}.{job.n}"}
