@@ -192,10 +192,8 @@ class Store:
         """Store a run of pieces as local jobs, most of them waiting; they count only once `end_split` was called."""
         now = self.clock.utc()
         with self.transaction():
-            self.db.executemany(
-                "INSERT INTO local_job (grid, n, state, piece, witness, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                ((grid, n, *rows.new_local_job(piece), now) for n, piece in enumerate(pieces, first)),
-            )
+            for told in rows.new_local_jobs(first, pieces):
+                self.db.execute(rows.ADD_PIECES, (grid, now, *told))
 
     def end_split(self, grid: int, size: int) -> None:
         """Make the local jobs count."""

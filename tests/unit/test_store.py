@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,19 +119,57 @@ def test_each_state_s_local_jobs_are_found(store: Store) -> None:
     assert [job.n for job in store.local_jobs(1, limit=2)] == [0, 1]
 
 
+MASK = {"first_event": 1, "last_event": 5}
+
+
 @pytest.mark.parametrize(
     ("piece", "text"),
     [
         (Piece(), "[null,null]"),
         (Piece(first_event=251, events=250), "[251,250]"),
-        (Piece(arguments=("",)), '[null,null,""]'),
-        (Piece(1, 2, ("a b", '"\\', "\té\x7f\ud800")), '[1,2,"a b","\\"\\\\","\\t\\u00e9\\u007f\\ud800"]'),
+        (Piece(arguments=("",)), '[null,null,[""]]'),
+        (Piece(1, 2, ("a b", '"\\', "\té\x7f\ud800")), '[1,2,["a b","\\"\\\\","\\t\\u00e9\\u007f\\ud800"]]'),
+        (Piece(files=("/a",), mask=MASK), '[null,null,[],["/a"],{"first_event":1,"last_event":5}]'),
+        (Piece(files=("/a",), source=0), '[null,null,[],["/a"],{},{},{},0]'),
+        (Piece(failure="no"), '[null,null,[],[],{},{},{},null,"no"]'),
     ],
 )
-def test_a_piece_is_stored_as_json(piece: Piece, text: str) -> None:
-    assert rows.piece_text(piece) == text
-    assert json.loads(text) == [piece.first_event, piece.events, *piece.arguments]
+def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> None:
+    assert rows.pieces_text({7: piece}) == f'{{"7":{text}}}'
+    store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
+    store.add_pieces(1, 7, [piece])
+    assert store.db.execute("SELECT n, piece FROM local_job").fetchall() == [(7, text)]
+    assert store.local_job(1, 7).piece == piece
+
+
+@pytest.mark.parametrize(
+    ("text", "piece"),
+    [
+        ('[null,null,"a","b"]', Piece(arguments=("a", "b"))),
+        (
+            '{"files":["/a"],"mask":{"first_event":1,"last_event":5},"source":0}',
+            Piece(files=("/a",), mask=MASK, source=0),
+        ),
+        ('{"arguments":["a"],"failure":"no"}', Piece(arguments=("a",), failure="no")),
+    ],
+)
+def test_pieces_are_read_as_they_were_once_stored(text: str, piece: Piece) -> None:
     assert rows.piece_of(text) == piece
+
+
+def test_pieces_that_can_never_run_are_stored_as_failed_among_the_others(store: Store) -> None:
+    store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
+    store.add_pieces(
+        1, 10, [Piece(1, 1), Piece(failure="no site"), Piece(2, 1), Piece(failure="no site"), Piece(failure="long")]
+    )
+    told = [(each.n, each.state.value, each.witness, each.reason) for each in store.local_jobs(1)]
+    assert told == [
+        (10, "waiting", "", ""),
+        (11, "failed", "keeper", "failed on creation: no site"),
+        (12, "waiting", "", ""),
+        (13, "failed", "keeper", "failed on creation: no site"),
+        (14, "failed", "keeper", "failed on creation: long"),
+    ]
 
 
 def test_the_tally_follows_every_change(store: Store) -> None:
