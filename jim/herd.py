@@ -56,8 +56,7 @@ def _by_se(manifest: Manifest, replicas: Replicas) -> Iterator[Manifest]:
     lfns = NAMES.of(_names(given) if isinstance(given, str) else given, "InputData", SplitError)
     files = tuple(File(lfn, locations=frozenset(replicas.get(lfn, ()))) for lfn in dict.fromkeys(lfns))
     for job in input_data_by_se.split(Subscription(files), _parameters(input_data_by_se.Parameters, manifest)):
-        own = {"InputData": ",".join(each.lfn for each in job.files)}
-        yield {**manifest, **own, "SplitterChosenSE": next(iter(job.locations or ()))}
+        yield {**manifest, "InputData": ",".join(each.lfn for each in job.files), **job.baggage}
 
 
 def _names(text: str) -> list[str]:

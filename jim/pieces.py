@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count as count_from
 from itertools import islice
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest, nearest
 from jim.handlers.base import COMMON, SPLITTING, Attributes, Handler
 from jim.manifest import expand
-from jim.model import NOTHING, Piece
+from jim.model import Piece
 from jim.request import value_of
 from jim.sizing import left_to_catalogue
 from jim.splitting.catalogue import splits_requests, splitter_of
@@ -23,7 +24,6 @@ from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
 from jim.splitting.numbers import TEXT
 from jim.splitting.parameters import check as check_parameters
 from jim.splitting.recovery import document_of, recovery_from
-from jim.splitting.rules import input_data_by_se
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import Failure, Mask, SplitJob, files_from, jobs_in
 
@@ -33,16 +33,16 @@ LONG = 8192  # characters: what is longer may be too long
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
 
-class Part(NamedTuple):
-    """What a splitter makes: a job of input files, or a request with values of its own."""
+class OwnRequest(NamedTuple):
+    """A request with values of its own, that a splitter made of a request, and what else it told of it."""
 
     request: Attributes
-    job: SplitJob | None = None
-    variables: Mapping[str, str] = NOTHING
+    variables: Mapping[str, str]
 
 
+Part = SplitJob | OwnRequest
 Splitter = Callable[[], Iterator[Part]]
-Template = Callable[[Mapping[str, str]], Any]
+Template = Callable[[Mapping[str, Any]], Any]
 
 
 def check(handler: Handler, request: Attributes, site: str) -> None:
@@ -56,7 +56,7 @@ def check(handler: Handler, request: Attributes, site: str) -> None:
     first = next(parts, None)
     if first is None:
         raise _no_jobs(request)
-    _Making(handler, request).piece(first, {"SplitID": "0", "SplitSourceJob": "0"})
+    _Making(handler, request, 0, 1).piece(first, 0)
 
 
 def herd_of(
@@ -69,9 +69,7 @@ def herd_of(
         raise TooManyJobs("splitter", request["splitter"], f"more than the {most:,} local jobs this site allows")
     if not count:
         raise _no_jobs(request)
-    making = _Making(handler, request)
-    for n, part in enumerate(parts(), first):
-        yield making.piece(part, {"SplitID": str(n).zfill(len(str(first + count))), "SplitSourceJob": str(grid_job)})
+    yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
 
 
 def _no_jobs(request: Attributes) -> SplitError:
@@ -87,8 +85,7 @@ def splitter(request: Attributes, site: str) -> Splitter:
         return _of_request(module, request, given)
     parameters = check_parameters(module.Parameters, given)
     work = subscription(request, site)
-    by_se = module.NAME == input_data_by_se.NAME
-    return lambda: (Part(request, job, _told(job, by_se=by_se)) for job in jobs_in(module.split(work, parameters)))
+    return lambda: jobs_in(module.split(work, parameters))
 
 
 def _refuse_input(module: Any, request: Attributes) -> None:
@@ -107,7 +104,7 @@ def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> S
     def parts() -> Iterator[Part]:
         for each in module.split(plain | options, parameters):
             more = {name: _text(value) for name, value in each.items() if name not in plain}
-            yield Part({name: each[name] for name in plain} | {"splitter": request["splitter"]}, None, more)
+            yield OwnRequest({name: each[name] for name in plain} | {"splitter": request["splitter"]}, more)
 
     return parts
 
@@ -128,63 +125,49 @@ def subscription(request: Attributes, site: str) -> Subscription:
     return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
 
 
-def _told(job: SplitJob, *, by_se: bool) -> Mapping[str, str]:
-    """Give what a splitter tells of a job besides its files and its mask."""
-    if not (job.baggage or by_se):  # there may be a million, and few have any
-        return NOTHING
-    told = {name: _text(value) for name, value in job.baggage.items()}
-    if by_se:
-        told["SplitterChosenSE"] = next(iter(job.locations or ()))
-    return told
-
-
-def variables(job: SplitJob, named: Container[str]) -> dict[str, str]:
-    """Give those of the named variables by which files and mask are known; what there is not has none."""
-    mask, told = job.mask, {}
-    for variable, value in zip(MASK_VARIABLES, mask, strict=False):
-        if value is not None and variable in named:
-            told[variable] = str(value)
-    if "InputFiles" in named:
-        told["InputFiles"] = ",".join([each.lfn for each in job.files])
-    if "Sites" in named and job.sites:
-        told["Sites"] = ",".join(job.sites)
-    if "ParentFiles" in named and job.parents:
-        told["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
-    if "Lumis" in named and mask.run_lumis is not None:
-        ranges = {str(run): [list(each) for each in those] for run, those in mask.run_lumis.items()}
-        told["Lumis"] = json.dumps(ranges, separators=(",", ":"))
-    return told
-
-
 class _Making:
-    """Makes the pieces of a request, of which there may be a million: what is alike for all is looked at once."""
+    """Makes the pieces of a request, of which there may be a million: what is alike for many is looked at once."""
 
-    def __init__(self, handler: Handler, request: Attributes) -> None:
+    def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int) -> None:
         self._handler, self._request = handler, request
+        self._grid_job, self._digits = str(grid_job), len(str(count))
         declared = COMMON | dict(handler.attributes)
         self._own = {name: declared[name] for name in OWN if name in declared}
         self._manifest = _varying(request)
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
+        self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
         self._templates: dict[tuple[str, ...], dict[str, Template]] = {}
 
-    def piece(self, part: Part, split: Mapping[str, str]) -> Piece:
-        """Make a piece of a part."""
-        job, told = part.job, {**part.variables, **split}
-        if job is None:
+    def piece(self, part: Part, n: int) -> Piece:
+        """Make the piece of a part, number n."""
+        split = {"SplitID": str(n).zfill(self._digits), "SplitSourceJob": self._grid_job}
+        if isinstance(part, OwnRequest):
+            told = {**part.variables, **split}
             _refuse_common(self._request, part.request)
             own = self._expanded(_varying(part.request), part.request, told)
             return Piece(arguments=self._arguments(own), variables=told, attributes=own)
-        own = self._filled(variables(job, self._named) | told) if self._manifest else {}
-        return Piece(
-            arguments=self._arguments(own),
-            files=tuple([each.lfn for each in job.files]),
-            mask=job.mask.to_record(),
-            variables=told,
-            attributes=own,
-            failure=_words(job.failure) if job.failure else "",
-        )
+        if part.baggage:
+            split = {name: _text(value) for name, value in part.baggage.items()} | split
+        files = tuple([each.lfn for each in part.files])
+        own = self._filled({**self._variables(part, files), **split}) if self._manifest else {}
+        failure = _words(part.failure) if part.failure else ""
+        return Piece(None, None, self._arguments(own), files, part.mask.to_record(), split, own, None, failure)
 
-    def _filled(self, told: Mapping[str, str]) -> dict[str, Any]:
+    def _variables(self, job: SplitJob, files: tuple[str, ...]) -> dict[str, Any]:
+        """Give those of the named variables by which files and mask are known; what there is not has none."""
+        mask, named = job.mask, self._named
+        told: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
+        if "InputFiles" in named:
+            told["InputFiles"] = ",".join(files)
+        if "Sites" in named and job.sites:
+            told["Sites"] = ",".join(job.sites)
+        if "ParentFiles" in named and job.parents:
+            told["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
+        if "Lumis" in named and mask.run_lumis is not None:
+            told["Lumis"] = json.dumps(mask.to_record()["run_lumis"], separators=(",", ":"))
+        return told
+
+    def _filled(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """Expand what has the same variables in piece after piece: once to templates, which are then filled."""
         names = tuple(told)
         templates = self._templates.get(names)
@@ -195,7 +178,7 @@ class _Making:
             templates = self._templates[names] = {name: _template(value) for name, value in changed.items()}
             return self._checked({name: fill(told) for name, fill in templates.items()})
         own = {name: fill(told) for name, fill in templates.items()}
-        if own.keys() - {"arguments"} or max(map(len, own.get("arguments", ())), default=0) > LONG:
+        if len(own) != 1 or "arguments" not in own or max(map(len, own["arguments"])) > LONG:
             return self._checked(own)
         return own  # as the first one of this kind: it was checked, and names of files can do no harm
 

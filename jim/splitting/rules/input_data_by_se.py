@@ -40,7 +40,7 @@ def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
         else:
             heapq.heappop(served)
         if files:
-            yield SplitJob(number, frozenset({storage}), files)
+            yield SplitJob(number, frozenset({storage}), files, baggage={"SplitterChosenSE": storage})
             number += 1
 
 
