@@ -151,7 +151,8 @@ class _Making:
         files = tuple([each.lfn for each in part.files])
         own = self._filled({**self._variables(part, files), **split}) if self._manifest else {}
         failure = _words(part.failure) if part.failure else ""
-        return Piece(None, None, self._arguments(own), files, part.mask.to_record(), split, own, None, failure)
+        fields = (None, None, self._arguments(own), files, part.mask.to_record(), split, own, None, failure)
+        return tuple.__new__(Piece, fields)  # half the time of its constructor
 
     def _variables(self, job: SplitJob, files: tuple[str, ...]) -> dict[str, Any]:
         """Give those of the named variables by which files and mask are known; what there is not has none."""
