@@ -53,6 +53,9 @@ COMMON = {
     "cores": Attribute(int, "processor cores of one local job", minimum=1, maximum=10**6),
     "disk_mb": Attribute(int, "scratch disk of one local job", minimum=1, maximum=10**9),
     "environment": Attribute("table", "environment variables of the payload", default={}),
+    "inputs": Attribute(
+        "list", "files and directories to send along, by their paths; the payload finds them in its directory"
+    ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
 }
 

@@ -12,6 +12,7 @@ from jim.clock import age_seconds
 from jim.house import House
 from jim.inbox import request_name
 from jim.model import Step
+from jim.packages import sweep
 from jim.sandbox import remove_grid_directory
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,13 @@ def age(house: House) -> None:
                 partial(_not_removed, job.id),
             )
     _sweep_leftovers(house, limit)
+    if not house.workers.busy("packages"):
+        house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
+
+
+def _swept(removed: int) -> None:
+    if removed:
+        log.info("%d input packages removed: no grid job needs them", removed)
 
 
 def _forget(house: House, grid: int, key: str, _: None) -> None:
@@ -45,8 +53,8 @@ def _forget(house: House, grid: int, key: str, _: None) -> None:
     log.info("%d: removed, its time was over", grid)
 
 
-def _not_removed(grid: int, error: BaseException) -> None:
-    log.warning("%d: cannot be removed: %s", grid, error)
+def _not_removed(grid: int | str, error: BaseException) -> None:
+    log.warning("%s: cannot be removed: %s", grid, error)
 
 
 def _sweep_leftovers(house: House, limit: float) -> None:

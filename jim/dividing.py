@@ -37,7 +37,7 @@ def resolve(house: House) -> None:
 def _resolve(house: House, job: GridJob) -> Resolved:
     handler = handler_of(job.job_type, house.site.site.handlers)
     found = resolved(handler, job.request, house.site)
-    prepare_grid_job(house.site.work, job.id, handler, found.request)
+    prepare_grid_job(house.site, job.id, handler, found.request)
     return found
 
 

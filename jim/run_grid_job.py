@@ -57,6 +57,11 @@ def prepare(
 
         attributes = attributes_of(attributes, site.site.handlers)
     handler, checked = request.check(attributes | ({} if key is None else {"key": key}), site.site.handlers)
+    if checked.get("inputs"):
+        from jim.packages import members  # most requests send nothing along
+
+        checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
+        members(checked["inputs"], site.limits.input_bytes)
     size = sizing.size(handler, checked, site)
     if look_up:
         from jim.resolving import resolve

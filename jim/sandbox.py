@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shlex
 import shutil
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jim.errors import JimError
+from jim import packages
+from jim.errors import BadRequest, JimError
 from jim.files import read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
 from jim.model import MARK_VARIABLE, Job
 from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
+from jim.site import Site
 
 INSTANCE = "instance"  # in the work directory, whose it is; without it the directory is not mounted
 SENT = "sent"  # there once the batch command may have been run
@@ -67,33 +67,21 @@ def was_removed(work: Path, directory: Path) -> bool:
     return not directory.exists() and (work / INSTANCE).exists()
 
 
-def prepare_grid_job(work: Path, grid: int, handler: Handler, request: Attributes) -> None:
+def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attributes) -> None:
     """Make a grid job's directory: the wrapper as it is today, and the input package, once."""
-    place = grid_directory(work, grid)
+    place = grid_directory(site.work, grid)
     place.mkdir(mode=0o700, exist_ok=True)
     for name in ("local-job", "jim-publish"):
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
+    sent = packages.members(request.get("inputs") or (), site.limits.input_bytes)
     with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
         handler.prepare_work_area(request, Path(area))
-        package = _package(Path(area))
-    if package:
-        replace_durably(place / "package.tar", package)
-    sync_directory(work)
-
-
-def _package(area: Path) -> bytes:
-    """Pack an area; the same files give the same bytes."""
-    files = sorted(path for path in area.rglob("*") if path.is_file())
-    if not files:
-        return b""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for path in files:
-            member = tarfile.TarInfo(str(path.relative_to(area)))
-            content = path.read_bytes()
-            member.size, member.mode = len(content), 0o700 if os.access(path, os.X_OK) else 0o600
-            tar.addfile(member, io.BytesIO(content))
-    return packed.getvalue()
+        own = list(packages.walked(Path(area)))
+        both = {each.name for each in own} & {each.name for each in sent}
+        if both:
+            raise BadRequest(f"inputs: the job type {request['job_type']} has a file {min(both)} of its own")
+        packages.share(site.work, place, [*own, *sent])
+    sync_directory(site.work)
 
 
 def prepare_submission(

@@ -133,6 +133,7 @@ class Limits(NamedTuple):
     )
     per_submission: Annotated[int, Setting("local jobs of one batch command", 1, 100_000)] = 1_000
     output_bytes: Annotated[int, Setting("one output file", 1, 10**15)] = 10**10
+    input_bytes: Annotated[int, Setting("what a request sends along with its local jobs", 0, 10**15)] = 10**10
     attempts: Annotated[
         int, Setting("tries of a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3

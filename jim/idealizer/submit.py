@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError, Refused, Unclear
@@ -118,6 +119,7 @@ def _settings(house: House, handler: Handler, job: GridJob, submission: Submissi
         ("spool", "../../spool"),
         ("touch", str(site.batch.touch_seconds)),
         ("limit", str(site.limits.output_bytes)),
+        *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
         *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has its own
     ]
 

@@ -509,42 +509,49 @@ def test_half_an_exit_record_is_none(site: Site, command: str) -> None:
     assert [path.name for path in site.spool.iterdir()] == [f"{MARK}.1.start"]
 
 
-def pack(site: Site) -> None:
+def pack(site: Site) -> Path:
+    """Put a package where a grid job finds it, and give that place."""
+    place = site.root / "work" / "packages" / "abc"
+    place.mkdir(parents=True)
     source = site.root / "data.txt"
     source.write_text("hello\n")
-    with tarfile.open(site.here.parent / "package.tar", "w") as tar:
+    with tarfile.open(place / "package.tar", "w") as tar:
         tar.add(source, "sub/data.txt")
+    (site.here.parent / "package").symlink_to("../packages/abc")
+    return place
 
 
 def test_wrappers_unpack_once(site: Site) -> None:
-    pack(site)
+    place = pack(site)
     for index in range(1, 9):
         site.jobs(*sh('cat "$JIM_INPUT/sub/data.txt" input/sub/data.txt; echo "$JIM_INPUT"'), index=index)
     assert [process.wait(30) for process in [site.start(index) for index in range(1, 9)]] == [0] * 8
-    [unpacked] = site.here.parent.glob("unpacked.*")
-    assert (site.here.parent / "ready").read_text() == f"{unpacked.name}\n"
-    assert not list(site.here.parent.glob("ready.*"))
+    [unpacked] = place.glob("unpacked.*")
+    assert (place / "ready").read_text() == f"{unpacked.name}\n"
+    assert not list(place.glob("ready.*"))
     for index in range(1, 9):
-        assert site.file(f"run.{index}/stdout") == f"hello\nhello\n{unpacked}\n"
+        where = f"{site.here.parent}/package/{unpacked.name}"
+        assert site.file(f"run.{index}/stdout") == f"hello\nhello\n{where}\n"
 
 
 def test_a_package_that_is_ready_is_not_unpacked(site: Site) -> None:
-    pack(site)
+    place = pack(site)
     site.fake("tar", "exit 9")
-    (site.here.parent / "unpacked.x").mkdir()
-    (site.here.parent / "ready").write_text("unpacked.x\n")
+    (place / "unpacked.x").mkdir()
+    (place / "ready").write_text("unpacked.x\n")
     site.jobs(*sh('echo "$JIM_INPUT"'))
     assert site.run() == 0
-    assert site.file("run.1/stdout") == f"{site.here.parent}/unpacked.x\n"
-    assert (site.here / "run.1" / "input").readlink() == Path("../../unpacked.x")
+    assert site.file("run.1/stdout") == f"{site.here.parent}/package/unpacked.x\n"
+    assert (site.here / "run.1" / "input").readlink() == Path("../../package/unpacked.x")
 
 
 def test_a_broken_package(site: Site) -> None:
-    (site.here.parent / "package.tar").write_text("no tar\n" * 999)
+    place = pack(site)
+    (place / "package.tar").write_text("no tar\n" * 999)
     site.jobs("/bin/true")
     assert site.run() == 72
     assert "unpack" in site.file("log.1")
-    assert {path.name for path in site.here.parent.iterdir()} == {"package.tar", "s1", *PROGRAMS}
+    assert {path.name for path in place.iterdir()} == {"package.tar"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,214 @@
+"""Input packages: what every local job of a grid job finds in `input/`, packed once and shared by equal grid jobs.
+
+A package is named by its content: `work/packages/SHA256/package.tar`. A grid job holds on to its own by a hard link, so
+that the number of links says whether anyone still needs it, whatever was killed in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tarfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from jim.errors import BadRequest
+from jim.files import open_regular, sync_directory
+
+PACKAGES = "packages"  # in the work directory
+HELD = "package.tar"  # in a grid job's directory: the hard link
+PACKAGE = "package"  # in a grid job's directory: where the package is, and is unpacked
+TOOLS = "tools"  # what a site sends along with every grid job
+MOST_FILES = 100_000
+LEFT_SECONDS = 86_400.0  # what lies half packed for so long, nobody will finish
+KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+# One keeper alone shares packages, in several threads: none may be removed while it is being linked.
+_SHARING = threading.Lock()
+
+
+class Member(NamedTuple):
+    """One name in a package: a file, a directory, or a link that stays within what it was found in."""
+
+    name: str
+    source: Path
+    seen: os.stat_result
+
+
+def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
+    """Give what the inputs of a request bring into its package; refuse what cannot, or must not, be sent."""
+    names: dict[str, str] = {}
+    for each in inputs:
+        name = Path(each).name
+        if not name or name == ".." or not each.startswith("/"):
+            raise BadRequest(f"inputs: {each!r}: expected the path of a file or directory")
+        if name in names:
+            raise BadRequest(f"inputs: {names[name]} and {each} have the same name, and would lie in the same place")
+        names[name] = each
+    reserved = sorted(names.keys() & {TOOLS, "input", "stdout", "stderr"})
+    if reserved:
+        raise BadRequest(f"inputs: {names[reserved[0]]}: the name {reserved[0]!r} means something else to a local job")
+    return _bounded((one for name, each in names.items() for one in walked(Path(each), name)), most_bytes)
+
+
+def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
+    """Take what was found, as long as it is not too much: a sparse file claims terabytes and costs nothing."""
+    kept, size = [], 0
+    for one in found:
+        size += one.seen.st_size if stat.S_ISREG(one.seen.st_mode) else 0
+        if size > most_bytes:
+            raise BadRequest(
+                f"inputs: with {one.source} they have {size:,} bytes, more than the {most_bytes:,} that this site "
+                "sends with a grid job; leave large files where worker nodes can read them, and pass their paths"
+            )
+        kept.append(one)
+        if len(kept) > MOST_FILES:
+            raise BadRequest(f"inputs: more than {MOST_FILES:,} files; pack them into an archive and send that")
+    return kept
+
+
+def walked(place: Path, name: str = "") -> Iterator[Member]:
+    """Give all that is at and below a place, by its name in the package; `name` is that of the place itself."""
+    try:
+        root = place.resolve(strict=True)
+        yield from _walked(root, root, name)
+    except RuntimeError as error:  # links that lead to each other
+        raise BadRequest(f"inputs: cannot read {place}: {error}") from error
+    except OSError as error:
+        inside = error.filename if name and str(error.filename).startswith(f"{place}/") else place
+        raise BadRequest(f"inputs: cannot read {inside}: {error.strerror}") from error
+
+
+def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:
+    seen = place.lstat()
+    kind = stat.S_IFMT(seen.st_mode)
+    if kind in KINDS:
+        raise BadRequest(f"inputs: {place} is {KINDS[kind]}; only files and directories can be sent")
+    if kind == stat.S_IFLNK:
+        _check_link(root, place)
+    elif not os.access(place, os.R_OK | (os.X_OK if kind == stat.S_IFDIR else 0)):
+        raise BadRequest(f"inputs: cannot read {place}: Permission denied")
+    if name:
+        yield Member(name, place, seen)
+    if kind == stat.S_IFDIR:
+        for each in sorted(os.listdir(place)):  # noqa: PTH208 - names are enough
+            yield from _walked(root, place / each, f"{name}/{each}" if name else each)
+
+
+def _check_link(root: Path, place: Path) -> None:
+    """Let a link be sent only if it leads to the same thing where it is unpacked."""
+    target = place.readlink()
+    try:
+        leads = place.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise BadRequest(f"inputs: {place} is a link that leads nowhere ({target})") from error
+    if target.is_absolute() or not leads.is_relative_to(root):
+        raise BadRequest(
+            f"inputs: {place} is a link that leads out of {root} ({target}); send what it leads to instead"
+        )
+
+
+def share(work: Path, place: Path, found: Iterable[Member]) -> None:
+    """Let a grid job have the package of these members, in its directory `place`; done again, it changes nothing."""
+    ordered = sorted(found, key=lambda each: each.name)
+    if not ordered:
+        return
+    packages = work / PACKAGES
+    packages.mkdir(mode=0o700, exist_ok=True)
+    if not _hold(packages, _pack(ordered, None), place):
+        draft = packages / f".draft-{os.urandom(8).hex()}"
+        draft.mkdir(mode=0o700)
+        try:
+            with (draft / HELD).open("wb") as file:
+                digest = _pack(ordered, file)
+                file.flush()
+                os.fsync(file.fileno())
+            sync_directory(draft)
+            with suppress(OSError):  # an equal one has come first
+                draft.rename(packages / digest)
+            sync_directory(packages)
+            _hold(packages, digest, place)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _hold(packages: Path, digest: str, place: Path) -> bool:
+    """Hold on to a package, if it is there."""
+    with _SHARING:
+        with suppress(FileNotFoundError):
+            (place / HELD).unlink()
+        try:
+            os.link(packages / digest / HELD, place / HELD)
+        except FileNotFoundError:
+            return False
+    draft = place / f".{PACKAGE}"
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(Path("..", PACKAGES, digest))
+    draft.rename(place / PACKAGE)
+    sync_directory(place)
+    return True
+
+
+class _Sum:
+    """What a package is written to: its name comes of it, and a file, where there is one."""
+
+    def __init__(self, file: IO[bytes] | None) -> None:
+        self._file, self.sum = file, hashlib.sha256()
+
+    def write(self, block: bytes) -> int:
+        """Take in the next bytes."""
+        self.sum.update(block)
+        if self._file:
+            self._file.write(block)
+        return len(block)
+
+
+def _pack(ordered: Sequence[Member], file: IO[bytes] | None) -> str:
+    """Pack members, in order; the same content gives the same bytes, whoever owns it and however old it is.
+
+    GNU's format, for busybox has no other for long names. What is unpacked is shared: it can be read, not changed.
+    """
+    out = _Sum(file)
+    with tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:  # type: ignore[call-overload]
+        for one in ordered:
+            entry = tarfile.TarInfo(one.name)
+            if stat.S_ISDIR(one.seen.st_mode):
+                entry.type, entry.mode = tarfile.DIRTYPE, 0o700
+                tar.addfile(entry)
+            elif stat.S_ISLNK(one.seen.st_mode):
+                entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, str(one.source.readlink()), 0o700
+                tar.addfile(entry)
+            else:
+                entry.mode = 0o500 if one.seen.st_mode & 0o111 else 0o400
+                with os.fdopen(open_regular(one.source), "rb") as content:
+                    entry.size = os.fstat(content.fileno()).st_size
+                    tar.addfile(entry, content)
+    return out.sum.hexdigest()
+
+
+def sweep(work: Path) -> int:
+    """Remove the packages that no grid job holds, and what a keeper's end left half packed; say how many."""
+    packages, removed = work / PACKAGES, 0
+    if not packages.is_dir():
+        return 0
+    for each in list(packages.iterdir()):
+        doomed = each
+        if not each.name.startswith("."):
+            with _SHARING:
+                try:
+                    if (each / HELD).stat().st_nlink > 1:
+                        continue
+                except FileNotFoundError:  # never was whole, or is half removed
+                    pass
+                doomed = packages / f".removed-{each.name}"
+                each.rename(doomed)
+            removed += 1
+        elif not each.name.startswith(".removed-") and time.time() - each.stat().st_mtime < LEFT_SECONDS:
+            continue
+        shutil.rmtree(doomed, ignore_errors=True)
+    return removed

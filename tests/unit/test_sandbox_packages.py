@@ -1,0 +1,250 @@
+"""Input packages: what may be sent along, that equal ones are one, and that none goes that is needed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from jim import packages
+from jim.errors import BadRequest
+from jim.handlers.base import Attributes, Handler
+from jim.packages import members, share, sweep
+from jim.run_grid_job import prepare
+from jim.sandbox import prepare_grid_job
+from jim.site import Site, make_state
+
+MOST = 10**9
+
+
+def tree(root: Path) -> Path:
+    """Make a directory as a physicist has it: a program, a library with its link, a card."""
+    (root / "code" / "lib").mkdir(parents=True)
+    (root / "code" / "run.sh").write_text("#!/bin/sh\n")
+    (root / "code" / "run.sh").chmod(0o755)
+    (root / "code" / "lib" / "libx.so.1").write_bytes(b"\x7fELF")
+    (root / "code" / "lib" / "libx.so").symlink_to("libx.so.1")
+    (root / "code" / "empty").mkdir()
+    return root / "code"
+
+
+def grid(work: Path, number: int) -> Path:
+    place = work / str(number)
+    place.mkdir(parents=True)
+    return place
+
+
+def packed(work: Path) -> list[Path]:
+    return sorted((work / "packages").glob("*/package.tar"))
+
+
+def test_what_is_in_a_package(tmp_path: Path) -> None:
+    code, place = tree(tmp_path), grid(tmp_path / "work", 1)
+    (tmp_path / "card.txt").write_text("mass 80\n")
+    share(tmp_path / "work", place, members([f"{code}/", str(tmp_path / "card.txt")], MOST))
+    [package] = packed(tmp_path / "work")
+    with tarfile.open(package) as tar:
+        found = [(each.name, oct(each.mode), each.size, each.linkname, each.mtime, each.uid) for each in tar]
+    assert found == [
+        ("card.txt", "0o400", 8, "", 0, 0),
+        ("code", "0o700", 0, "", 0, 0),
+        ("code/empty", "0o700", 0, "", 0, 0),
+        ("code/lib", "0o700", 0, "", 0, 0),
+        ("code/lib/libx.so", "0o700", 0, "libx.so.1", 0, 0),
+        ("code/lib/libx.so.1", "0o400", 4, "", 0, 0),
+        ("code/run.sh", "0o500", 10, "", 0, 0),
+    ]
+    assert (place / "package").resolve() == package.parent
+
+
+def test_the_same_input_is_sent_once_for_three_grid_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, written = tmp_path / "work", []
+    really = packages._pack
+
+    def pack(ordered, file):
+        written.append(file is not None)
+        return really(ordered, file)
+
+    monkeypatch.setattr(packages, "_pack", pack)
+    for number, stamp in ((1, 1), (2, 10**9), (3, 5)):
+        home = tmp_path / f"home{number}"
+        code = tree(home)
+        os.utime(code / "run.sh", (stamp, stamp))  # another copy, of another day
+        share(work, grid(work, number), members([str(code)], MOST))
+    [package] = packed(work)
+    assert package.stat().st_nlink == 4
+    assert written == [False, True, False, False]  # the last two were looked at, and not sent
+    share(work, work / "3", members([str(code)], MOST))  # done again after a kill
+    assert package.stat().st_nlink == 4
+
+
+def test_a_name_of_any_length_and_letters(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    deep = tmp_path / ("d" * 90) / ("e" * 90)
+    deep.mkdir(parents=True)
+    (deep / "é \n$(id)").write_text("x")
+    os.close(os.open(os.fsencode(deep) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+    share(work, grid(work, 1), members([str(deep.parent)], MOST))
+    with tarfile.open(packed(work)[0], errors="surrogateescape") as tar:
+        names = [os.fsencode(each.name) for each in tar][2:]
+    start = b"d" * 90 + b"/" + b"e" * 90 + b"/"
+    assert names == [start + "é \n$(id)".encode(), start + b"\xff"]
+
+
+def test_a_package_goes_with_the_last_that_needs_it(tmp_path: Path) -> None:
+    work, code = tmp_path / "work", tree(tmp_path)
+    for number in (1, 2):
+        share(work, grid(work, number), members([str(code)], MOST))
+    [package] = packed(work)
+    (package.parent / "unpacked.x").mkdir()
+    (work / "1" / "package.tar").unlink()
+    assert sweep(work) == 0
+    assert package.exists()
+    (work / "2" / "package.tar").unlink()
+    assert sweep(work) == 1
+    assert list((work / "packages").iterdir()) == []
+    share(work, work / "2", members([str(code)], MOST))  # and it is there again for who comes after
+    assert packed(work) == [package]
+
+
+def test_what_a_kill_leaves_half_done(tmp_path: Path) -> None:
+    """Half packed: swept when old. Packed and never held, or half removed: swept at once."""
+    work = tmp_path / "work"
+    (work / "packages").mkdir(parents=True)
+    assert sweep(tmp_path / "nothing") == 0
+    for name, age in ((".draft-young", 0), (".draft-old", 90_000), (".removed-abc", 0), ("abc", 0), ("def", 0)):
+        (work / "packages" / name).mkdir()
+        then = (work / "packages" / name).stat().st_mtime - age
+        os.utime(work / "packages" / name, (then, then))
+    (work / "packages" / "def" / "package.tar").write_bytes(b"")
+    assert sweep(work) == 2
+    assert [each.name for each in (work / "packages").iterdir()] == [".draft-young"]
+
+
+def test_a_failure_while_packing_leaves_nothing(tmp_path: Path) -> None:
+    code, work = tree(tmp_path), tmp_path / "work"
+    found = members([str(code)], MOST)
+    (code / "run.sh").unlink()
+    with pytest.raises(FileNotFoundError):
+        share(work, grid(work, 1), found)
+    assert list((work / "packages").iterdir()) == []
+
+
+def bad(root: Path, what: str) -> Path:
+    """Make something that must not be sent, and give the input that holds it."""
+    code = tree(root)
+    thing = code / "thing"
+    if what == "pipe":
+        os.mkfifo(thing)
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(thing))
+    elif what == "bomb":
+        with thing.open("wb") as file:
+            file.truncate(10**13)
+    else:
+        thing.symlink_to(what)
+    return code
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("pipe", "{}/thing is a pipe; only files and directories can be sent"),
+        ("socket", "{}/thing is a socket; only files and directories can be sent"),
+        ("bomb", "with {}/thing they have 10,000,000,000,014 bytes, more than the 1,000,000,000"),
+        ("/etc/passwd", "{}/thing is a link that leads out of {} (/etc/passwd)"),
+        ("../../code/run.sh", "{}/thing is a link that leads "),
+        ("lib/../../outside", "{}/thing is a link that leads out of {} (lib/../../outside)"),
+        ("nowhere", "{}/thing is a link that leads nowhere (nowhere)"),
+        ("thing", "{}/thing is a link that leads nowhere (thing)"),
+    ],
+)
+def test_what_must_not_be_sent(tmp_path: Path, what: str, reason: str) -> None:
+    (tmp_path / "outside").write_text("secret")
+    code = bad(tmp_path, what)
+    with pytest.raises(BadRequest) as caught:
+        members([str(code)], MOST)
+    assert str(caught.value).startswith("inputs: " + reason.replace("{}", str(code)))
+
+
+def test_a_link_by_a_longer_way_out(tmp_path: Path) -> None:
+    """By its words alone it seems to stay inside."""
+    code = tree(tmp_path)
+    (tmp_path / "x").write_text("secret")
+    (code / "a" / "b").mkdir(parents=True)
+    (code / "a" / "b" / "up").symlink_to("../..")
+    (code / "a" / "b" / "out").symlink_to("up/../x")
+    with pytest.raises(BadRequest, match="leads out of"):
+        members([str(code)], MOST)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "reason"),
+    [
+        (["/nowhere/at/all"], "cannot read /nowhere/at/all: No such file"),
+        (["/dev/null"], "/dev/null is a device"),
+        (["/"], "'/': expected the path of a file or directory"),
+        (["relative"], "'relative': expected the path"),
+        (["/etc/passwd", "/usr/../etc/passwd"], "/etc/passwd and /usr/../etc/passwd have the same name"),
+        (["/a/tools"], "/a/tools: the name 'tools' means something else"),
+    ],
+)
+def test_inputs_that_cannot_be(inputs: list[str], reason: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        members(inputs, MOST)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("which", ["run.sh", "lib"])
+def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> None:
+    code, really = tree(tmp_path), os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != which and really(path, mode))
+    with pytest.raises(BadRequest, match=f"inputs: cannot read {code}/{which}: Permission denied"):
+        members([str(code)], MOST)
+
+
+def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "MOST_FILES", 3)
+    with pytest.raises(BadRequest, match="more than 3 files; pack them"):
+        members([str(tree(tmp_path))], MOST)
+
+
+def test_a_link_that_is_named_is_what_it_leads_to(tmp_path: Path) -> None:
+    code = tree(tmp_path)
+    (tmp_path / "latest").symlink_to("code/run.sh")
+    [one] = members([str(tmp_path / "latest")], MOST)
+    assert (one.name, one.source) == ("latest", code / "run.sh")
+
+
+def test_the_door_looks_at_what_is_sent_along(tmp_path: Path) -> None:
+    """From where the request file is; what cannot be sent is refused before anything is stored."""
+    site, file = Site(state=tmp_path / "state"), tmp_path / "request.jdf"
+    file.write_text("job_type = executable\nexecutable = /bin/true\ninputs = code card.txt\n")
+    tree(tmp_path)
+    with pytest.raises(BadRequest, match=f"inputs: cannot read {tmp_path}/card.txt: No such file"):
+        prepare(file, site)
+    (tmp_path / "card.txt").write_text("mass 80\n")
+    _, checked, _ = prepare(file, site)
+    assert checked["inputs"] == [str(tmp_path / "code"), str(tmp_path / "card.txt")]
+
+
+def test_a_job_types_own_file_and_one_that_is_sent_along(tmp_path: Path) -> None:
+    class Own(Handler):
+        def prepare_work_area(self, request: Attributes, area: Path) -> None:
+            (area / "card.txt").write_text("mass 90\n")
+
+    site = Site(state=tmp_path / "state")
+    make_state(site)
+    (tmp_path / "card.txt").write_text("mass 80\n")
+    request = {"job_type": "own", "inputs": [str(tree(tmp_path))]}
+    prepare_grid_job(site, 1, Own(), request)
+    with tarfile.open(packed(site.work)[0]) as tar:
+        assert {"card.txt", "code/run.sh"} < set(tar.getnames())
+    prepare_grid_job(site, 1, Own(), {**request, "inputs": []})
+    assert sweep(site.work) == 1
+    with pytest.raises(BadRequest, match=r"inputs: the job type own has a file card.txt of its own"):
+        prepare_grid_job(site, 2, Own(), {**request, "inputs": [str(tmp_path / "card.txt")]})

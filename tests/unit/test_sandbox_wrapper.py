@@ -1,0 +1,53 @@
+"""What the wrapper gives to a payload, under every shell that is here."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+from tests.unit.test_local_job import ABC, Site, applets, pack, sh, site
+
+__all__ = ["applets", "site"]  # fixtures
+
+
+def names_in(place: Path) -> set[str]:
+    return {path.name for path in place.iterdir()}
+
+
+def pack_members(site: Site, *entries: tuple[str, str | bytes]) -> Path:
+    """Put a package of files, and of links where the content is a text, where a grid job finds it."""
+    place = pack(site)
+    with tarfile.open(place / "package.tar", "w") as tar:
+        for name, content in entries:
+            member = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                member.type, member.linkname = tarfile.SYMTYPE, content
+            member.size = 0 if isinstance(content, str) else len(content)
+            tar.addfile(member, io.BytesIO(content if isinstance(content, bytes) else b""))
+    return place
+
+
+def test_what_is_sent_along_lies_in_the_payloads_directory(site: Site) -> None:
+    pack_members(site, ("card.txt", b"abc"), ("-n", b"n"), ("my code/run", b"abc"), ("other", b""))
+    facts = ("in card.txt", "in -n", "in my code", "out *")
+    site.jobs(*sh("cat ./card.txt ./-n 'my code/run'; ls -A; rm ./-n; printf abc >./-n"), facts=facts)
+    assert site.run() == 0
+    assert site.file("run.1/stdout").split("\n", 1)[0] == "abcnabc-n"
+    assert set(site.file("run.1/stdout")[7:].split("\n")[:-1]) == {
+        *("-n", "card.txt", "input", "my code", "stderr", "stdout")
+    }
+    # Not among the outputs, unless the payload has put something else in its place.
+    assert [line for line in site.manifest() if "std" not in line] == [f"file 3 {ABC} -n"]
+
+
+def test_a_hostile_package_leads_nowhere(site: Site) -> None:
+    """JIM packs no such thing; whoever does must not write outside."""
+    before = names_in(site.root)
+    pack_members(
+        site, ("../../../../evil", b"x"), ("out", "../../../.."), ("out/evil", b"x"), (f"{site.root}/evil", b"x")
+    )
+    site.jobs("/bin/true")
+    assert site.run() in (0, 72)
+    assert names_in(site.root) - before <= {"data.txt"}
+    assert not list(site.root.rglob("evil")) or all("unpacked." in str(each) for each in site.root.rglob("evil"))
