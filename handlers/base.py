@@ -56,6 +56,12 @@ COMMON = {
     "inputs": Attribute(
         "list", "files and directories to send along, by their paths; the payload finds them in its directory"
     ),
+    "proxy": Attribute(
+        str, "X.509 proxy of the payload: path of a file, read again when it is renewed", pattern=r"/.*\S.*"
+    ),
+    "token": Attribute(
+        str, "bearer token of the payload: path of a file, read again when it is renewed", pattern=r"/.*\S.*"
+    ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
 }
 

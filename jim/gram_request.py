@@ -59,7 +59,8 @@ CANNOT = {
     "min_memory": ({""}, "not possible here; say max_memory"),
 }
 # These are of the gatekeeper's machine, added by GRAM itself; a payload finds its own.
-NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME"})
+PROXY = "X509_USER_PROXY"
+NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROXY})
 Description = Mapping[str, list[Any]]
 
 
@@ -89,6 +90,11 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
     if isinstance(attributes.get("environment"), dict):
         given = attributes["environment"]
         attributes["environment"] = {name: value for name, value in given.items() if name not in NOT_THE_PAYLOADS}
+        if PROXY in given:  # GRAM renews that file
+            attributes.setdefault("proxy", given[PROXY])
+    staged = [place_of(description, name) for name in staged_in(description)]
+    if staged:
+        attributes["inputs"] = [*(attributes.get("inputs") or ()), *staged]
     asked = [name for name in staged_out(description) if not name.endswith(".tar")]
     if asked and attributes["job_type"] == USUAL_JOB_TYPE:
         attributes.setdefault("outputs", asked)
@@ -98,6 +104,12 @@ def staged_out(description: Description) -> list[str]:
     """Name what `file_stage_out` asks for of what a job leaves; a path or a URL is a file that is there anyway."""
     pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
     return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
+
+
+def staged_in(description: Description) -> list[str]:
+    """Name what `file_stage_in` and `file_stage_in_shared` have put into a job's directory."""
+    pairs = [*description.get("filestagein", []), *description.get("filestageinshared", [])]
+    return [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str)]
 
 
 def place_of(description: Description, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -91,6 +91,9 @@ class House:
     unverified: dict[Key, float] = field(default_factory=dict)
     resplits: dict[int, tuple[Hashable, list[Piece] | BaseException]] = field(default_factory=dict)
     paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
+    credentials: dict[int, Mapping[str, str]] = field(default_factory=dict)  # files that requests name, by their kind
+    told_of_credentials: dict[tuple[int, str], Hashable] = field(default_factory=dict)
+    expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     answered: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
@@ -99,6 +102,7 @@ class House:
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0
     next_aging: float = 0.0
+    next_renewal: float = 0.0
 
     def pace(self, name: Hashable) -> bool:
         """Tell whether the next try of `name` is due, and count it as made."""

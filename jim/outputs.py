@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jim import verdict, verdicts
+from jim import credentials, verdict, verdicts
 from jim.errors import JimError
 from jim.files import open_regular, sync_directory
 from jim.handlers.base import Result
@@ -234,8 +234,14 @@ def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
     outcome, reason = _outcome(job, counts, strict=house.site.site.strict_status)
     if not job.outcome:
         reason = ": ".join(filter(None, (reason, failures(house.store, grid))))
-    house.store.set_grid_job(grid, step=Step.FINISHED, outcome=outcome.value, reason=reason, result=result)
+    _end(house, grid, outcome, reason, result)
     log.info("%d: finished as %s %s", grid, outcome.value, reason)
+
+
+def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
+    with suppress(OSError):  # what is aged out takes them along
+        credentials.remove(grid_directory(house.site.work, grid))
+    house.store.set_grid_job(grid, step=Step.FINISHED, outcome=outcome.value, reason=reason, result=result)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:
@@ -262,7 +268,7 @@ def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
         (grid_directory(house.site.work, job.id) / "result" / f".{job.id}.tar").unlink()
     if job.wish == "cancel" and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
         reason = f"cancelled: {error}"
-        house.store.set_grid_job(job.id, step=Step.FINISHED, outcome=State.KILLED.value, reason=reason, result={})
+        _end(house, job.id, State.KILLED, reason, {})
         return
     tries = job.tries + 1
     due = house.clock.boot() + delay(AGAIN, tries)

@@ -62,6 +62,11 @@ def prepare(
 
         checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
         members(checked["inputs"], site.limits.input_bytes)
+    if checked.get("proxy") or checked.get("token"):
+        from jim import credentials  # nor does most of them need one
+
+        for kind, path in credentials.named(checked).items():
+            credentials.usable(kind, path, credentials.now())
     size = sizing.size(handler, checked, site)
     if look_up:
         from jim.resolving import resolve
@@ -127,6 +132,7 @@ def moves() -> tuple[Move, ...]:
     from jim.idealizer.lookup import look_up
     from jim.idealizer.submit import send
     from jim.outputs import collect, verify
+    from jim.renewing import renew
 
     return (
         take_inbox,  # requests and wishes of the doors
@@ -134,6 +140,7 @@ def moves() -> tuple[Move, ...]:
         resolve,  # accepted ─> resolved: its size, its directory
         split,  # resolved ─> split: its local jobs
         fulfil,  # cancel, suspend, resume
+        renew,  # proxies and tokens
         send,  # waiting ─> submitting ─> submitted
         look_up,  # submissions whose answer was lost
         query,  # one question for all jobs

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jim import packages
+from jim import credentials, packages
 from jim.errors import BadRequest, JimError
 from jim.files import read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
@@ -73,6 +73,7 @@ def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attribute
     place.mkdir(mode=0o700, exist_ok=True)
     for name in ("local-job", "jim-publish"):
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
+    credentials.hand_over(place, request, credentials.now())
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes)
     with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
         handler.prepare_work_area(request, Path(area))

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from jim import credentials
 from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
 from jim.model import State, Step
-from jim.sandbox import submission_directory
+from jim.sandbox import grid_directory, submission_directory
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
@@ -151,6 +152,12 @@ def _waiting(view: View, job: GridJob) -> Iterator[Wait]:
     """Say why waiting local jobs wait."""
     count = view.store.counts(job.id).get(State.WAITING, 0)
     if not count or job.wish in ("cancel", "suspend"):
+        return
+    lapsed = credentials.expired(grid_directory(view.site.work, job.id), credentials.now())
+    if lapsed:
+        yield Wait(
+            f"{_many(count, 'wait', 'waits')} to be sent: {lapsed}", "they go once it is renewed, under its path"
+        )
         return
     throttled = _throttle(view, job)
     if throttled:

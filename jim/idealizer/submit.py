@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from jim import arrivals, verdict, verdicts
-from jim.errors import BatchError, JimError, Refused, Unclear
+from jim import arrivals, credentials, verdict, verdicts
+from jim.errors import BadRequest, BatchError, JimError, Refused, Unclear
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
@@ -38,7 +39,7 @@ def _bundle(house: House) -> None:
     chunk = min(limits.per_submission, house.adapter.array_limit)
     for job in house.store.grid_jobs(Step.SPLIT, Step.ACTIVE):
         mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
-        if job.wish or mine <= 0 or house.store.submissions("intended", grid=job.id):
+        if job.wish or mine <= 0 or job.id in house.expired or house.store.submissions("intended", grid=job.id):
             continue
         waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
         if waiting:
@@ -78,6 +79,8 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     if was_removed(site.work, directory.parent):
         raise JimError(f"{directory.parent} was removed")
+    with suppress(BadRequest):  # the one it has, then; what is wrong with the new one stands in the journal
+        credentials.hand_over(directory.parent, job.request, credentials.now())
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
     resources = site.complete(handler.resources(job.request))

@@ -6,7 +6,7 @@ import io
 import tarfile
 from pathlib import Path
 
-from tests.unit.test_local_job import ABC, Site, applets, pack, sh, site
+from tests.unit.test_local_job import ABC, Site, applets, pack, sh, site, until
 
 __all__ = ["applets", "site"]  # fixtures
 
@@ -51,3 +51,44 @@ def test_a_hostile_package_leads_nowhere(site: Site) -> None:
     assert site.run() in (0, 72)
     assert names_in(site.root) - before <= {"data.txt"}
     assert not list(site.root.rglob("evil")) or all("unpacked." in str(each) for each in site.root.rglob("evil"))
+
+
+CREDENTIAL = 'cat "$X509_USER_PROXY"; cat "$BEARER_TOKEN_FILE"; stat -c %a "$X509_USER_PROXY"'
+
+
+def hand(site: Site, kind: str, content: str) -> None:
+    """Put a credential where the keeper does, as it does."""
+    new = site.here.parent / f".{kind}.new"
+    new.write_text(content)
+    new.chmod(0o600)
+    new.rename(site.here.parent / kind)
+
+
+def test_a_proxy_and_a_token(site: Site) -> None:
+    hand(site, "proxy", "one\n")
+    hand(site, "token", "two\n")
+    site.jobs(*sh(CREDENTIAL), facts=("out *",))
+    assert site.run(X509_USER_PROXY="/of/the/batch/job") == 0
+    assert site.file("run.1/stdout") == "one\ntwo\n600\n"
+    assert [line.split()[-1] for line in site.manifest()] == ["stdout"]
+    assert not [name for name in names_in(site.here) if "proxy" in name or "token" in name]
+
+
+def test_a_proxy_renewed_while_the_payload_runs(site: Site) -> None:
+    site.fake("sleep", "exec $real 0.05")
+    hand(site, "proxy", "one\n")
+    wait = 'until [ "$(cat "$X509_USER_PROXY")" = two ]; do :; done'
+    site.jobs(*sh(f'echo "$X509_USER_PROXY" >name; cat "$X509_USER_PROXY"; {wait}; echo seen'))
+    running = site.start()
+    until(lambda: (site.here / "run.1" / "name").exists() and site.file("run.1/stdout"))
+    hand(site, "proxy", "two\n")
+    assert running.wait(30) == 0
+    assert site.file("run.1/stdout") == "one\nseen\n"
+    assert site.file("run.1/name") == f"{site.here}/proxy.1\n"
+    assert not [name for name in names_in(site.here) if "proxy" in name]
+
+
+def test_without_a_proxy_there_is_none(site: Site) -> None:
+    site.jobs(*sh('echo "${X509_USER_PROXY-none}"'))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "none\n"
