@@ -42,6 +42,7 @@ class Adapter(ABC):
     # next attempt has to wait until the claim of the ended one has not been touched for some minutes.
     end_is_death: bool = False
     can_suspend: bool = False  # users may suspend what runs
+    can_avoid: bool = False  # a submission may name hosts that it shall not run on
 
     # Text that tells the three kinds of failure apart, searched without regard to case.
     transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later

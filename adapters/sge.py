@@ -57,6 +57,7 @@ class Sge(Adapter):
     name = "sge"
     commands = COMMANDS
     index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
+    can_avoid = True
     array_limit = 75_000
     end_is_death = True  # as parse_history sees to it
     parallel_environment = "smp"  # its name is the site's; this one is usual
@@ -82,6 +83,7 @@ class Sge(Adapter):
             *(["-pe", self.parallel_environment, str(asked.cores)] if asked.cores else []),
             *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
             *option("-l", asked.memory_mb and f"h_vmem={asked.memory_mb}M"),
+            *option("-l", f"hostname=!({'|'.join(batch.avoid)})" if batch.avoid else None),
             *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
             # No -notify: it warns of SIGKILL, but also of SIGSTOP, and would turn every suspension into an end.
             *("-S", "/bin/sh", "-wd", "/", "-j", "y", "-o", "/dev/null"),

@@ -67,6 +67,7 @@ class Slurm(Adapter):
     commands = COMMANDS
     index_variable, id_variable = "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
+    can_avoid = True
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: a job of a node that cannot be reached ends in the books only.
     transient = (
@@ -100,6 +101,7 @@ class Slurm(Adapter):
             *option("--mem=", asked.memory_mb, "M"),
             *option("--tmp=", asked.disk_mb, "M"),
             *option("--time=", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as Slurm counts
+            *option("--exclude=", ",".join(each.partition(".")[0] for each in batch.avoid) or None),  # nodes, not hosts
             *("--parsable", "--no-requeue", f"--job-name={batch.mark}", f"--array=1-{batch.size}"),
             # Of our environment, which is scrubbed: any other word makes Slurm start a login shell for each job.
             *("--export=ALL", "--chdir=/", "--output=/dev/null", "--error=/dev/null"),

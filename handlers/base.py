@@ -119,6 +119,7 @@ class Handler:
     attributes: Mapping[str, Attribute] = {}
     cpu_seconds_per_event: float | None = None  # of this type, where the request does not say
     events_per_job: int = 250  # rule of thumb, where no CPU time per event is known
+    analyser: str = ""  # what decides on failed attempts: dotted name of a function, as in jim/analysis.py
     phases: tuple[str, ...] = ()  # what the payload publishes, in order
 
     def check(self, request: Attributes) -> None:

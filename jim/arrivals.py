@@ -80,8 +80,8 @@ def _take_wish(house: House, content: dict[str, Any]) -> bool:
             for each in family_wishes.chosen(house, grid, slices):  # or say that there is none
                 if not each.state.final:
                     house.store.set_local_job(grid, each.n, wish=verb)
-        elif job.wish != "cancel":  # nothing undoes a cancel
-            house.store.set_grid_job(grid, wish=verb, due=0.0)
+        else:
+            family_wishes.for_all(house, job, verb)
     house.paced.pop(("wish", grid), None)
     return True
 
@@ -199,6 +199,7 @@ def begun(house: House, attempt: Attempt, host: str, batch_id: str) -> None:
         return
     store, grid, key = house.store, attempt.grid, (attempt.grid, attempt.k, attempt.idx)
     store.set_attempt(*key, started=house.clock.utc(), host=host)
+    house.hosts.add(host)
     confirm(house, key, batch_id)
     was = store.state(grid, attempt.n)
     if was in PENDING:

@@ -52,7 +52,7 @@ def _retry(house: House, job: GridJob, slices: Slices) -> str:
     store = house.store
     if job.wish == "cancel" and job.step is not Step.FINISHED:
         raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
-    ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, ENDED_BADLY)
+    ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, (*ENDED_BADLY, State.WAITING))
     again = again_of(ended, slices)
     for each in again:
         house.store.set_local_job(
@@ -64,13 +64,30 @@ def _retry(house: House, job: GridJob, slices: Slices) -> str:
     return f"{len(again):,} local jobs wait for another attempt"
 
 
+def for_all(house: House, job: GridJob, verb: str) -> None:
+    """Record what is wished for a whole grid job; nothing undoes a cancel."""
+    if job.wish != "cancel":
+        house.store.set_grid_job(job.id, wish=verb, due=0.0)
+        if verb == "resume":
+            _release(house, job.id)
+
+
+def _release(house: House, grid: int) -> None:
+    """Let what JIM holds go on."""
+    held = [each for each in house.store.local_jobs(grid, (State.WAITING,)) if each.held]
+    for each in held:
+        house.store.set_local_job(grid, each.n, due=0.0, spent=0, reason="resumed", witness=Witness.USER)
+    if held:
+        house.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
+
+
 def again_of(ended: Sequence[LocalJob], slices: Slices) -> list[LocalJob]:
     """Say which of the local jobs that ended badly are tried again.
 
-    Those that are named; of a whole grid job only what failed, or where nothing did, what was killed. What has failed
-    on its creation can never run.
+    Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
+    has failed on its creation can never run.
     """
-    able = [each for each in ended if each.state in ENDED_BADLY and not each.piece.failure]
+    able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
     if slices:
         return able
     failed = [each for each in able if each.state is not State.KILLED]

@@ -94,6 +94,7 @@ class House:
     credentials: dict[int, Mapping[str, str]] = field(default_factory=dict)  # files that requests name, by their kind
     told_of_credentials: dict[tuple[int, str], Hashable] = field(default_factory=dict)
     expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
+    hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     answered: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1

@@ -143,6 +143,7 @@ class Batch(NamedTuple):
     size: int  # more than 1: an array with indices 1 … size
     resources: Resources = Resources()
     options: tuple[str, ...] = ()  # the site's own words for the submit command
+    avoid: tuple[str, ...] = ()  # hosts it shall not run on, where the adapter has a word for that
 
 
 class Answer(NamedTuple):

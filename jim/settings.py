@@ -137,6 +137,12 @@ class Limits(NamedTuple):
     attempts: Annotated[
         int, Setting("tries of a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3
+    analyser: Annotated[
+        str,
+        Setting(
+            "function of the site's own that decides on failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?"
+        ),
+    ] = ""
 
 
 class Sizing(NamedTuple):

@@ -8,12 +8,12 @@ import signal
 from dataclasses import dataclass, replace
 
 from jim.model import Observation, State, Witness
-from jim.records import FATAL, RECOVERABLE, SUCCESS, ExitRecord
+from jim.records import FATAL, HOLD, RECOVERABLE, SUCCESS, ExitRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How an attempt ended. `again` asks for another attempt, which the site's limit may refuse."""
+    """How an attempt ended. `again` says that another one may succeed; of one that failed, an analyser decides."""
 
     state: State  # completing: its outputs are to be verified first
     reason: str
@@ -42,9 +42,10 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
         return Verdict(State.KILLED, f"cancelled ({end})", witness)
     if record.advice == FATAL:
         return Verdict(State.FAILED, f"{end}, and its recovery file says fatal", witness)
-    if record.advice == RECOVERABLE:
+    if record.advice in (RECOVERABLE, HOLD):
         arguments = _arguments(record.recovery)
-        return Verdict(State.FAILED, f"{end}, recoverable", witness, again=True, recovery=arguments)
+        what = "recoverable" if record.advice == RECOVERABLE else "and its recovery file asks for a person"
+        return Verdict(State.FAILED, f"{end}, {what}", witness, again=True, recovery=arguments)
     if record.reason:  # a warning: what came of it is no fault of the payload
         return Verdict(State.FAILED, f"{record.reason} ({end})", witness, again=True)
     if record.signal == signal.SIGKILL:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import logging
 
+from jim.analysis import Action, Decision, Failed, decide
+from jim.errors import BadRequest
 from jim.house import House, Key
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
-from jim.model import State
-from jim.statusdb.rows import LocalJob
+from jim.model import State, Witness
+from jim.records import read_exit_record
+from jim.request import handler_of
+from jim.statusdb.rows import HELD, Attempt, LocalJob
 from jim.verdict import Verdict
 
 log = logging.getLogger(__name__)
+# What becomes of an attempt that is not the last one.
+WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "held"}
 
 
 def cancelled(house: House, grid: int, n: int) -> bool:
@@ -29,37 +35,71 @@ def record(house: House, key: Key, verdict: Verdict) -> None:
                 attempt.grid, attempt.n, state=State.COMPLETING, witness=verdict.witness, reason=""
             )
             return
-        word = "again" if verdict.again else verdict.state.value
-        house.store.set_attempt(*key, verdict=word, reason=verdict.reason)
         job = house.store.local_job(attempt.grid, attempt.n)
+        decision = _decision(house, attempt, job, verdict)
+        word = WORDS.get(decision.action, verdict.state.value)
+        house.store.set_attempt(*key, verdict=word, reason=verdict.reason)
         if attempt.attempt == job.attempt:
-            _move_on(house, job, verdict)
+            _move_on(house, job, verdict, decision)
         house.doubts.pop(key, None)
         house.unverified.pop(key, None)
     if verdict.reason:  # the journal has the others, too; 100,000 good ends would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 
 
-def _move_on(house: House, job: LocalJob, verdict: Verdict) -> None:
-    spent = job.spent + verdict.spent
-    limit = house.site.limits.attempts
-    if not verdict.again:
-        house.store.set_local_job(
-            job.grid, job.n, state=verdict.state, witness=verdict.witness, reason=verdict.reason, spent=spent
+def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:
+    """Let the analyser of the job type, or of the site, decide on an attempt that has failed."""
+    if verdict.state is not State.FAILED:
+        return Decision(Action.GIVE_UP)
+    if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # it never began: nothing to analyse
+        return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
+    site, grid_job = house.site, house.store.grid_job(attempt.grid)
+    try:
+        name = handler_of(grid_job.job_type, site.site.handlers).analyser or site.limits.analyser
+    except BadRequest:  # the job type is not there any more
+        name = site.limits.analyser
+    failed = Failed(
+        verdict.reason,
+        verdict.witness,
+        verdict.again,
+        read_exit_record(attempt.record) if attempt.record else None,
+        attempt.host,
+        attempt.attempt,
+        job.spent + 1,
+        site.limits.attempts,
+    )
+    decision = decide(name, site.site.handlers, failed)
+    if decision.action is Action.ELSEWHERE:
+        return _elsewhere(house, decision, attempt.host)
+    return decision
+
+
+def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
+    """Say where not to go; where the batch system cannot be told, or knows no other host, it is tried again anyway."""
+    words = filter(None, (decision.why, f"elsewhere, not on {host or 'that host'}"))
+    if not host or not house.adapter.can_avoid:
+        return Decision(Action.RETRY, "; ".join([*words, "if it so happens: the batch system cannot be told"]))
+    if not house.hosts - {"", host}:
+        return Decision(Action.RETRY, "; ".join([*words, "if it so happens: no other host has been seen yet"]))
+    return Decision(Action.ELSEWHERE, "; ".join(words))
+
+
+def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
+    spent, limit = job.spent + verdict.spent, house.site.limits.attempts
+    reason = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason
+    state, more = verdict.state, {}
+    if decision.action is Action.HOLD:
+        # It waits for ever, or until a person says what becomes of it.
+        state, reason, more = (
+            State.WAITING,
+            f"held: {reason}",
+            {"due": HELD, "recovery": verdict.recovery or job.recovery},
         )
-    elif spent >= limit:
-        reason = f"{verdict.reason} (attempt {spent} of {limit})"
-        house.store.set_local_job(
-            job.grid, job.n, state=State.FAILED, witness=verdict.witness, reason=reason, spent=spent
-        )
-    else:
-        house.store.set_local_job(
-            job.grid,
-            job.n,
-            state=State.WAITING,
-            witness=verdict.witness,
-            reason=f"attempt {job.attempt}: {verdict.reason}",
-            spent=spent,
-            recovery=verdict.recovery or job.recovery,
-            due=house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt),  # not `spent`: what was never sent waits, too
-        )
+    elif decision.action is not Action.GIVE_UP and spent >= limit:
+        state, reason = State.FAILED, f"{reason} (attempt {spent} of {limit})"
+    elif decision.action is not Action.GIVE_UP:
+        # Not by `spent`: what was never sent waits, too.
+        due = house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt)
+        state, reason = State.WAITING, f"attempt {job.attempt}: {reason}"
+        more = {"due": due, "recovery": verdict.recovery or job.recovery}
+    house.store.set_local_job(job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more)

@@ -83,6 +83,7 @@ class StandInBatch(Adapter):
     can_suspend = True
     next_id: int = 0
     refuse: str = ""
+    host: str = "node1"
     touch_dead: bool = True
 
     # What an adapter says: the command is the question itself.
@@ -223,7 +224,7 @@ class StandInBatch(Adapter):
             return False
         nonce = os.urandom(8).hex()
         own = task.directory / f"c.{nonce}"
-        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {id_}\nrestart -\n")
+        own.write_text(f"nonce {nonce}\nhost {self.host}\npid 1\nbatch {id_}\nrestart -\n")
         try:
             os.link(own, task.directory / f"claim.{index}")
         except FileExistsError:
@@ -244,7 +245,7 @@ class StandInBatch(Adapter):
         end = f"code {code}\nsignal -" if code is not None else f"code -\nsignal {signal}"
         record = (
             f"jim-exit 1\nmark {task.mark}\nindex {index}\nnonce {task.nonce}\n"
-            f"n {lines['n']}\nattempt {lines['attempt']}\nhost node1\nbatch {id_}\n"
+            f"n {lines['n']}\nattempt {lines['attempt']}\nhost {self.host}\nbatch {id_}\n"
             f"started 2026-01-01T00:00:00Z\nended 2026-01-01T00:00:01Z\ncpu 0.1\n{end}\n"
             f"reason {reason}\nrecovery {recovery}\n{extra}end\n"
         )

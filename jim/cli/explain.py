@@ -6,7 +6,8 @@ import argparse
 
 from jim.cli.reading import View, add_json, look
 from jim.cli.text import ago, counted, plain, say, say_json
-from jim.cli.waits import Wait, of_grid_job, of_local_job
+from jim.cli.unsent import Wait
+from jim.cli.waits import of_grid_job, of_local_job
 from jim.statusdb.rows import GridJob, LocalJob
 
 

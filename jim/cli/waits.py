@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
-from jim import credentials
 from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
+from jim.cli.unsent import Wait, many, next_attempt, waiting
 from jim.model import State, Step
-from jim.sandbox import grid_directory, submission_directory
+from jim.sandbox import submission_directory
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
-LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched
 QUEUED = {  # said of many, and of one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
@@ -24,16 +22,6 @@ QUEUED = {  # said of many, and of one
     State.SUSPENDED: ("are suspended in the batch system", "is suspended in the batch system"),
     State.COMPLETING: ("have ended; their outputs are to be verified", "has ended; its outputs are to be verified"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """One thing that is waited for."""
-
-    what: str
-    next: str
-    witness: str = "keeper"
-    seen: str = ""  # when the witness said so; empty: just now, by reading the store
 
 
 def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
@@ -49,7 +37,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield _collecting(view, job)
     else:
         yield from _batch_system(view, job)
-        yield from _waiting(view, job)
+        yield from waiting(view, job)
         for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
             yield _sending(view, submission)
         yield from _queued(view, job)
@@ -67,7 +55,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     if local.wish:
         yield Wait(f"{local.wish} wished", "JIM tells the batch system again until its end is seen", "user")
     if local.state is State.WAITING:
-        yield from _waiting_for_attempt(view, job, local)
+        yield from next_attempt(view, job, local)
     elif local.state is State.SUBMITTING:
         submission = view.store.submission(job.id, local.submission or 0)
         if submission:
@@ -145,70 +133,6 @@ def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
     )
 
 
-# What is not sent yet
-
-
-def _waiting(view: View, job: GridJob) -> Iterator[Wait]:
-    """Say why waiting local jobs wait."""
-    count = view.store.counts(job.id).get(State.WAITING, 0)
-    if not count or job.wish in ("cancel", "suspend"):
-        return
-    lapsed = credentials.expired(grid_directory(view.site.work, job.id), credentials.now())
-    if lapsed:
-        yield Wait(
-            f"{_many(count, 'wait', 'waits')} to be sent: {lapsed}", "they go once it is renewed, under its path"
-        )
-        return
-    throttled = _throttle(view, job)
-    if throttled:
-        yield Wait(f"{_many(count, 'wait', 'waits')} to be sent: {throttled}", "the next go as soon as others end")
-        return
-    if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.boot()):
-        then = (
-            "they go when the batch system answers again"
-            if view.trouble().words
-            else "sent in the keeper's next rounds"
-        )
-        yield Wait(f"{_many(count, 'wait', 'waits')} to be sent", then)
-        return
-    yield _next_attempt(view, job, count)
-
-
-def _next_attempt(view: View, job: GridJob, count: int) -> Wait:
-    later = min(view.store.local_jobs(job.id, (State.WAITING,), limit=LOOKED_AT), key=lambda each: each.due)
-    return Wait(
-        f"{_many(count, 'wait', 'waits')} for the next attempt",
-        f"{job.id}.{later.n} in {span(view.due_in(later.due))}, after {later.reason}",
-        later.witness,
-        later.updated,
-    )
-
-
-def _throttle(view: View, job: GridJob) -> str:
-    """Say which limit of the site holds sending up."""
-    limits, queued = view.site.limits, view.store.in_batch()
-    if sum(queued.values()) >= limits.queued:
-        return f"throttle: {sum(queued.values()):,} in the queue of {limits.queued:,} allowed"
-    mine = queued.get(job.id, 0)
-    if mine >= limits.queued_per_grid_job:
-        return f"throttle: {mine:,} of this grid job in the queue of {limits.queued_per_grid_job:,} allowed"
-    return ""
-
-
-def _waiting_for_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
-    left = view.due_in(local.due)
-    if left:
-        spent = f"attempt {local.attempt + 1} ({local.spent} of {view.site.limits.attempts} spent)"
-        yield Wait(
-            f"waits for its next attempt, after {local.reason}",
-            f"{spent}, in {span(left)}",
-            local.witness,
-            local.updated,
-        )
-    else:
-        yield from _waiting(view, job)
-
-
 # What is on its way
 
 
@@ -239,7 +163,7 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     for state, words in QUEUED.items():
         if counts.get(state):
             yield Wait(
-                _many(counts[state], *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated
+                many(counts[state], *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated
             )
 
 
@@ -247,11 +171,7 @@ def _failed(view: View, job: GridJob) -> Iterator[Wait]:
     failed = view.store.counts(job.id).get(State.FAILED, 0)
     if failed:
         then = f"the others go on; `jim retry {job.id}` gives what failed another set of attempts"
-        yield Wait(f"{_many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
-
-
-def _many(count: int, words: str, of_one: str) -> str:
-    return f"1 local job {of_one}" if count == 1 else f"{count:,} local jobs {words}"
+        yield Wait(f"{many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 
 
 def _witness(state: State) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from jim import arrivals, credentials, verdict, verdicts
+from jim.analysis import Action
 from jim.errors import BadRequest, BatchError, JimError, Refused, Unclear
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
@@ -18,6 +19,7 @@ from jim.model import Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
 from jim.statusdb.rows import GridJob, LocalJob, Submission
+from jim.verdicts import WORDS
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +45,19 @@ def _bundle(house: House) -> None:
             continue
         waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
         if waiting:
+            first = avoided(house, waiting[0], waiting[0].attempt)  # what shall avoid a host goes by itself
+            waiting = [each for each in waiting if avoided(house, each, each.attempt) == first]
             k = job.submissions + 1
             house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting)
             room -= len(waiting)
+
+
+def avoided(house: House, job: LocalJob, attempt: int) -> str:
+    """Name the host on which an attempt has failed, if the next one shall not go there."""
+    if not attempt:
+        return ""
+    found = next((each for each in house.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
+    return found.host if found and found.verdict == WORDS[Action.ELSEWHERE] else ""
 
 
 def _send(house: House, submission: Submission) -> None:
@@ -59,7 +71,7 @@ def _send(house: House, submission: Submission) -> None:
         jobs = _jobs(house, submission)
         house.workers.start(
             submission.mark,
-            partial(_hand_over, house, job, submission, jobs),
+            partial(_hand_over, house, job, submission, jobs, avoided(house, jobs[0], jobs[0].attempt - 1)),
             partial(_recorded, house, submission),
             partial(_not_recorded, house, submission),
         )
@@ -71,7 +83,7 @@ def _jobs(house: House, submission: Submission) -> list[LocalJob]:
     return [house.store.local_job(attempt.grid, attempt.n) for attempt in attempts]
 
 
-def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[LocalJob]) -> str:
+def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[LocalJob], avoid: str) -> str:
     """Prepare the submission directory, run the batch command, and return the batch id. Runs in a worker."""
     site, adapter = house.site, house.adapter
     handler = handler_of(job.job_type, site.site.handlers)
@@ -84,9 +96,22 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
     resources = site.complete(handler.resources(job.request))
-    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options=site.batch.options)
+    hosts = (avoid,) if avoid else ()
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
+    try:
+        return _submitted(house, directory, batch)
+    except Refused as error:
+        if not avoid:
+            raise
+        log.warning("%d: refused, and sent without the wish to avoid %s: %s", job.id, avoid, error)
+        return _submitted(house, directory, batch._replace(avoid=()))
+
+
+def _submitted(house: House, directory: Path, batch: Batch) -> str:
+    """Run the batch command, and return the batch id."""
+    adapter = house.adapter
     mark_sent(directory)
-    answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=submission.mark)
+    answer = run(adapter.submit_command(batch), limit=house.site.batch.command_seconds, mark=batch.mark)
     try:
         if answer.code != 0:
             raise adapter.trouble(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,9 @@ from typing import Any, NamedTuple
 from jim.model import Piece, State, Step, Witness
 
 UPGRADE = "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';"  # from format 1 to 2
+
+
+HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class LocalJob:
     reason: str
     due: float
     updated: str
+
+    @property
+    def held(self) -> bool:
+        """Tell whether JIM holds it, and not the batch system."""
+        return self.state is State.WAITING and self.due == HELD
 
 
 @dataclass(frozen=True, slots=True)

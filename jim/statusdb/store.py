@@ -96,7 +96,7 @@ class Store:
             return
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
-                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0")
+                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (rows.HELD,))
             self.set_fact("boot", boot_id)
 
     # Grid jobs

@@ -1,0 +1,239 @@
+"""What becomes of a local job whose attempt has failed, and that its batch system, its store and people are told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim.adapters.sge import Sge
+from jim.adapters.slurm import Slurm
+from jim.analysis import Action, Decision, Failed, analyser, decide, usual
+from jim.errors import JimError
+from jim.model import Batch, State, Witness
+from jim.site import General, Limits
+from tests.stand_ins import World
+from tests.unit.test_verdict import record
+
+
+def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="", host="node7") -> Failed:
+    return Failed(reason, witness, blameless, record, host, attempt=1, spent=1, limit=3)
+
+
+@pytest.mark.parametrize(
+    ("known", "action"),
+    [
+        (failed(record(3), blameless=False), Action.GIVE_UP),
+        (failed(record(signal=11), blameless=False), Action.GIVE_UP),
+        (failed(record(signal=9)), Action.RETRY),
+        (failed(record(1, reason="signal TERM from the batch system")), Action.RETRY),
+        (failed(record(0)), Action.ELSEWHERE),  # its outputs are not what its record says
+        (failed(witness=Witness.CLAIM), Action.ELSEWHERE),  # it vanished
+        (failed(witness=Witness.ACCOUNTING, reason="node failure"), Action.ELSEWHERE),
+        (failed(witness=Witness.ACCOUNTING, reason="out of memory, exit 1"), Action.RETRY),
+        (failed(witness=Witness.QUEUE), Action.RETRY),  # put back by the batch system
+        (failed(witness=Witness.FENCE, host=""), Action.RETRY),  # lost: it never started
+        (failed(record(3, recovery="recoverable --from 7")), Action.RETRY),
+        (failed(record(3, recovery="hold disk is full"), blameless=True), Action.HOLD),
+        (failed(record(signal=9, recovery="fatal"), blameless=True), Action.GIVE_UP),
+    ],
+)
+def test_the_usual_decision(known: Failed, action: Action) -> None:
+    assert usual(known) == (action, "")
+
+
+OWN = """
+from jim.analysis import Action, Decision
+
+def careful(failed):
+    if failed.record and failed.record.code == 75:
+        return Decision(Action.ELSEWHERE, "the licence server of that host is down")
+    if failed.record and failed.record.code == 76:
+        return Decision(Action.HOLD, "look at the calibration")
+    return Decision(Action.GIVE_UP)
+
+def broken(failed):
+    return failed.record.no_such_thing
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give a site's directory with analysers."""
+    place = tmp_path / "own" / "jim_test_site"
+    place.mkdir(parents=True)
+    (place / "analysis.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "jim_test_site.analysis", raising=False)
+    monkeypatch.delitem(sys.modules, "jim_test_site", raising=False)
+    analyser.cache_clear()
+    return str(place.parent)
+
+
+def test_one_of_the_sites_own(own: str) -> None:
+    found = decide("jim_test_site.analysis.careful", own, failed(record(76), blameless=False))
+    assert found == (Action.HOLD, "look at the calibration (jim_test_site.analysis.careful)")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("jim_test_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
+        ("jim_test_site.analysis.none", "cannot be loaded: module 'jim_test_site.analysis' has no attribute 'none'"),
+        ("jim_test_nowhere.analysis", "cannot be loaded: No module named 'jim_test_nowhere'"),
+    ],
+)
+def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, reason: str) -> None:
+    found = decide(name, own, failed(record(signal=9)))
+    assert found.action is Action.RETRY
+    assert f"{name} could not decide: " in found.why
+    assert reason in found.why
+
+
+def test_what_is_no_decision() -> None:
+    with pytest.raises(JimError):
+        analyser("jim")
+    assert decide("jim.model.Decision", "", failed(record(3), blameless=False))[0] is Action.GIVE_UP
+    assert decide("builtins.print", "", failed(record(3), blameless=False))[0] is Action.GIVE_UP
+
+
+def end(world: World, **how) -> None:
+    """Let everything that was sent start and end so."""
+    world.until(lambda: any(task.state is State.SUBMITTED for task in world.batch.tasks.values()))
+    for (id_, index), task in list(world.batch.tasks.items()):
+        if task.state is State.SUBMITTED and world.batch.start(id_, index):
+            world.batch.finish(id_, index, **how)
+    world.go(4)
+
+
+def test_a_local_job_is_held_until_a_person_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(3)
+    end(world, code=3, recovery="hold --from '7 8'")
+    held = world.store.local_job(grid, 0)
+    assert (held.state, held.held, held.reason, held.recovery) == (
+        *(State.WAITING, True),
+        "held: exit 3, and its recovery file asks for a person",
+        ("--from", "7 8"),
+    )
+    world.clock.id = "boot-2"  # the machine is started anew, and everything is due again
+    world.restart()
+    world.go(40, seconds=60.0)
+    assert len(world.batch.tasks) == 3
+    world.wish("retry", f"{grid}.0")
+    world.wish("cancel", f"{grid}.1")
+    world.until(lambda: len(world.batch.tasks) == 4)
+    assert world.state(grid, 1) is State.KILLED
+    assert world.store.local_job(grid, 2).held
+    world.wish("resume", str(grid))
+    world.until(lambda: len(world.batch.tasks) == 5)
+    end(world)
+    world.until(lambda: world.finished(grid))
+    assert [state.value for state, count in world.store.counts(grid).items() if count] == ["completed", "killed"]
+
+
+def test_a_whole_grid_job_is_retried_with_what_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(2)
+    end(world, code=3, recovery="hold")
+    world.wish("retry", str(grid))
+    world.until(lambda: len(world.batch.tasks) == 4)
+
+
+def vanish(world: World, host: str) -> None:
+    world.batch.host = host
+    world.until(lambda: any(task.state is State.SUBMITTED for task in world.batch.tasks.values()))
+    (key,) = (key for key, task in world.batch.tasks.items() if task.state is State.SUBMITTED)
+    world.batch.start(*key)
+    world.go(2)
+    world.batch.kill(*key)
+
+
+def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Note the hosts that each submission avoids."""
+    seen: list[tuple[str, ...]] = []
+    really = world.batch.submit_command
+
+    def submit_command(batch: Batch) -> list[str]:
+        seen.append(batch.avoid)
+        return really(batch)
+
+    monkeypatch.setattr(world.batch, "submit_command", submit_command)
+    return seen
+
+
+def test_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch)
+    world.batch.can_avoid = True
+    world.house.hosts.add("node2")
+    seen = submissions(world, monkeypatch)
+    grid = world.submit(1)
+    vanish(world, "node1")
+    world.until(lambda: len(seen) == 2)
+    assert seen == [(), ("node1",)]
+    lines = [line.reason for line in world.store.journal(grid, 0) if line.now == "waiting"]
+    assert lines[-1].endswith("it started, ended, and left no exit record; elsewhere, not on node1")
+    end(world)
+    assert world.finished(grid)
+
+
+def test_elsewhere_is_not_insisted_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch system that knows no such host refuses: then it may go anywhere."""
+    world = World(tmp_path, monkeypatch)
+    world.batch.can_avoid = True
+    world.house.hosts.add("node2")
+    seen = submissions(world, monkeypatch)
+    grid = world.submit(1)
+    vanish(world, "node1")
+    world.batch.lies = ["@submit", "refuse"]
+    world.until(lambda: len(seen) == 3)
+    assert seen == [(), ("node1",), ()]
+    end(world)
+    assert world.finished(grid)
+    assert len(world.batch.ledger) == 2
+
+
+@pytest.mark.parametrize(
+    ("can_avoid", "why"),
+    [
+        (False, "if it so happens: the batch system cannot be told"),
+        (True, "if it so happens: no other host has been seen"),
+    ],
+)
+def test_elsewhere_where_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_avoid: bool, why: str
+) -> None:
+    world = World(tmp_path, monkeypatch)
+    world.batch.can_avoid = can_avoid
+    seen = submissions(world, monkeypatch)
+    grid = world.submit(1)
+    vanish(world, "node1")
+    world.until(lambda: len(seen) == 2)
+    assert seen == [(), ()]
+    assert any(f"; elsewhere, not on node1; {why}" in line.reason for line in world.store.journal(grid, 0))
+
+
+def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
+    limits = Limits(analyser="jim_test_site.analysis.careful")
+    world = World(tmp_path, monkeypatch, limits=limits, site=General(handlers=own))
+    grid = world.submit(1)
+    end(world, code=75)
+    world.clock.now += 600.0
+    end(world, code=76)
+    assert world.store.local_job(grid, 0).reason == (
+        "held: exit 76; look at the calibration (jim_test_site.analysis.careful)"
+    )
+    first = next(line.reason for line in world.store.journal(grid, 0) if line.now == "waiting")
+    assert first.startswith(
+        "attempt 1: exit 75; the licence server of that host is down (jim_test_site.analysis.careful)"
+    )
+
+
+def test_words_of_adapters() -> None:
+    batch = Batch("jim-1-1-1", "/w/job.sh", "/w", 1, avoid=("node7.example.org", "node8"))
+    assert "--exclude=node7,node8" in Slurm().submit_command(batch)
+    words = Sge().submit_command(batch)
+    assert words[words.index("-l") + 1] == "hostname=!(node7.example.org|node8)"
+    assert not [word for word in Slurm().submit_command(batch._replace(avoid=())) if "exclude" in word]
+    assert Decision(Action.RETRY) == (Action.RETRY, "")
