@@ -62,5 +62,17 @@ live: root $(VENV)/tests  ## the same on a real Slurm, Grid Engine and gatekeepe
 glitch-report: root $(VENV)/tests  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
 
+# Where `make install` puts JIM, and whose libraries it uses: docs/installing.md
+PREFIX    ?= /usr/local
+LIBRARIES ?= own
+export PREFIX DESTDIR PYTHON LIBRARIES
+.PHONY: install uninstall
+
+install:  ## put JIM below PREFIX; LIBRARIES=system: it uses those that PYTHON has
+	@packaging/install.sh install
+
+uninstall:  ## take it away again; site file and state directories stay
+	@packaging/install.sh uninstall
+
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo

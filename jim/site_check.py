@@ -254,13 +254,13 @@ def _arranged(site: Site, root: Path) -> Finding:
                 return _good(f"arranged in {file}")
     if not site.managed:
         return _good("not arranged; submissions and polls start the keeper")
-    todo = "install share/systemd/jim-keepers.timer or share/cron/jim-keepers"
+    todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
     return Finding("", WARNING, "not arranged: after a reboot jobs wait until someone polls", todo)
 
 
 def _names_keepers(file: Path) -> bool:
     try:
-        return bool(re.search(r"^[^#\n]*\bjim keeper --all", file.read_text(errors="replace"), re.MULTILINE))
+        return bool(re.search(r"^[^#\n]*\bjim[\"']? keeper --all", file.read_text(errors="replace"), re.MULTILINE))
     except OSError:  # not ours to read
         return False
 

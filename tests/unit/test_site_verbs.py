@@ -473,13 +473,15 @@ def test_a_managed_site_wants_keepers_after_a_reboot(check, tmp_path, monkeypatc
     site_file.MANAGED_FILE.touch()
     found = check()["keeper --all"]
     assert found.level == WARNING
-    assert "share/systemd/jim-keepers.timer" in found.todo
+    assert "enable the timer jim-keepers.timer" in found.todo
     cron = tmp_path / "root/etc/cron.d/jim-keepers"
     cron.parent.mkdir(parents=True)
     cron.write_text("# * * * * * root /opt/jim/shell/jim keeper --all\n")
     assert check()["keeper --all"].level == WARNING
-    cron.write_bytes((HERE / "share/cron/jim-keepers").read_bytes())
-    assert check()["keeper --all"].said == f"arranged in {cron}"
+    told = (HERE / "share/cron/jim-keepers").read_text()
+    for command in ("/opt/jim/shell/jim", '"/opt/a b/bin/jim"'):  # as it is shipped, and as it is installed
+        cron.write_text(told.replace("/opt/jim/shell/jim", command))
+        assert check()["keeper --all"].said == f"arranged in {cron}"
     timer = tmp_path / "root/etc/systemd/system/timers.target.wants/jim-keepers.timer"
     timer.parent.mkdir(parents=True)
     timer.symlink_to("/nowhere/jim-keepers.timer")

@@ -1,0 +1,160 @@
+#!/bin/sh
+# install.sh install|uninstall: what `make install` does, and docs/installing.md tells. From the environment:
+#   PREFIX     where to
+#   DESTDIR    put before PREFIX while copying, for those who make packages
+#   PYTHON     the Python that is to run JIM
+#   LIBRARIES  own: those of PyPI, in an environment of JIM's own; system: those that PYTHON has
+set -eu
+umask 022
+cd -P -- "${0%/*}/.."
+
+DOORS='jim jim-submit jim-poll jim-cancel'
+UNITS='jim-keepers.service jim-keepers.timer'
+
+complain() { # REASON
+    printf 'make: %s\n' "$1" >&2
+    exit 3
+}
+
+check_prefix() {
+    case $PREFIX in
+    /*) ;;
+    *) complain "PREFIX must be an absolute path, found '$PREFIX'" ;;
+    esac
+    # It is written into scripts, units, and lists of paths.
+    case $PREFIX in
+    *[\"\'\\%\$\&\`\|:[:cntrl:]]*) complain "PREFIX must not hold quotes, \\, %, \$, &, |, \` or :, found '$PREFIX'" ;;
+    esac
+    PREFIX=${PREFIX%/}
+    into=$DESTDIR$PREFIX
+}
+
+check_source() {
+    [ -e jim/adapters/base.py ] || complain 'jim/adapters is no symbolic link: unpack or clone with symbolic links'
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        complain "JIM needs Python 3.11 or newer, and $PYTHON is not; say PYTHON=…"
+    python=$("$PYTHON" -c 'import sys; print(sys.executable)')
+    case $LIBRARIES in
+    own) ;;
+    system) "$python" -P -s -c 'import lxml.etree, psutil, tenacity, rich' || complain "$python has not all that JIM needs:\
+ on Debian, apt-get install python3-lxml python3-psutil python3-tenacity python3-rich, and say PYTHON=/usr/bin/python3" ;;
+    *) complain "LIBRARIES must be own or system, found '$LIBRARIES'" ;;
+    esac
+    [ -L "$into/libexec/jim" ] || ! [ -e "$into/libexec/jim" ] || complain "$into/libexec/jim is there and not by JIM"
+}
+
+# A tree of its own for each install: what runs of an older one goes on reading that.
+new_tree() {
+    version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' jim/__init__.py)
+    mkdir -p "$into/libexec"
+    number=1
+    until mkdir "$into/libexec/jim-$version.$number" 2>/dev/null; do
+        [ -e "$into/libexec/jim-$version.$number" ] || complain "cannot write into $into/libexec"
+        number=$((number + 1))
+    done
+    tree=$into/libexec/jim-$version.$number
+}
+
+fill_tree() {
+    cp -RL jim shell "$tree"
+    rm "$tree/shell/jim-demo" # it wants the examples beside it, and Pythia
+    find "$tree" -name __pycache__ -prune -exec rm -r {} +
+    if [ "$LIBRARIES" = own ]; then
+        "$python" -m venv "$tree/.venv"
+        "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check lxml psutil tenacity rich
+        runs=$tree/.venv/bin/python
+    else
+        printf '%s\n' "$python" >"$tree/python"
+        runs=$python
+    fi
+    "$runs" -P -s -m compileall -q ${DESTDIR:+-s "$DESTDIR"} "$tree/jim" # accounts cannot
+    chmod -R u=rwX,go=rX "$tree"
+}
+
+warn_if_hidden() {
+    place=$(readlink -f -- "$runs")
+    while [ -n "$place" ]; do
+        case $(stat -c %A "$place") in
+        *[xt]) place=${place%/*} ;;
+        *) printf 'make: warning: accounts cannot use %s, for the sake of %s; say PYTHON=/usr/bin/python3\n' \
+            "$runs" "$place" >&2 && break ;;
+        esac
+    done
+}
+
+# Readers have the old file or the new one.
+put() { # FILE MODE <CONTENT
+    mkdir -p "${1%/*}"
+    cat >"$1.new"
+    chmod "$2" "$1.new"
+    mv -f "$1.new" "$1"
+}
+
+point_to() { # NAME
+    ln -s "$1" "$into/libexec/.jim.$$"
+    mv -T "$into/libexec/.jim.$$" "$into/libexec/jim"
+}
+
+put_around() {
+    for door in $DOORS; do
+        printf '#!/bin/sh\nexec "%s/libexec/jim/shell/%s" "$@"\n' "$PREFIX" "$door" | put "$into/bin/$door" 755
+    done
+    for unit in $UNITS; do
+        placed "share/systemd/$unit" | put "$into/lib/systemd/system/$unit" 644
+    done
+    rm -rf "$into/share/jim"
+    placed share/cron/jim-keepers | put "$into/share/jim/cron/jim-keepers" 644
+    cp -RL README.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
+    chmod -R u=rwX,go=rX "$into/share/jim"
+    PYTHONPATH=$tree "$runs" -P -s packaging/man.py | put "$into/share/man/man1/jim.1" 644
+}
+
+placed() { # FILE: as it must be for this PREFIX
+    sed -e '/JIM is expected at/d' -e "s|/opt/jim/shell/jim|\"$PREFIX/bin/jim\"|" "$1"
+}
+
+# Keepers, and batch systems of JIM's own, have it in their environment.
+users_of() { # TREE
+    grep -lsaxzF "PYTHONPATH=$(cd -P -- "$1" && pwd)" /proc/[0-9]*/environ | cut -d / -f 3
+}
+
+install() {
+    check_source
+    new_tree
+    trap 'rm -rf -- "$tree"' EXIT
+    fill_tree
+    warn_if_hidden
+    before=$(readlink "$into/libexec/jim") || before=
+    point_to "${tree##*/}"
+    trap - EXIT
+    put_around
+    # The tree before stays: a door may be in it just now.
+    for old in "$into"/libexec/jim-*; do
+        case ${old##*/} in "${tree##*/}" | "$before") continue ;; esac
+        [ -n "$(users_of "$old")" ] || rm -rf -- "$old"
+    done
+    echo "installed JIM $version below $into; $PREFIX/share/jim/docs/installing.md says what comes next"
+}
+
+uninstall() {
+    for link in /etc/systemd/system/timers.target.wants/jim-keepers.timer \
+        /usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm; do
+        case $DESTDIR$(readlink "$link") in
+        "$PREFIX"/*.timer) complain "it is in use: systemctl disable --now jim-keepers.timer" ;;
+        "$PREFIX"/*.pm) complain "a gatekeeper uses it: $PREFIX/bin/jim gram unregister" ;;
+        esac
+    done
+    for tree in "$into"/libexec/jim-*; do
+        [ -e "$tree" ] || continue
+        pids=$(users_of "$tree" | tr '\n' ' ')
+        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: pkill -f 'jim.run_grid_job keeper')"
+    done
+    for door in $DOORS; do rm -f "$into/bin/$door"; done
+    for unit in $UNITS; do rm -f "$into/lib/systemd/system/$unit"; done
+    rm -f "$into/libexec/jim" "$into/share/man/man1/jim.1"
+    rm -rf "$into"/libexec/jim-* "$into/share/jim"
+    echo "removed JIM from $into; site file and state directories are left as they are"
+}
+
+check_prefix
+"$1"

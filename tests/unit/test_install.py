@@ -1,0 +1,162 @@
+"""What `make install` puts below a prefix: it works without the tree it came from, and is replaced under what runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim.cli import EXIT_CODES, VERBS
+
+HOME = Path(__file__).parents[2]
+SYSTEM = {"LIBRARIES": "system", "PYTHON": sys.executable}  # what it needs of PyPI is in the Python of the tests
+
+
+def make(source, target, **words):
+    """Run a target of a tree's Makefile."""
+    return call("make", "-C", source, target, *(f"{name}={word}" for name, word in (SYSTEM | words).items()))
+
+
+def call(*command, **variables):
+    kept = {name: value for name, value in os.environ.items() if not re.match("JIM_|MAKE|PYTHON", name)}
+    return subprocess.run(
+        command, env=kept | variables, cwd="/", capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def said(*command, **variables):
+    """Run what must succeed, and give what it printed."""
+    done = call(*command, **variables)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def files(place):
+    return {path for path in place.rglob("*") if path.is_symlink() or not path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A copy of what is installed, with modes that accounts could not read, to be thrown away."""
+    place = tmp_path_factory.mktemp("source") / "jim"
+    place.mkdir()
+    for name in ("jim", "adapters", "handlers", "shell", "share", "packaging", "docs", "examples"):
+        shutil.copytree(HOME / name, place / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Makefile", "README.md", "CHANGELOG.md", "LICENSE"):
+        shutil.copy(HOME / name, place)
+    (place / "jim/model.py").chmod(0o600)
+    return place
+
+
+@pytest.fixture
+def small(source, tmp_path):
+    """A copy with hardly a module in it, which is installed in no time."""
+    place = tmp_path / "small"
+    shutil.copytree(source, place, symlinks=True)
+    for name in ("jim", "adapters", "handlers"):
+        shutil.rmtree(place / name)
+    (place / "jim/adapters").mkdir(parents=True)
+    (place / "jim/adapters/base.py").touch()
+    shutil.copy(source / "jim/__init__.py", place / "jim")
+    (place / "packaging/man.py").write_text("")
+    return place
+
+
+def test_bad_words_are_refused_before_anything_is_made(source, tmp_path):
+    good = f"{tmp_path}/p"
+    for words, told in (
+        ({"PREFIX": "here"}, "PREFIX must be an absolute path, found 'here'"),
+        ({"PREFIX": f"{tmp_path}/it's"}, "PREFIX must not hold quotes"),
+        ({"PREFIX": good, "LIBRARIES": "debian"}, "LIBRARIES must be own or system, found 'debian'"),
+        ({"PREFIX": good, "PYTHON": "/bin/false"}, "JIM needs Python 3.11 or newer, and /bin/false is not"),
+    ):
+        refused = make(source, "install", **words)
+        assert refused.returncode == 2
+        assert told in refused.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_python_without_the_libraries_is_refused_with_what_to_install(source, tmp_path):
+    said(sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare")
+    refused = make(source, "install", PREFIX=f"{tmp_path}/p", PYTHON=tmp_path / "bare/bin/python")
+    assert "apt-get install python3-lxml python3-psutil python3-tenacity python3-rich" in refused.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
+    into = tmp_path / "package"
+    make(source, "install", PREFIX="/opt/a b", DESTDIR=into).check_returncode()
+    below = into / "opt/a b"
+    doors = {"jim", "jim-submit", "jim-poll", "jim-cancel"}
+    assert {path.name for path in (below / "bin").iterdir()} == doors
+    for file in files(into):
+        assert file.is_relative_to(below)
+        if file.is_symlink():
+            continue
+        assert stat.S_IMODE(file.stat().st_mode) in (0o644, 0o755), file
+        assert os.fsencode(into) not in file.read_bytes(), file
+    assert (below / "bin/jim-poll").read_text() == '#!/bin/sh\nexec "/opt/a b/libexec/jim/shell/jim-poll" "$@"\n'
+    unit = (below / "lib/systemd/system/jim-keepers.service").read_text()
+    assert '\nExecStart="/opt/a b/bin/jim" keeper --all\n' in unit
+    cron = (below / "share/jim/cron/jim-keepers").read_text()
+    assert '\n* * * * * root "/opt/a b/bin/jim" keeper --all >/dev/null\n' in cron
+    assert "/opt/jim" not in unit + cron
+    make(source, "uninstall", PREFIX="/opt/a b", DESTDIR=into).check_returncode()
+    assert not files(into)
+
+
+def test_it_works_without_the_tree_it_came_from(source, tmp_path):
+    gone, prefix = tmp_path / "gone", tmp_path / "a b"
+    shutil.copytree(source, gone, symlinks=True)
+    make(gone, "install", PREFIX=prefix).check_returncode()
+    shutil.rmtree(gone)
+    hello = prefix / "share/jim/examples/hello.toml"
+    assert "local jobs   1\n" in said(prefix / "bin/jim", "submit", "--dry-run", hello, JIM_STATE=f"{tmp_path}/state")
+    page = (prefix / "share/man/man1/jim.1").read_text()
+    assert set(re.findall(r"^\.B (\w+)$", page, re.MULTILINE)) >= {*VERBS, *map(str, EXIT_CODES)}
+    # What GRAM is told stays true with the next version.
+    ask = "from jim import gram_service; print(gram_service.ADAPTER)"
+    tree = (prefix / "libexec/jim").resolve()
+    assert (
+        said(sys.executable, "-P", "-c", ask, PYTHONPATH=str(tree)) == f"{prefix}/libexec/jim/shell/gram/samgrid.pm\n"
+    )
+
+
+def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, tmp_path):
+    prefix = tmp_path / "a b"
+
+    def install():
+        make(small, "install", PREFIX=prefix).check_returncode()
+        trees = {each.suffix for each in (prefix / "libexec").glob("jim-*")}
+        return (prefix / "libexec/jim").readlink().suffix, trees
+
+    assert install() == (".1", {".1"})
+    oldest = (prefix / "libexec/jim").resolve()
+    keeper = subprocess.Popen(["sleep", "60"], env={"PYTHONPATH": str(oldest)})
+    try:
+        assert install() == (".2", {".1", ".2"})
+        assert install() == (".3", {".1", ".2", ".3"})  # the one before is kept for who is in a door just now
+        assert install() == (".4", {".1", ".3", ".4"})
+        refused = make(small, "uninstall", PREFIX=prefix)
+        told = f"it is in use by processes {keeper.pid} (keepers end by: pkill -f 'jim.run_grid_job keeper')"
+        assert told in refused.stderr
+    finally:
+        keeper.kill()
+        keeper.wait()
+    make(small, "uninstall", PREFIX=prefix).check_returncode()
+    assert not files(prefix)
+
+
+def test_an_install_that_fails_changes_nothing(small, tmp_path):
+    prefix = tmp_path / "p"
+    make(small, "install", PREFIX=prefix).check_returncode()
+    before = {file: file.stat(follow_symlinks=False).st_mtime_ns for file in files(prefix)}
+    (small / "shell").rename(small / "gone")
+    assert make(small, "install", PREFIX=prefix).returncode == 2
+    assert {file: file.stat(follow_symlinks=False).st_mtime_ns for file in files(prefix)} == before
