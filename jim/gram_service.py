@@ -18,7 +18,16 @@ from jim.site_check import FAILED, OK, WARNING, Finding
 
 TYPE = "samgrid"
 SERVICE = f"jobmanager-{TYPE}"
-HOME = Path(__file__).resolve().parents[1]
+
+
+def _home() -> Path:
+    """Tell where JIM lies: by the name `jim` where a link of that name leads to this very version, for that stays."""
+    here = Path(__file__).resolve().parents[1]
+    stays = here.with_name("jim")
+    return stays if stays.is_symlink() and stays.samefile(here) else here
+
+
+HOME = _home()
 ADAPTER = HOME / f"shell/gram/{TYPE}.pm"
 # Where GRAM looks; its packages make these directories.
 PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
@@ -132,7 +141,7 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
     yield _check(
         "packages", (root / SCRIPT).exists(), "GRAM's job manager", "install globus-gatekeeper and what it needs"
     )
-    leads = os.path.realpath(root / PERL) == str(ADAPTER)
+    leads = os.path.realpath(root / PERL) == os.path.realpath(ADAPTER)
     yield _check("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
     if leads:
         answer = run(["perl", f"-MGlobus::GRAM::JobManager::{TYPE}", "-e1"], limit=20)

@@ -18,8 +18,9 @@ use Time::HiRes ();
 
 our @ISA = ('Globus::GRAM::JobManager');
 
-# A link leads here; JIM lies two levels above.
-my ($shell) = Cwd::realpath(__FILE__) =~ m{^(.*)/gram/[^/]*$};
+# A link leads here; JIM lies two levels above. What the link says stays true when JIM is upgraded.
+my ($file) = grep { m{^/} } readlink(__FILE__) // '', Cwd::realpath(__FILE__);
+my ($shell) = $file =~ m{^(.*)/gram/[^/]*$};
 my $managed_file = '/etc/jim/site.toml';
 my $managed_state = '/var/lib/jim';
 

@@ -193,6 +193,14 @@ def test_a_jim_that_was_moved_away(place):
     assert not (place.directory / "out").exists()
 
 
+def test_a_jim_that_was_upgraded_is_found_by_the_name_that_stays(place):
+    module, name = doors(place), place.directory / "jim"
+    name.symlink_to(module.parents[2])
+    link = place.directory / "samgrid.pm"
+    link.symlink_to(name / "shell/gram/samgrid.pm")
+    assert f":{name}/shell/jim-submit cannot be started\n" in call(place, "submit", module=link)
+
+
 def test_what_was_handed_in_counts_whatever_became_of_the_door(place):
     module = doors(place, jim_submit="kill -KILL $$")
     inbox.deposit(place.state, "173.72", {})
