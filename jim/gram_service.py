@@ -14,6 +14,7 @@ from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, SAME, USUAL_JOB_TYPE, p
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
 from jim.request import HANDLERS, handler_of
+from jim.sandbox import shell_directory
 from jim.site_check import FAILED, OK, WARNING, Finding
 
 TYPE = "samgrid"
@@ -22,7 +23,7 @@ SERVICE = f"jobmanager-{TYPE}"
 
 def _home() -> Path:
     """Tell where JIM lies: by the name `jim` where a link of that name leads to this very version, for that stays."""
-    here = Path(__file__).resolve().parents[1]
+    here = shell_directory().parent
     stays = here.with_name("jim")
     return stays if stays.is_symlink() and stays.samefile(here) else here
 

@@ -1,0 +1,142 @@
+"""Installed for real: with libraries of PyPI and with Debian's, for another account, upgraded under a running job."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.live.site import ROOT, until
+
+ACCOUNT = "jimuser"
+DEBIAN = ("python3-lxml", "python3-psutil", "python3-tenacity", "python3-rich", "python3-venv")
+PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+
+
+def said(*command, limit=300, **more):
+    """Run what must succeed, and give what it printed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, **({"cwd": "/"} | more))
+    assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
+    return done.stdout
+
+
+@pytest.fixture(scope="module", autouse=True)
+def debian():
+    if subprocess.run(["dpkg", "-s", *DEBIAN], capture_output=True, check=False).returncode:
+        said("apt-get", "install", "--yes", "--no-install-recommends", *DEBIAN)
+
+
+@pytest.fixture
+def account(tmp_path_factory):
+    """An account of this test alone; what runs as it is ended."""
+    said("useradd", "--create-home", "--shell", "/bin/sh", ACCOUNT)
+    yield pwd.getpwnam(ACCOUNT)
+    for pid in processes(""):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not processes(""), "all processes of the account have ended")
+    said("userdel", "--remove", ACCOUNT)
+
+
+def processes(words):
+    """Find processes of the account by words of their command line."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if words in line and each.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid:
+                found.append(int(each.name))
+    return found
+
+
+@pytest.fixture
+def prefix():
+    """A prefix with a space that every account can enter."""
+    place = Path("/opt/jim live")
+    assert not place.exists()
+    yield place
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def install(prefix, **words):
+    """Install a copy of this tree, and take the copy away."""
+    copy = prefix.with_name("jim live copy")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests", "__pycache__"))
+    try:
+        settings = {"PREFIX": prefix, "PYTHON": "/usr/bin/python3"} | words
+        said("make", "-C", copy, "install", *(f"{name}={word}" for name, word in settings.items()), env=PLAIN)
+    finally:
+        shutil.rmtree(copy)
+
+
+def as_account(prefix, door, *words):
+    home = pwd.getpwnam(ACCOUNT).pw_dir
+    return said("runuser", "-u", ACCOUNT, "--", "env", "-i", f"HOME={home}", prefix / "bin" / door, *words)
+
+
+@pytest.mark.parametrize("libraries", ["own", "system"])
+def test_another_account_uses_it_and_it_is_upgraded_under_a_running_job(prefix, account, libraries):
+    install(prefix, LIBRARIES=libraries)
+    state, go = Path(account.pw_dir) / ".local/state/jim", Path(account.pw_dir) / "go"
+    checks = as_account(prefix, "jim", "site", "init") + as_account(prefix, "jim", "site", "check")
+    assert "failed" not in checks
+    request = Path(account.pw_dir) / "long.toml"
+    script = f"until [ -e {go} ]; do sleep 0.2; done; echo done"
+    request.write_text(f'job_type = "executable"\nexecutable = "/bin/sh"\narguments = ["-c", "{script}"]\n')
+    assert as_account(prefix, "jim-submit", request).startswith("GRAM_SCRIPT_JOB_ID:1\n")
+    active = "GRAM_SCRIPT_JOB_STATE:2\n\n"
+    until(lambda: as_account(prefix, "jim-poll", "1") == active, "it runs")
+    (old,) = processes("run_grid_job keeper")
+    for _ in range(2 if libraries == "system" else 1):
+        install(prefix, LIBRARIES=libraries)
+    assert processes("run_grid_job keeper") == [old]  # it runs on, and its modules are there
+    os.kill(old, signal.SIGTERM)
+    until(lambda: not processes("run_grid_job keeper"), "the keeper has ended")
+    as_account(prefix, "jim", "keeper", "--all")
+    until(lambda: processes("run_grid_job keeper"), "a keeper of the new version runs")
+    (new,) = processes("run_grid_job keeper")
+    assert f"PYTHONPATH={(prefix / 'libexec/jim').resolve()}" in Path(f"/proc/{new}/environ").read_text().split("\0")
+    go.touch()
+    until(lambda: as_account(prefix, "jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n", "it has ended")
+    assert "/stdout\ndone\n" in as_account(prefix, "jim", "logs", "1.0")
+    assert len(list(state.glob("work/1/s*"))) == 1  # sent once
+    assert as_account(prefix, "jim", "xml", "1").startswith("<?xml")
+
+
+def test_units_and_manual_page_are_read_as_they_were_meant(prefix):
+    install(prefix, LIBRARIES="system")
+    page = prefix / "share/man/man1/jim.1"
+    done = subprocess.run(["man", "-l", "--warnings", page], env=PLAIN, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^ +explain$", done.stdout, re.MULTILINE)
+    units = sorted((prefix / "lib/systemd/system").iterdir())
+    environment = PLAIN | {"MANPATH": f"{prefix}/share/man"}
+    assert said("systemd-analyze", "verify", *units, env=environment) == ""
+
+
+def test_pip_installs_a_jim_whose_doors_work(tmp_path, account):
+    place, source = Path("/opt/jim live pip"), tmp_path / "source"
+    shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests"))
+    try:
+        said("/usr/bin/python3", "-m", "venv", place)
+        said(place / "bin/pip", "install", "--quiet", "--disable-pip-version-check", source)
+        shutil.rmtree(source)
+        hello = Path(account.pw_dir) / "hello.toml"
+        shutil.copy(ROOT / "examples/hello.toml", hello)
+        hello.chmod(0o644)
+        doors = place / "libexec/jim/shell"
+        home = f"HOME={account.pw_dir}"
+        become = ("runuser", "-u", ACCOUNT, "--", "env", "-i", home)
+        assert said(*become, doors / "jim-submit", hello).startswith("GRAM_SCRIPT_JOB_ID:1\n")
+        assert "1 completed" in said(*become, place / "bin/jim", "watch", "1")
+        assert said(*become, doors / "jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+        assert (doors / "gram/samgrid.pm").is_file()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
