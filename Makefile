@@ -62,6 +62,13 @@ live: root $(VENV)/tests  ## the same on a real Slurm, Grid Engine and gatekeepe
 glitch-report: root $(VENV)/tests  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
 
+# HTCondor's own reader of ads: too large for what every test run installs.
+$(VENV)/classads: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check htcondor
+	@touch $@
+
+live: $(VENV)/classads
+
 # Where `make install` puts JIM, and whose libraries it uses: docs/installing.md
 PREFIX    ?= /usr/local
 LIBRARIES ?= own

@@ -58,6 +58,11 @@ class Site(NamedTuple):
         return self._published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
 
     @property
+    def tested(self) -> Path:
+        """Where the last site test tells the same readers how it went."""
+        return self.summary.with_name("site-test.json")
+
+    @property
     def turn(self) -> Path | None:
         """The file by which the accounts of a managed site take turns to ask the batch system."""
         return self._published / "turn" if self.managed else None

@@ -47,6 +47,7 @@ VERBS = {
     "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
     "site": Verb("site_verbs", "make or check a site", "jim site check"),
+    "advertise": Verb("advertise", "say what this site offers, as a ClassAd or as JSON", "jim advertise --json"),
     "gram": Verb("gram", "put JIM behind a Globus gatekeeper, or check that it is", "jim gram check"),
 }
 NOT_YET = 6

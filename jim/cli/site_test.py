@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jim import site as site_file
 from jim.cli.text import say, say_finding, say_json
+from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
+from jim.files import replace
 
 if TYPE_CHECKING:
+    from jim.site import Site
     from jim.site_check import Finding
     from jim.sitetest import Level
 
@@ -36,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     levels = _levels(arguments)
     jobs = sum(level.jobs for level in levels.values())
     found: list[tuple[str, Finding]] = []
+    site: Site | None = None
     try:
         site = site_file.load()
         site_file.check_system(site)
@@ -50,8 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     except (JimError, OSError) as error:
         code, said = NOT_TRIED, str(error)
     line = f"JIM SITE {WORDS[code]} - {said}"
+    at = {"at": Clock().utc(), "levels": list(levels)}
+    report = at | {"status": WORDS[code].lower(), "line": line, "jobs": jobs, "checks": list(_records(found))}
+    if site:
+        with suppress(OSError):  # that there is no place for it is among what the test has found
+            replace(site.tested, json.dumps(report).encode(), 0o640)
     if arguments.json:
-        say_json({"status": WORDS[code].lower(), "line": line, "jobs": jobs, "checks": list(_records(found))})
+        say_json(report)
     else:
         say(line)
     return code

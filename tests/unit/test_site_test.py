@@ -35,6 +35,14 @@ def test_a_good_site_passes_and_nothing_is_left(state):
     assert [line.split()[0] for line in lines[1:-1]] == ["ok"] * 9
     assert lines[-1] == "JIM SITE OK - 9 checks, 33 local jobs"
     assert [each for each in state.iterdir() if each.name.startswith("site-test-")] == []
+    # What `jim advertise` tells of it.
+    stored = json.loads((state / "site-test.json").read_text())
+    assert (stored["status"], stored["line"], stored["levels"]) == (
+        "ok",
+        lines[-1],
+        ["config", "batch", "array", "glitch"],
+    )
+    assert (state / "site-test.json").stat().st_mode & 0o777 == 0o640
 
 
 def test_outputs_codes_and_signals_come_back(state):

@@ -524,6 +524,7 @@ def test_check_prints_a_line_each_and_exits_3_for_failures_only(jim_site, monkey
 # What operators are told
 
 OPERATING = (HERE / "docs/operating.md").read_text()
+INSTALLING = (HERE / "docs/installing.md").read_text()
 
 
 def rows_after(heading):
@@ -565,8 +566,8 @@ def test_the_exit_codes_are_told():
 def test_every_command_that_is_named_exists(jim_site):
     from jim.cli import VERBS
 
-    assert set(re.findall(r"`jim (\w+)", OPERATING)) <= set(VERBS)
-    for name in re.findall(r"(?:/opt/jim|`)/?(share/[\w/.-]*\w|shell/[\w-]+)", OPERATING):
+    assert set(re.findall(r"`jim (\w+)", OPERATING + INSTALLING)) <= set(VERBS)
+    for name in re.findall(r"(?:/opt/jim|`)/?(share/[\w/.-]*\w|shell/[\w-]+)", OPERATING + INSTALLING):
         assert (HERE / name).exists() or list((HERE / name).parent.glob(f"{Path(name).name}*")), name
     parser = argparse.ArgumentParser()
     site_verbs.add_arguments(parser)
@@ -578,7 +579,11 @@ def test_what_jim_needs_is_told():
     needed = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {re.match(r"\w+", each)[0] for each in needed}
     assert {name.partition(".")[0] for name in site_check.LIBRARIES} == names
-    assert set(re.search(r"pip install (.*)", OPERATING)[1].split()) == names
+    assert set(re.search(r"pip install (\w.*)", INSTALLING)[1].split()) == names
+    assert (
+        f"apt-get install make {' '.join(f'python3-{name}' for name in ('lxml', 'psutil', 'tenacity', 'rich'))}"
+        in INSTALLING
+    )
 
 
 def test_the_unit_keeps_keepers_alive():
