@@ -135,7 +135,9 @@ def options_of(words: tuple[str, ...]) -> frozenset[str]:
 def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Give the calls of `jim` that a page shows: the verb, of `site` its own verb too, and what follows."""
     for piece in code(page):
-        found = re.match(r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip().partition(" | ")[0])
+        found = re.match(
+            r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip().partition(" | ")[0]
+        )
         words = (found[1] or "").split() if found else []
         if words[:1] == ["site"] and len(words) > 1:
             yield tuple(words[:2]), words[2:]
