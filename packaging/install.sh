@@ -147,7 +147,8 @@ uninstall() {
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
         pids=$(users_of "$tree" | tr '\n' ' ')
-        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: pkill -f 'jim.run_grid_job keeper')"
+        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: pkill -f 'jim.run_grid_job keeper';\
+ the batch system \`local\` ends a minute after its last job)"
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done
     for unit in $UNITS; do rm -f "$into/lib/systemd/system/$unit"; done
