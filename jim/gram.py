@@ -37,6 +37,11 @@ def failure(message: str, number: int) -> bytes:
     return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
 
 
+def is_failure(answer: bytes, number: int) -> bool:
+    """Tell whether this is the answer of a failure of this number."""
+    return answer.endswith(b"\nGRAM_SCRIPT_ERROR:%d\n\n" % number)
+
+
 def is_description(attributes: Mapping[str, Any]) -> bool:
     """Tell whether this is a job's description, as GRAM's scripts have it, rather than a request."""
     return "uniqid" in attributes

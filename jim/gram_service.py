@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from jim import site as site_file
 from jim.errors import BadRequest, BadSite
 from jim.files import replace_durably
+from jim.gram_events import A_DAY, make_days
 from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, SAME, USUAL_JOB_TYPE, plain
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
@@ -35,6 +37,9 @@ PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
 RVF = Path(f"usr/share/globus/globus_gram_job_manager/{TYPE}.rvf")
 AVAILABLE = Path("etc/grid-services/available")
 ENABLED = Path("etc/grid-services")
+EVENTS = Path(f"var/lib/globus/globus-seg-{TYPE}")
+EVENTS_LIBRARY = "usr/lib/*/libglobus_seg_job_manager.so"
+EVENTS_OPTION = f" -seg-module {TYPE}"
 SCRIPT = Path("usr/share/globus/globus-job-manager-script.pl")
 HEAD = "# Written by `jim gram register`, from what the job types declare.\n"
 LINE = (
@@ -86,23 +91,48 @@ def _record(name: str, told: str, more: Mapping[str, str]) -> str:
 # Making it, and taking it away
 
 
-def register(root: Path = Path("/")) -> Iterator[str]:
-    """Put each file where GRAM looks for it, and say so; what is somebody else's is not touched."""
+def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
+    """Put each file where GRAM looks for it, and say so; what is somebody else's is not touched.
+
+    With `events`, job managers are told by this account's keeper how jobs are, and do not poll.
+    """
     for place, why in ((SCRIPT, "globus-gram-job-manager-scripts"), (ENABLED, "globus-gatekeeper")):
         if not (root / place).exists():
             raise BadSite(f"{root / place} is not there: install the package {why}")
     _refuse_foreign(root)
+    if events:
+        yield from _let_account_tell(root, events)
     yield _link(root / PERL, ADAPTER)
     replace_durably(root / RVF, rvf(site_file.load().site.handlers).encode(), 0o644)
     yield f"wrote {root / RVF}"
     service = root / AVAILABLE / SERVICE
-    if service.exists():  # its options are the site's
+    if service.exists() and (not events or EVENTS_OPTION in service.read_text()):  # its options are the site's
         yield f"{service} was there already and is left as it is"
     else:
         service.parent.mkdir(exist_ok=True)
-        replace_durably(service, LINE.encode(), 0o644)
+        line = service.read_text() if service.exists() else LINE
+        replace_durably(service, (line.rstrip() + EVENTS_OPTION * bool(events) + "\n").encode(), 0o644)
         yield f"wrote {service}"
     yield _link(root / ENABLED / SERVICE, Path("available") / SERVICE)
+
+
+def _let_account_tell(root: Path, account: str) -> Iterator[str]:
+    """Make the directory of events: who may write there can end anybody's job, so it is one account's alone."""
+    try:
+        entry = pwd.getpwnam(account)
+    except KeyError:
+        raise BadSite(f"there is no account {account!r}") from None
+    if not any(root.glob(EVENTS_LIBRARY)):
+        raise BadSite("GRAM cannot read events yet: install the package globus-seg-job-manager")
+    directory = root / EVENTS
+    if directory.is_symlink():
+        raise BadSite(f"{directory} is a link; move it away first")
+    directory.mkdir(parents=True, exist_ok=True)
+    make_days(directory)
+    for place in (*directory.glob(A_DAY), directory):
+        os.chown(place, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+    directory.chmod(0o755)
+    yield f'{directory} is {account}\'s; in its site file, say under [site]: gram_events = "{directory}"'
 
 
 def _link(place: Path, target: Path) -> str:
@@ -121,6 +151,11 @@ def unregister(root: Path = Path("/")) -> Iterator[str]:
         if os.path.lexists(root / place):
             (root / place).unlink()
             yield f"removed {root / place}"
+    if (root / EVENTS).is_dir():
+        for day in (root / EVENTS).glob(A_DAY):
+            day.unlink()
+        (root / EVENTS).rmdir()
+        yield f"removed {root / EVENTS}"
 
 
 def _refuse_foreign(root: Path) -> None:
@@ -150,10 +185,40 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
     yield from _rvf_findings(root, again)
     enabled = os.path.lexists(root / ENABLED / SERVICE) and (root / ENABLED / SERVICE).exists()
     yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
+    if enabled:
+        yield from _events_findings(root)
     closed = next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
     yield _check(
         "accounts", not closed, f"{closed or HOME} can be entered by all", "put JIM where every account can read it"
     )
+
+
+def _events_findings(root: Path) -> Iterator[Finding]:
+    """Compare what job managers wait for with what the keeper of that account writes."""
+    directory, again = root / EVENTS, "as root: jim gram register --events ACCOUNT"
+    if EVENTS_OPTION not in (root / ENABLED / SERVICE).read_text(errors="replace"):
+        useless = bool(site_file.load().site.gram_events)
+        what = "job managers poll" + ", so nobody reads what site.gram_events lets be written" * useless
+        yield Finding("events", WARNING if useless else OK, what, again if useless else "")
+        return
+    if not directory.is_dir() or directory.stat().st_mode & 0o022:
+        yield Finding("events", FAILED, f"not so: {directory} is there, and one account alone may write into it", again)
+        return
+    try:
+        owner = pwd.getpwuid(directory.stat().st_uid)
+    except KeyError:
+        yield Finding("events", FAILED, f"{directory} belongs to no account", again)
+        return
+    site = site_file.load() if os.getuid() == owner.pw_uid else site_file.load(str(_state_of(owner)))
+    told = site.site.gram_events == str(directory)
+    what = f"{owner.pw_name}'s keeper tells in {directory} how its jobs are"
+    todo = f'in {site.file or site.state / "site.toml"}, say under [site]: gram_events = "{directory}"'
+    yield _check("events", told, what, f"{todo}; else its jobs never end")
+
+
+def _state_of(owner: pwd.struct_passwd) -> Path:
+    managed = site_file.MANAGED_FILE.exists()
+    return site_file.MANAGED_STATE / owner.pw_name if managed else Path(owner.pw_dir) / ".local/state/jim"
 
 
 def _rvf_findings(root: Path, again: str) -> Iterator[Finding]:

@@ -97,6 +97,8 @@ class House:
     hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     answered: dict[int, bytes] = field(default_factory=dict)
+    gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys
+    told_gram: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
     published_failures: int = 0
     next_query: float = 0.0

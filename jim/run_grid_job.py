@@ -38,6 +38,10 @@ def submit(file: Path, *, key: str | None = None) -> int:
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
+    if site.site.gram_events:
+        from jim.gram_events import expect
+
+        expect(site.state, Path(site.site.gram_events), key, file)
     number = inbox.deposit(site.state, key, checked | {"key": key})
     wake(site.state)
     return number
@@ -127,6 +131,7 @@ def moves() -> tuple[Move, ...]:
     from jim.answers import write
     from jim.arrivals import take_inbox, take_spool
     from jim.dividing import resolve, split
+    from jim.gram_events import tell
     from jim.idealizer.cancel import fulfil
     from jim.idealizer.evidence import query, settle
     from jim.idealizer.lookup import look_up
@@ -149,6 +154,7 @@ def moves() -> tuple[Move, ...]:
         collect,  # active ─> collecting ─> finished
         age,  # what is finished has an age limit
         write,  # what polls print
+        tell,  # GRAM, where it does not poll
     )
 
 
@@ -170,7 +176,8 @@ class Rounds:
 
     def idle(self) -> bool:
         """Tell whether nothing is left to do."""
-        return self.house.workers.idle() and not self.house.store.unfinished()
+        house = self.house
+        return house.workers.idle() and not house.store.unfinished() and not house.gram_jobs
 
     def close(self) -> None:
         """Let go of threads and files."""

@@ -86,6 +86,13 @@ class General(NamedTuple):
             wrong=_wrong_file,
         ),
     ] = ""
+    gram_events: Annotated[
+        str,
+        Setting(
+            "directory in which job managers of GRAM look for events, of this account alone; empty: they poll",
+            wrong=_wrong_place,
+        ),
+    ] = ""
     strict_status: Annotated[
         bool, Setting("what ended with killed local jobs, and with none failed, is killed, also if others completed")
     ] = False

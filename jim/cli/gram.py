@@ -13,7 +13,13 @@ from jim.site_check import FAILED
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim gram` takes."""
     verbs = parser.add_subparsers(dest="gram_verb", metavar="register|unregister|check", required=True)
-    verbs.add_parser("register", help="as root: put the job manager samgrid where GRAM looks for it")
+    register = verbs.add_parser("register", help="as root: put the job manager samgrid where GRAM looks for it")
+    register.add_argument(
+        "--events",
+        metavar="ACCOUNT",
+        default="",
+        help="job managers do not poll: the keeper of this account, the only one with jobs, tells how they are",
+    )
     verbs.add_parser("unregister", help="as root: take it away again")
     check = verbs.add_parser("check", help="say whether all is in its place (exit 3: it is not)")
     check.add_argument("--json", action="store_true", help="print one JSON document")
@@ -23,7 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Register, take away, or check."""
     if arguments.gram_verb == "check":
         return _check(as_json=arguments.json)
-    made = gram_service.register() if arguments.gram_verb == "register" else gram_service.unregister()
+    if arguments.gram_verb == "register":
+        made = gram_service.register(events=arguments.events)
+    else:
+        made = gram_service.unregister()
     for line in made:
         say(line)
     return 0

@@ -43,9 +43,10 @@ def _start_own() -> int:
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
+    untold = any((view.site.state / "gram").glob("request-*"))
     oldest = view.store.oldest_finished()
     old = bool(oldest) and view.age(oldest) > view.site.keep.finished_days * DAY
-    if not unfinished and not wishes and not old:
+    if not (unfinished or wishes or untold or old):
         say(f"{name}: nothing to do")
     elif runs(view.site.state):
         say(f"{name}: a keeper runs, {unfinished:,} grid jobs are unfinished")

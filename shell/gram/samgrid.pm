@@ -61,35 +61,36 @@ sub poll {
     my ($self) = @_;
     my $said = eval { polled($self->{JobDescription}) } || return {};
     # After a failure GRAM sends nothing, and a failure while it sends would be told as success.
-    if ($said =~ /^GRAM_SCRIPT_ERROR:$EXECUTION_FAILED$/m) {
-        local $self->{jim_is_quiet} = 1;
-        my $sent = eval { $self->SUPER::stage_out() };
-        $said =~ s/^(GRAM_SCRIPT_GT3_.*)/$1; what it wrote could not be sent/m if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
-    }
-    return $said;
+    return $said =~ /^GRAM_SCRIPT_ERROR:$EXECUTION_FAILED$/m ? $self->sent_before($said) : $said;
 }
 
-# What the base class says while it sends is no part of a poll's answer.
+# What JIM has put in place is sent to the client. A job manager that polls was told of a failure before; any other one
+# is told now.
+sub stage_out {
+    my ($self) = @_;
+    my ($number, $said) = (eval { known($self->{JobDescription}) }, '');
+    my $end = Time::HiRes::time() + $LIMIT{wait};
+    until ($said = eval { final($number) }) {
+        return failure($NO_RESOURCES, 'JIM does not tell how the grid job ended') if Time::HiRes::time() > $end;
+        Time::HiRes::sleep(1);
+    }
+    return $self->sent_before($said) if $said =~ /^GRAM_SCRIPT_ERROR:/m;
+    return eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
+}
+
+# The failure, after what the job wrote was sent. GRAM must not hear that it was: all sent is a job that is done.
+sub sent_before {
+    my ($self, $failure) = @_;
+    local $self->{jim_is_quiet} = 1;
+    my $sent = eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
+    $failure =~ s/^(GRAM_SCRIPT_GT3_.*)/$1; what it wrote could not be sent/m if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
+    return $failure;
+}
+
+# What the base class says while it sends is no part of such an answer.
 sub respond {
     my ($self, $result) = @_;
     return $self->{jim_is_quiet} ? undef : $self->SUPER::respond($result);
-}
-
-# What JIM has put in place is sent to the client. A failure is told after that; a job manager that polls was told before.
-sub stage_out {
-    my ($self) = @_;
-    my $sent = eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
-    return $sent if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
-    return eval {
-        my $number = known($self->{JobDescription});
-        my $end = Time::HiRes::time() + $LIMIT{wait};
-        my $said = '';
-        until ($said = final($number)) {
-            return failure($NO_RESOURCES, "JIM does not tell how grid job $number ended") if Time::HiRes::time() > $end;
-            Time::HiRes::sleep(1);
-        }
-        return $said =~ /^GRAM_SCRIPT_ERROR:/m ? $said : {};
-    } || {};
 }
 
 sub cancel {

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from tests.live.site import until as patiently
 
 LAB = LABS / "gram"
 SLOTS = 8
+QUERY_SECONDS = 1.0  # as FAST has it
+EVENTS = Path("/var/lib/globus/globus-seg-samgrid")
+SITE = f'[batch]\nsystem = "local"\nslots = {SLOTS}\n{FAST}{KEPT}'
 SAMGRID = "localhost/jobmanager-samgrid"
 
 
@@ -40,8 +44,21 @@ class Gatekeeper:
             each.mkdir(exist_ok=True)
             shutil.chown(each, USER, USER)
         self.state.chmod(0o700)
-        self.site_file(f'[batch]\nsystem = "local"\nslots = {SLOTS}\n{FAST}{KEPT}')
+        self.site_file(SITE)
         self.end("globus-job-manager ")  # one that lives on has read the module of another JIM
+        self.jim("gram", "register")
+
+    def let_tell(self) -> None:
+        """Let job managers wait for what the account's keeper tells."""
+        self.end("globus-job-manager ", "run_grid_job keeper")
+        self.jim("gram", "register", "--events", USER)
+        self.site_file(f'{SITE}\n[site]\ngram_events = "{EVENTS}"\n')
+
+    def let_poll(self) -> None:
+        """Let job managers ask again."""
+        self.end("globus-job-manager ", "run_grid_job keeper")
+        self.jim("gram", "unregister")
+        self.site_file(SITE)
         self.jim("gram", "register")
 
     def site_file(self, text: str) -> None:
@@ -98,6 +115,13 @@ class Gatekeeper:
                 if words in line and each.stat().st_uid == pwd.getpwnam(USER).pw_uid:
                     found.append(int(each.name))
         return found
+
+    def ours(self) -> Path:
+        """Make a directory of the grid user's."""
+        place = self.client / "ours"
+        place.mkdir(exist_ok=True)
+        shutil.chown(place, "gridclient", "gridclient")
+        return place
 
     def close(self) -> None:
         self.jim("gram", "unregister")
@@ -160,10 +184,7 @@ def test_the_tar_is_the_stdout_of_many_local_jobs(gate):
 
 
 def test_files_are_staged_out(gate):
-    ours = gate.client / "ours"
-    shutil.rmtree(ours, ignore_errors=True)
-    ours.mkdir()
-    shutil.chown(ours, "gridclient", "gridclient")
+    ours = gate.ours()
     url = f"$(GLOBUSRUN_GASS_URL){ours}"
     rsl = (
         '&(executable=/bin/sh)(arguments=-c "echo 42 >result.dat")(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))'
@@ -301,3 +322,67 @@ def test_a_hundred_at_once(gate):
         with tarfile.open(gate.state / f"work/{each}/result/{each}.tar") as tar:
             told.add(int(tar.extractfile(f"{each}.0/stdout").read()))
     assert told == set(range(100))
+
+
+# Told, not asked
+
+
+@pytest.fixture
+def told(gate):
+    """Let the account's keeper tell how jobs are, instead of being asked."""
+    gate.let_tell()
+    yield gate
+    gate.let_poll()
+
+
+def test_who_is_told_need_not_ask(told, capsys):
+    assert "warning" not in told.jim("gram", "check")
+    marker, out = told.account / "ended-at", told.account / "told.out"
+    file = script(told, f"echo out; date +%s.%N >{marker}; exit $1")
+    late = []
+    for code in (0, 3, 0, 4, 0):
+        rsl = f"&(executable={file})(arguments={code})(stdout={out})"
+        said = told.run("globusrun", "-r", SAMGRID, rsl)[1]
+        late.append(time.time() - float(marker.read_text()))
+        assert said.endswith(f"ACTIVE\nGLOBUS_GRAM_PROTOCOL_JOB_STATE_DONE\nexit code: {code}\n")
+        assert out.read_text() == "out\n"
+    with capsys.disabled():
+        print(f"\nend of the payload → client told: {', '.join(f'{each:.1f}' for each in sorted(late))} s")
+    assert max(late) < QUERY_SECONDS + 3
+
+
+def test_who_is_told_hears_the_reason_with_the_results(told):
+    file = script(told, 'echo "$1"; [ "$1" -lt 3 ]')
+    url = f"$(GLOBUSRUN_GASS_URL){told.ours()}/all.tar"
+    rsl = f"&(executable={file})(jim_job_type=parametric)(argument_sets=(1)(5))"
+    staged = f"(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))(file_stage_out=(all.tar {url}))"
+    code, _, err = told.run("globusrun", "-w", "-r", SAMGRID, rsl + staged)
+    assert (code, "Details: 1 of 2 local jobs failed" in err) == (17, True)
+    assert (told.ours() / "all.tar").read_bytes() == told.tar(told.jobs()[-1])
+    done = told.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert (done.returncode, done.stdout) == (17, told.tar(told.jobs()[-1]))
+    assert b"Details: 1 of 2 local jobs failed" in done.stderr
+    # Where nothing is to be sent GRAM does not ask us any more: only the exit code tells.
+    assert told.run("globusrun", "-r", SAMGRID, rsl)[1].endswith("DONE\nexit code: 1\n")
+
+
+def test_who_is_told_hears_of_a_cancel(told):
+    file = script(told, "exec sleep 600")
+    contact, job = told.submit(f"&(executable={file})")
+    until(lambda: told.pids("sleep 600"), "it runs")
+    assert told.run("globusrun", "-kill", contact)[0] == 0
+    assert not told.pids("sleep 600")
+    until(lambda: f";{job};4;0\n" in "".join(each.read_text() for each in EVENTS.glob("2*")), "it is told")
+
+
+def test_a_keeper_killed_before_it_told(told):
+    go = told.home.parent / "go-and-tell"
+    file = script(told, f"until [ -e {go} ]; do sleep 0.2; done; echo told")
+    out = told.account / "told-late.out"
+    contact, _ = told.submit(f"&(executable={file})(stdout={out})")
+    until(lambda: told.status(contact) == "ACTIVE", "it runs")
+    told.end("run_grid_job keeper")
+    go.touch()
+    told.jim("keeper", "--all", account=USER)
+    until(lambda: told.status(contact) == "DONE", "it is done")
+    assert out.read_text() == "told\n"

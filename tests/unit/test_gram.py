@@ -8,17 +8,23 @@ import stat
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
 
 from jim import gram_service, inbox
+from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError
 from jim.files import replace
+from jim.gram_events import expect, file_of, tell
 from jim.gram_request import attributes_of
 from jim.gram_results import deliver
+from jim.house import House, Workers
 from jim.model import Step
 from jim.request import check
+from jim.settings import General
+from jim.site import Site
 from tests.unit.test_doors import Place
 
 HOME = Path(__file__).parents[2]
@@ -365,3 +371,143 @@ def test_what_GRAM_lets_through_is_what_job_types_declare():
     assert not {"job_type", "executable", "arguments", "environment", "queue", "key"} & set(names)
     (values,) = (line.split()[1:] for line in text.splitlines() if line.startswith("Values: "))
     assert {"executable", "parametric", "pythia_monte_carlo"} <= set(values)
+
+
+# Events
+
+
+@pytest.fixture
+def telling(place):
+    """A keeper's house whose site lets it tell GRAM how jobs are, in a directory that is there."""
+    events = place.directory / "events"
+    events.mkdir()
+    house = House(
+        site=Site(place.state, site=General(gram_events=str(events))),
+        store=place.store,
+        adapter=None,
+        clock=Clock(),
+        workers=Workers(1),
+        health=None,
+        instance="0",
+    )
+    yield house
+    house.workers.stop()
+
+
+def told(house):
+    """Give today's events without their times, which must be now."""
+    file = file_of(Path(house.site.site.gram_events), time.time())
+    lines = [line.split(";") for line in file.read_text().splitlines()]
+    assert all(each[0] == "1" and abs(int(each[1]) - time.time()) < 60 for each in lines)
+    return [";".join(each[2:]) for each in lines]
+
+
+def handed_in(house, place, answer):
+    """Let GRAM hand in job 7, as a door does."""
+    file = place.directory / "jim-description"
+    file.write_text(json.dumps(description(place.directory)))
+    expect(house.site.state, Path(house.site.site.gram_events), "173.72", file)
+    replace(house.site.state / "keys" / inbox.request_name("173.72"), b'{"id": 7, "key": "173.72"}')
+    (house.site.state / "answers/7").write_bytes(answer)
+
+
+def finish(house):
+    tell(house)
+    while not house.workers.idle():
+        house.workers.deliver(20)
+
+
+def test_each_state_is_told_once_and_the_last_after_the_results(telling, place):
+    handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:32\n\n")
+    for number in (32, 1, 1, 2, 16, 2, 2):
+        (place.state / "answers/7").write_bytes(b"GRAM_SCRIPT_JOB_STATE:%d\n\n" % number)
+        tell(telling)
+    assert told(telling) == ["7;1;0", "7;2;0", "7;2;0"]
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    finish(telling)
+    assert told(telling)[3:] == ["7;8;0"]
+    assert (place.directory / "out").read_bytes() == b"out"
+    assert not list((place.state / "gram").iterdir())
+    finish(telling)
+    assert len(told(telling)) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "event"),
+    [
+        (FAILED, "failed", "7;8;1"),
+        (b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:cancelled\nGRAM_SCRIPT_ERROR:8\n\n", "killed", "7;4;0"),
+    ],
+)
+def test_what_did_not_end_well_is_told(telling, place, answer, outcome, event):
+    handed_in(telling, place, answer)
+    ended(place, answer, size=3)
+    place.store.set_grid_job(7, outcome=outcome)
+    finish(telling)
+    assert told(telling) == [event]
+
+
+def test_days_are_made_ahead_and_old_ones_removed(telling):
+    events = Path(telling.site.site.gram_events)
+    (events / "20010101").touch()
+    (events / "notes").touch()
+    tell(telling)
+    names = sorted(each.name for each in events.iterdir())
+    day = 86_400
+    assert names[0] == time.strftime("%Y%m%d", time.gmtime())
+    assert {file_of(events, time.time() + day).name, "notes"} < set(names)
+    assert stat.S_IMODE((events / names[0]).stat().st_mode) == 0o644
+
+
+def test_a_job_whose_time_was_over_is_forgotten(telling, place):
+    handed_in(telling, place, DONE)
+    (place.state / "answers/7").unlink()
+    tell(telling)
+    assert not list((place.state / "gram").iterdir())
+    assert not telling.gram_jobs
+
+
+def test_events_that_cannot_be_told_stop_nothing(telling, place):
+    handed_in(telling, place, PENDING.encode())
+    directory = Path(telling.site.site.gram_events)
+    directory.rmdir()
+    tell(telling)
+    directory.mkdir()
+    tell(telling)
+    assert told(telling) == ["7;1;0"]
+
+
+def test_a_job_that_could_not_be_told_of_is_refused(place):
+    (place.state / "site.toml").write_text('[site]\ngram_events = "/nowhere"\n')
+    said = call(place, "submit")
+    assert said.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:site.gram_events: cannot write into /nowhere")
+    assert said.endswith("\nGRAM_SCRIPT_ERROR:3\n\n")
+    assert not list((place.state / "inbox").glob("request-*"))
+
+
+def test_events_are_set_up_and_taken_away(root):
+    before = files(root)
+    with pytest.raises(BadSite, match="install the package globus-seg-job-manager"):
+        list(gram_service.register(root, "root"))
+    assert files(root) == before
+    library = root / "usr/lib/x/libglobus_seg_job_manager.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    list(gram_service.register(root))
+    list(gram_service.register(root, "root"))
+    line = (root / "etc/grid-services/jobmanager-samgrid").read_text()
+    assert line.endswith("-type samgrid -seg-module samgrid\n")
+    assert gram_service.ADAPTER.parent.is_dir()
+    (found,) = (each for each in gram_service.findings(root) if each.name == "events")
+    assert (found.level, "gram_events = " in found.todo) == ("failed", True)
+    list(gram_service.unregister(root))
+    assert files(root) == before | {str(library.relative_to(root))}
+
+
+def test_who_was_told_by_events_hears_the_reason_last(place):
+    place.add(7, answer=FAILED)
+    said = call(place, "stage_out", jobid=["7"])
+    assert said == f"{FAILED.decode()}"
+    place.add(7, answer=DONE)
+    assert call(place, "stage_out", jobid=["7"]) == "GRAM_SCRIPT_STAGED_OUT:a b\n\n"
