@@ -81,7 +81,7 @@ def _take_wish(house: House, content: dict[str, Any]) -> bool:
                 if not each.state.final:
                     house.store.set_local_job(grid, each.n, wish=verb)
         else:
-            family_wishes.for_all(house, job, verb)
+            family_wishes.for_all(house, job, verb, content)
     house.paced.pop(("wish", grid), None)
     return True
 

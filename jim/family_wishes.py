@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
+from operator import index
 from typing import Any
 
 from jim.errors import JimError, UnknownJob
 from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
 from jim.house import House
-from jim.model import Piece, State, Step, Witness
+from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
 from jim.pieces import herd_of, smaller
 from jim.request import handler_of
 from jim.site import Site
@@ -64,12 +65,16 @@ def _retry(house: House, job: GridJob, slices: Slices) -> str:
     return f"{len(again):,} local jobs wait for another attempt"
 
 
-def for_all(house: House, job: GridJob, verb: str) -> None:
+def for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> None:
     """Record what is wished for a whole grid job; nothing undoes a cancel."""
-    if job.wish != "cancel":
-        house.store.set_grid_job(job.id, wish=verb, due=0.0)
-        if verb == "resume":
-            _release(house, job.id)
+    if job.wish == "cancel":
+        return
+    if verb == "priority":
+        house.store.set_grid_job(job.id, priority=min(index(content["priority"]), MOST_PRIORITY))
+        return
+    house.store.set_grid_job(job.id, wish=verb, due=0.0)
+    if verb == "resume":
+        _release(house, job.id)
 
 
 def _release(house: House, grid: int) -> None:

@@ -36,6 +36,9 @@ VERBS = {
     "force": Verb("wishes", "say that local jobs completed, or failed", "jim force 12.3 failed --reason 'bad node'"),
     "suspend": Verb("wishes", "stop sending a grid job, hold what waits in the queue", "jim suspend 12"),
     "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),
+    "priority": Verb(
+        "priority", "send what waits of a grid job before, or after, that of others", "jim priority 12 10"
+    ),
     "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
     "splitters": Verb("splitters", "list what splits work, or the parameters of one", "jim splitters LumiBased"),
     "types": Verb("job_types", "list the job types, or the attributes of one", "jim types executable"),

@@ -90,6 +90,8 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "key", plain(job.key)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
+    if job.priority:
+        yield "priority", f"{job.priority} (0 is usual, the highest is sent first)"
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(view.why(job))
     yield from _times(record)
@@ -164,7 +166,7 @@ def _show_submissions(view: View, job: GridJob) -> None:
 
 
 def _document(view: View, job: GridJob, *, every: bool) -> dict[str, Any]:
-    fields = ("request", "size", "events_per_job", "why", "wish", "result")
+    fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
         "phases": [asdict(phase) for phase in phases(view, job)],

@@ -39,7 +39,7 @@ def _bundle(house: House) -> None:
     queued = house.store.in_batch()
     room = limits.queued - sum(queued.values())
     chunk = min(limits.per_submission, house.adapter.array_limit)
-    for job in house.store.grid_jobs(Step.SPLIT, Step.ACTIVE):
+    for job in sorted(house.store.grid_jobs(Step.SPLIT, Step.ACTIVE), key=lambda job: -job.priority):
         mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
         if job.wish or mine <= 0 or job.id in house.expired or house.store.submissions("intended", grid=job.id):
             continue

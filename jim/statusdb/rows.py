@@ -7,11 +7,21 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.model import Piece, State, Step, Witness
 
-UPGRADE = "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';"  # from format 1 to 2
+# From format 1 to 2, from 2 to 3.
+UPGRADES = (
+    "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
+    "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
+)
+
+
+def schema(version: int) -> str:
+    """Give the SQL that makes a database, or brings one of an older format up to date."""
+    return "".join(UPGRADES[version - 1 :]) if version else Path(__file__).with_name("schema.sql").read_text()
 
 
 HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
@@ -41,6 +51,7 @@ class GridJob:
     updated: str
     request_text: str
     splitter: str = ""  # that the request names
+    priority: int = 0
 
     @cached_property
     def request(self) -> dict[str, Any]:

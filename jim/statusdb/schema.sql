@@ -22,7 +22,8 @@ CREATE TABLE grid_job (
     due REAL NOT NULL DEFAULT 0,
     created TEXT NOT NULL,
     updated TEXT NOT NULL,
-    splitter TEXT NOT NULL DEFAULT ''   -- that the request names
+    splitter TEXT NOT NULL DEFAULT '',  -- that the request names
+    priority INTEGER NOT NULL DEFAULT 0 -- the highest is sent first
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 

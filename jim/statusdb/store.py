@@ -22,7 +22,7 @@ from jim.model import FINAL, Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
-VERSION = 2
+VERSION = 3
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
@@ -48,8 +48,7 @@ class Store:
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
         if version < VERSION:
-            schema = Path(__file__).with_name("schema.sql").read_text() if version == 0 else rows.UPGRADE
-            self.db.executescript(f"BEGIN; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
+            self.db.executescript(f"BEGIN; {rows.schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
 
     def close(self) -> None:
         """Let go of the file."""

@@ -24,11 +24,12 @@ my ($shell) = $file =~ m{^(.*)/gram/[^/]*$};
 my $managed_file = '/etc/jim/site.toml';
 my $managed_state = '/var/lib/jim';
 
-my %LIMIT = (submit => 120, poll => 30, deliver => 600, cancel => 60, wait => 60);    # seconds
-my ($PENDING, $FAILED, $DONE, $UNSUBMITTED) = (1, 4, 8, 32);
-my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $SIGNAL_DENIED)
-    = (3, 17, 27, 48, 73, 74, 94);
-my %SIGNAL = (2 => 'suspend', 3 => 'resume');
+my %LIMIT = (submit => 120, poll => 30, deliver => 600, cancel => 60, wait => 60, suspend => 5);    # seconds
+my ($PENDING, $FAILED, $DONE, $SUSPENDED, $UNSUBMITTED) = (1, 4, 8, 16, 32);
+my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $NOT_SIGNALLED)
+    = (3, 17, 27, 48, 73, 74, 107);
+my ($SUSPEND, $RESUME, $PRIORITY) = (2, 3, 4);
+my %SIGNAL = ($SUSPEND => 'suspend', $RESUME => 'resume');
 
 sub submit {
     my ($self) = @_;
@@ -116,10 +117,19 @@ sub signal {
     my ($self) = @_;
     return eval {
         my $job = $self->{JobDescription};
-        my $verb = $SIGNAL{$job->signal() // ''} or return "GRAM_SCRIPT_ERROR:$NOT_IMPLEMENTED\n";
         my $number = known($job) or return {};
-        run($LIMIT{cancel}, 'jim', $verb, $number);
-        return $? ? "GRAM_SCRIPT_ERROR:$SIGNAL_DENIED\n" : {};
+        my $kind = $job->signal() // '';
+        my @words = $kind eq $PRIORITY ? ('priority', '--', $number, $job->signalarg() // '') : ($SIGNAL{$kind}, $number);
+        return "GRAM_SCRIPT_ERROR:$NOT_IMPLEMENTED\n" unless $words[0];
+        run($LIMIT{cancel}, 'jim', @words);
+        return "GRAM_SCRIPT_ERROR:$NOT_SIGNALLED\n" if $?;
+        # A job manager that does not poll hears of a suspension here or never.
+        my $end = Time::HiRes::time() + $LIMIT{suspend};
+        while ($kind eq $SUSPEND && answer($number) !~ /^GRAM_SCRIPT_JOB_STATE:$SUSPENDED$/m) {
+            return {} if Time::HiRes::time() > $end;
+            Time::HiRes::sleep(0.1);
+        }
+        return $kind eq $SUSPEND ? "GRAM_SCRIPT_JOB_STATE:$SUSPENDED\n" : {};
     } || {};
 }
 

@@ -280,7 +280,9 @@ def test_suspend_and_resume(gate):
     until(lambda: gate.status(contact) == "SUSPENDED", "it is suspended")
     assert gate.run("gram-signal", contact, "3")[0] == 0
     until(lambda: gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:1\n\n", "it is resumed")
-    assert gate.run("gram-signal", contact, "4", "high")[0] == 27
+    assert gate.run("gram-signal", contact, "4", "high")[0] == 107
+    assert gate.run("gram-signal", contact, "4", "10")[0] == 0
+    until(lambda: '"priority": 10' in gate.jim("show", "--json", str(job), account=USER), "its priority is known")
     go.touch()
     until(lambda: gate.status(contact) == "DONE", "it is done")
     assert gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n"

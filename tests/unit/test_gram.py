@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from jim import gram_service, inbox
+from jim.cli import main
 from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError
 from jim.files import replace
@@ -21,10 +22,11 @@ from jim.gram_events import expect, file_of, tell
 from jim.gram_request import attributes_of
 from jim.gram_results import deliver
 from jim.house import House, Workers
-from jim.model import Step
+from jim.model import State, Step
 from jim.request import check
-from jim.settings import General
+from jim.settings import General, Limits
 from jim.site import Site
+from tests.stand_ins import World
 from tests.unit.test_doors import Place
 
 HOME = Path(__file__).parents[2]
@@ -159,8 +161,18 @@ def test_nothing_is_known_of_a_job_and_nobody_dies(place):
     assert call(place, *methods, uniqid=None, signal=["2"], variables={"JIM_STATE": "/nowhere"}) == "\n" * 4
 
 
-def test_a_priority_cannot_be_set(place):
-    assert call(place, "signal", signal=["4"], jobid=["7"]) == "GRAM_SCRIPT_ERROR:27\n\n"
+def test_signals_become_verbs(place):
+    module = doors(place, jim=f'echo "$*" >>{place.directory}/verbs; [ "$4" != high ]')
+    place.add(7, answer=b"GRAM_SCRIPT_JOB_STATE:16\n\n")
+    for number, text, said in (
+        ("2", "-", "GRAM_SCRIPT_JOB_STATE:16\n"),
+        ("3", "-", ""),
+        ("4", "-5", ""),
+        ("4", "high", "GRAM_SCRIPT_ERROR:107\n"),
+        ("9", "-", "GRAM_SCRIPT_ERROR:27\n"),
+    ):
+        assert call(place, "signal", module=module, signal=[number], signalarg=[text], jobid=["7"]) == said + "\n"
+    assert (place.directory / "verbs").read_text() == "suspend 7\nresume 7\npriority -- 7 -5\npriority -- 7 high\n"
 
 
 def test_cancel_waits_for_the_end(place):
@@ -511,3 +523,44 @@ def test_who_was_told_by_events_hears_the_reason_last(place):
     assert said == f"{FAILED.decode()}"
     place.add(7, answer=DONE)
     assert call(place, "stage_out", jobid=["7"]) == "GRAM_SCRIPT_STAGED_OUT:a b\n\n"
+
+
+# Priorities
+
+
+def test_the_highest_priority_is_sent_first(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
+    blocking = world.submit(2, key="blocking")
+    world.until(lambda: len(world.batch.accepted) == 1)
+    first, second, third = (world.submit(1, key=key) for key in "abc")
+    world.until(lambda: all(world.state(job) is State.WAITING for job in (first, second, third)))
+    inbox.wish(world.site.state, "priority", str(third), priority=5)
+    inbox.wish(world.site.state, "priority", str(first), priority=-5)
+    world.go()
+    for index in (1, 2):
+        world.batch.start(1, index)
+        world.batch.finish(1, index)
+    world.until(lambda: world.finished(blocking))
+    assert [world.state(job) for job in (first, second, third)] == [State.WAITING, State.SUBMITTED, State.SUBMITTED]
+
+
+def test_a_wish_for_a_priority_that_is_none_is_put_aside(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch)
+    job = world.submit(1)
+    for value in ("high", 1.5, None):
+        inbox.wish(world.site.state, "priority", str(job), priority=value)
+    world.go(2)
+    assert len(list((world.site.state / "inbox").glob(".unreadable-wish-*"))) == 3
+    assert world.store.grid_job(job).priority == 0
+
+
+def test_jim_priority_leaves_a_wish(place, monkeypatch, capsys):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    monkeypatch.setattr("jim.run_grid_job.wake", lambda _: None)
+    place.add(7)
+    assert main(["priority", "--", "7", "-5"]) == 0
+    (wish,) = (place.state / "inbox").glob("wish-*")
+    assert json.loads(wish.read_text())["priority"] == -5
+    for words in (["7", "high"], ["7", "1001"], ["7.0", "5"]):
+        assert main(["priority", *words]) == 2
+    assert "expected -1,000 to 1,000" in capsys.readouterr().err

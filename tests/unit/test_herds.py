@@ -138,12 +138,13 @@ def test_a_database_of_before_is_brought_up_to_date(tmp_path, monkeypatch):
     world.go(1)
     world.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
-        db.executescript("ALTER TABLE grid_job DROP COLUMN splitter; PRAGMA user_version = 1;")
+        gone = "ALTER TABLE grid_job DROP COLUMN"
+        db.executescript(f"{gone} splitter; {gone} priority; PRAGMA user_version = 1;")
     reader = Store(world.site.state / "status.db", world.clock)
     assert reader.grid_job(1).splitter == ""
     reader.close()
     writer = Store(world.site.state / "status.db", world.clock, write=True)
-    assert [each.splitter for each in writer.grid_jobs()] == [""]
+    assert [(each.splitter, each.priority) for each in writer.grid_jobs()] == [("", 0)]
     writer.close()
 
 

@@ -1,0 +1,42 @@
+"""jim priority: whose local jobs are sent first."""
+
+from __future__ import annotations
+
+import argparse
+
+from jim import run_grid_job
+from jim.cli.reading import look, refuse_local_job
+from jim.cli.text import say
+from jim.inbox import target_of
+from jim.model import MOST_PRIORITY, Step
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what a priority is."""
+    parser.add_argument("target", metavar="G", help="a grid job")
+    parser.add_argument(
+        "priority",
+        metavar="N",
+        type=_priority,
+        help=f"-{MOST_PRIORITY:,} to {MOST_PRIORITY:,}; the highest is sent first, 0 is usual",
+    )
+
+
+def _priority(text: str) -> int:
+    value = int(text)
+    if abs(value) > MOST_PRIORITY:
+        raise argparse.ArgumentTypeError(f"{text}: expected -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Leave the wish."""
+    target, priority = arguments.target, arguments.priority
+    refuse_local_job(target, "priority")
+    job = look().grid_job(target_of(target)[0])
+    if job.step is Step.FINISHED:
+        say(f"{target}: finished as {job.outcome} already; priority changes nothing")
+        return 0
+    run_grid_job.wish("priority", target, priority=priority)
+    say(f"{target}: priority {priority} wished; what the batch system has already keeps its place there")
+    return 0
