@@ -18,6 +18,7 @@ from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 
 JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, which is something else
+STAGED_IN = "jimstagedin"  # by our own Perl module, for GRAM has forgotten the names by then
 USUAL_JOB_TYPE = "executable"
 # GRAM's own attributes that say the same as one of ours: its name, and how many of ours one of its units is.
 SAME = {
@@ -45,7 +46,7 @@ GRAM_OWN = frozenset(
         *("filestagein", "filestageinshared", "filestageout", "filecleanup", "gasscache", "proxytimeout"),
         *("librarypath", "username", "restartcontacts", "savejobdescription", "loglevel", "logpattern", "expiration"),
         *("uniqid", "jobid", "cachetag", "jobdir", "streamingdisabled", "streamingrequested", "statefile"),
-        *("filestreamout", "signal", "signalarg", "executable"),
+        *("filestreamout", "signal", "signalarg", "executable", STAGED_IN),
     }
 )
 # What else of GRAM's a local job cannot have: the values that ask for nothing, and what to do instead.
@@ -92,7 +93,7 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
         attributes["environment"] = {name: value for name, value in given.items() if name not in NOT_THE_PAYLOADS}
         if PROXY in given:  # GRAM renews that file
             attributes.setdefault("proxy", given[PROXY])
-    staged = [place_of(description, name) for name in staged_in(description)]
+    staged = dict.fromkeys(place_of(description, name) for name in description.get(STAGED_IN, []))
     if staged:
         attributes["inputs"] = [*(attributes.get("inputs") or ()), *staged]
     asked = [name for name in staged_out(description) if not name.endswith(".tar")]
@@ -104,12 +105,6 @@ def staged_out(description: Description) -> list[str]:
     """Name what `file_stage_out` asks for of what a job leaves; a path or a URL is a file that is there anyway."""
     pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
     return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
-
-
-def staged_in(description: Description) -> list[str]:
-    """Name what `file_stage_in` and `file_stage_in_shared` have put into a job's directory."""
-    pairs = [*description.get("filestagein", []), *description.get("filestageinshared", [])]
-    return [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str)]
 
 
 def place_of(description: Description, name: str) -> str:

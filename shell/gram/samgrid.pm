@@ -31,6 +31,19 @@ my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $
 my ($SUSPEND, $RESUME, $PRIORITY) = (2, 3, 4);
 my %SIGNAL = ($SUSPEND => 'suspend', $RESUME => 'resume');
 
+# GRAM forgets what it has staged in, but the payload needs it: its names are kept beside the proxy, before any is there.
+sub stage_in {
+    my ($self) = @_;
+    my $named = eval {
+        my $job = $self->{JobDescription};
+        my @pairs = map { ref $job->{$_} ? @{$job->{$_}} : () } qw(filestagein filestageinshared);
+        open(my $out, '>>:raw', $job->jobdir() . '/jim-staged-in') or die;
+        print {$out} map { JSON::PP->new->allow_nonref->encode($_->[1]) . "\n" } grep { ref && @$_ > 1 } @pairs;
+        close($out) or die;
+    };
+    return $named ? $self->SUPER::stage_in() : Globus::GRAM::Error::STAGE_IN_FAILED();
+}
+
 sub submit {
     my ($self) = @_;
     my @made;
@@ -214,6 +227,8 @@ sub described {
         my $value = $job->$name();
         $told{$name} = [$value] if defined $value && !ref $value;
     }
+    my @named = split(/\n/, content($job->jobdir() . '/jim-staged-in'));
+    $told{jimstagedin} = [map { JSON::PP->new->allow_nonref->decode($_) } @named] if @named;
     my $file = $job->jobdir() . '/jim-description';
     open(my $out, '>:raw', $file) or die "cannot write $file: $!\n";
     print {$out} JSON::PP->new->canonical->encode(\%told);

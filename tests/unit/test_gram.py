@@ -21,6 +21,7 @@ from jim.files import replace
 from jim.gram_events import expect, file_of, tell
 from jim.gram_request import attributes_of
 from jim.gram_results import deliver
+from jim.handlers.base import COMMON, Attribute
 from jim.house import House, Workers
 from jim.model import State, Step
 from jim.request import check
@@ -127,6 +128,16 @@ def test_the_rest_of_a_command_cut_short_is_not_taken_for_the_next(place):
         ["perl", f"-I{STUBS}", "-e", script], input=rest, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.stderr) == ("poll\n", "")
+
+
+def test_the_names_of_what_is_staged_in_are_kept_for_the_submission(place):
+    module = doors(place, jim_submit=f"cat $1 >{place.directory}/described; echo GRAM_SCRIPT_JOB_ID:1")
+    pairs = {"filestagein": [["https://x/a", "it's a"]], "filestageinshared": [["https://x/b", "/b"]]}
+    assert call(place, "stage_in", "stage_in", module=module, **pairs) == "\n\n"
+    call(place, "submit", module=module)
+    told = json.loads((place.directory / "described").read_text())
+    assert told["jimstagedin"] == ["it's a", "/b", "it's a", "/b"]
+    assert call(place, "stage_in", module=module, jobdir=["/nowhere"]) == "GRAM_SCRIPT_ERROR:135\n\n"
 
 
 def test_a_stream_that_cannot_be_made(place):
@@ -253,6 +264,12 @@ def test_a_description_becomes_a_request():
 def test_what_is_to_be_staged_out_is_brought_back():
     pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["/etc/motd", "https://x/m"]]
     assert request_of(filestageout=pairs)["outputs"] == ["result.dat"]
+
+
+def test_what_was_staged_in_is_sent_along(monkeypatch):
+    monkeypatch.setitem(COMMON, "inputs", Attribute("list", "files to send along"))
+    told = description(Path("/d"), jimstagedin=["a.dat", "/abs/b", "a.dat"])
+    assert attributes_of(told)["inputs"] == ["/d/a.dat", "/abs/b"]
 
 
 def test_what_RSL_cannot_write_is_JSON(place):
