@@ -21,7 +21,6 @@ from jim.files import replace
 from jim.gram_events import expect, file_of, tell
 from jim.gram_request import attributes_of
 from jim.gram_results import deliver
-from jim.handlers.base import COMMON, Attribute
 from jim.house import House, Workers
 from jim.model import State, Step
 from jim.request import check
@@ -266,8 +265,7 @@ def test_what_is_to_be_staged_out_is_brought_back():
     assert request_of(filestageout=pairs)["outputs"] == ["result.dat"]
 
 
-def test_what_was_staged_in_is_sent_along(monkeypatch):
-    monkeypatch.setitem(COMMON, "inputs", Attribute("list", "files to send along"))
+def test_what_was_staged_in_is_sent_along():
     told = description(Path("/d"), jimstagedin=["a.dat", "/abs/b", "a.dat"])
     assert attributes_of(told)["inputs"] == ["/d/a.dat", "/abs/b"]
 

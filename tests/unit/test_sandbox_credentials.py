@@ -195,16 +195,13 @@ def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, mon
     world.until(lambda: len(world.batch.tasks) == 2)
 
 
-def test_a_gatekeepers_proxy_and_what_it_has_staged_in() -> None:
+def test_a_gatekeepers_proxy_is_the_one_that_it_renews() -> None:
     description = {
         "uniqid": ["1.2"],
         "executable": ["/bin/true"],
         "directory": ["/home/griduser/d"],
         "environment": [["X509_USER_PROXY", "/home/griduser/.globus/job/h/1.2/x509_user_proxy"], ["A", "b"]],
-        "filestagein": [["gsiftp://h/cards/z.txt", "z.txt"]],
-        "filestageinshared": [["https://h/lib", "/home/griduser/lib"]],
     }
     found = attributes_of(description)
     assert found["environment"] == {"A": "b"}
     assert found["proxy"] == "/home/griduser/.globus/job/h/1.2/x509_user_proxy"
-    assert found["inputs"] == ["/home/griduser/d/z.txt", "/home/griduser/lib"]
