@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -12,15 +13,18 @@ import tarfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.live.site import FAST, KEPT, LABS, USER
+from tests.live.site import FAST, KEPT, LABS, USER, Daemon
 from tests.live.site import until as patiently
 
 LAB = LABS / "gram"
 SLOTS = 8
 QUERY_SECONDS = 1.0  # as FAST has it
+PROXY, OTHER_PROXY, OTHER = LAB / "user/proxy.pem", LAB / "other/proxy.pem", "gridother"
+GATEKEEPER = Daemon(LAB / "gatekeeper.pid", (str(LAB / "gatekeeper"),))
 EVENTS = Path("/var/lib/globus/globus-seg-samgrid")
 SITE = f'[batch]\nsystem = "local"\nslots = {SLOTS}\n{FAST}{KEPT}'
 SAMGRID = "localhost/jobmanager-samgrid"
@@ -36,6 +40,7 @@ class Gatekeeper:
 
     def __init__(self, place: Path, python: str) -> None:
         self.home, self.python = place / "jim", python
+        self.uids = {pwd.getpwnam(name).pw_uid for name in (USER, OTHER)}
         self.account = Path(pwd.getpwnam(USER).pw_dir)
         self.client = Path(pwd.getpwnam("gridclient").pw_dir)
         self.state = self.account / ".local/state/jim"
@@ -54,11 +59,11 @@ class Gatekeeper:
         self.jim("gram", "register", "--events", USER)
         self.site_file(f'{SITE}\n[site]\ngram_events = "{EVENTS}"\n')
 
-    def let_poll(self) -> None:
-        """Let job managers ask again."""
+    def let_poll(self, site: str = "") -> None:
+        """Let job managers ask again; with a site file, by its settings."""
         self.end("globus-job-manager ", "run_grid_job keeper")
         self.jim("gram", "unregister")
-        self.site_file(SITE)
+        self.site_file(site or SITE)
         self.jim("gram", "register")
 
     def site_file(self, text: str) -> None:
@@ -68,27 +73,35 @@ class Gatekeeper:
     def jim(self, *words: str, account: str = "") -> str:
         """Call the people's door, as root or as the account."""
         become = ["runuser", "-u", account, "--"] if account else []
-        home = str(self.account) if account else "/root"
+        home = pwd.getpwnam(account or "root").pw_dir
         command = [*become, "env", "-i", f"HOME={home}", f"JIM_PYTHON={self.python}", f"PATH={os.environ['PATH']}"]
+        command += [] if account else [f"JIM_SITE={self.state / 'site.toml'}"]
         done = subprocess.run(
             [*command, str(self.home / "shell/jim"), *words], capture_output=True, text=True, timeout=60, check=False
         )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
-    def run(self, *words: str, limit: float = 120) -> tuple[int, str, str]:
+    def run(self, *words: str, proxy: Path = PROXY) -> tuple[int, str, str]:
         """Run a client; give its exit code, and what it wrote."""
-        done = self.raw(*words, limit=limit)
+        done = self.raw(*words, proxy=proxy)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
-    def raw(self, *words: str, limit: float = 120) -> subprocess.CompletedProcess[bytes]:
-        command = [str(LAB / "client"), *words]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False)
+    def raw(self, *words: str, proxy: Path = PROXY) -> subprocess.CompletedProcess[bytes]:
+        command = ["env", f"X509_USER_PROXY={proxy}", str(LAB / "client"), *words]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
 
-    def submit(self, rsl: str) -> tuple[str, int]:
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start a client, and do not wait for it."""
+        command = [str(LAB / "client"), *words]
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def submit(self, rsl: str, *, proxy: Path = PROXY) -> tuple[str, int]:
         """Hand in a job and leave; give its contact, and its number once JIM has it."""
         before = set(self.jobs())
-        code, out, err = self.run("globusrun", "-b", "-F", "-r", SAMGRID, rsl)
+        code, out, err = self.run("globusrun", "-b", "-F", "-r", SAMGRID, rsl, proxy=proxy)
         found = re.search(r"https://\S+", out)
         assert found, (code, out, err)
         return found[0], until(lambda: set(self.jobs()) - before, "JIM has it").pop()
@@ -99,6 +112,10 @@ class Gatekeeper:
     def jobs(self) -> list[int]:
         """Number the grid jobs that JIM has."""
         return sorted(int(each.name) for each in (self.state / "answers").glob("[0-9]*"))
+
+    def show(self, job: int) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(self.jim("show", "--json", str(job), account=USER))
+        return shown
 
     def answer(self, job: int) -> str:
         return (self.state / f"answers/{job}").read_text()
@@ -112,7 +129,7 @@ class Gatekeeper:
         for each in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                if words in line and each.stat().st_uid == pwd.getpwnam(USER).pw_uid:
+                if words in line and each.stat().st_uid in self.uids:
                     found.append(int(each.name))
         return found
 
@@ -125,8 +142,9 @@ class Gatekeeper:
 
     def close(self) -> None:
         self.jim("gram", "unregister")
-        self.end("globus-job-manager ", "run_grid_job keeper", "jim.localbatch --area")
-        shutil.rmtree(self.state, ignore_errors=True)
+        self.end("globus-job-manager ", "run_grid_job keeper", "jim.localbatch --area", "sleep 600")
+        for name in (USER, OTHER):
+            shutil.rmtree(Path(pwd.getpwnam(name).pw_dir) / ".local/state/jim", ignore_errors=True)
 
     def end(self, *words: str) -> None:
         for pid in (pid for each in words for pid in self.pids(each)):
@@ -196,6 +214,15 @@ def test_files_are_staged_out(gate):
     assert (ours / "all.tar").read_bytes() == gate.tar(gate.jobs()[-1])
 
 
+def test_what_is_staged_in_is_in_the_payloads_directory(gate):
+    source = gate.ours() / "cards.txt"
+    source.write_text("42 events\n")
+    url = f"$(GLOBUSRUN_GASS_URL){source}"
+    staged = f"(file_stage_in=({url} here.txt))(file_stage_in_shared=({url} shared.txt))"
+    rsl = "&(executable=/bin/cat)(arguments=here.txt shared.txt)(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl + staged) == (0, "42 events\n42 events\n", "")
+
+
 def test_a_job_left_to_itself(gate):
     code, contact, err = gate.run("globus-job-submit", SAMGRID, "/bin/sh", "-c", "echo later; sleep 1")
     assert code == 0, err
@@ -227,7 +254,9 @@ def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
     assert "Details: 17 of 20 local jobs failed" in err
 
 
+CUT_SHORT = "uniqid: missing; no value of a description may hold an empty line"
 BAD = {
+    '(arguments="\x01")': (48, "arguments: holds the character '\\x01'"),
     "(count=3)": (48, "count: '3': expected 1"),
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
     "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
@@ -239,7 +268,7 @@ BAD = {
     "(argument_sets=(a b))": (48, "'argumentsets': unknown attribute"),
     "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: LD_PRELOAD may not be set"),
     '(arguments="two\nlines")': (48, "arguments: holds the character '\\n'"),
-    '(arguments="an\n\nempty line")': (48, "uniqid: missing; no value of a description may hold an empty line"),
+    '(arguments="an\n\nempty line")': (48, CUT_SHORT),
 }
 
 
@@ -324,6 +353,233 @@ def test_a_hundred_at_once(gate):
         with tarfile.open(gate.state / f"work/{each}/result/{each}.tar") as tar:
             told.add(int(tar.extractfile(f"{each}.0/stdout").read()))
     assert told == set(range(100))
+
+
+# In the middle of it
+
+
+@pytest.fixture
+def held(gate):
+    """Batch commands that submit wait for as long as this file is there."""
+    hold, front = gate.home.parent / "hold", gate.home.parent / "front"
+    front.write_text(f'#!/bin/sh\nwhile [ -e {hold} ]; do sleep 0.1; done\nexec "$@"\n')
+    front.chmod(0o755)
+    words = [str(front), gate.python, "-P", "-s", "-m", "jim.localbatch", "--area", str(gate.state / "batch"), "submit"]
+    gate.end("run_grid_job keeper")
+    gate.site_file(f"{SITE}[batch.commands]\nsubmit = {json.dumps(words)}\n")
+    hold.touch()
+    yield hold
+    hold.unlink(missing_ok=True)
+    gate.end("run_grid_job keeper")
+    gate.site_file(SITE)
+
+
+def test_cancel_while_it_is_split(gate):
+    contact, job = gate.submit("&(executable=none)(jim_job_type=pythia_monte_carlo)(events=200000)(events_per_job=1)")
+    assert gate.show(job)["step"] in ("accepted", "resolved")
+    assert gate.run("globusrun", "-kill", contact)[0] == 0
+    assert gate.answer(job).endswith("GRAM_SCRIPT_ERROR:8\n\n")
+    assert not gate.show(job)["submissions"]
+
+
+def test_cancel_while_it_is_sent(gate, held):
+    file = script(gate, "exec sleep 600")
+    contact, job = gate.submit(f"&(executable={file})")
+    until(lambda: gate.show(job)["counts"].get("submitting"), "it is being sent")
+    client = gate.start("globusrun", "-kill", contact)
+    until(lambda: gate.show(job)["wish"] == "cancel", "the keeper knows")
+    held.unlink()
+    client.communicate(timeout=90)
+    assert client.returncode == 0
+    assert gate.answer(job).endswith("GRAM_SCRIPT_ERROR:8\n\n")
+    assert not gate.pids("sleep 600")
+
+
+def test_cancel_while_it_is_collected_comes_too_late(gate):
+    file = script(gate, "truncate -s 800M big")
+    out = gate.account / "collected.tar"
+    rsl = f"&(executable={file})(jim_job_type=parametric)(argument_sets=(1))(outputs=big)(stdout={out})"
+    contact, job = gate.submit(rsl)
+    until(lambda: gate.show(job)["step"] in ("collecting", "finished"), "it is collected")
+    assert gate.run("globusrun", "-kill", contact)[0] == 0
+    until(lambda: gate.status(contact) == "DONE", "it is done")
+    assert gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+    assert out.stat().st_size == (gate.state / f"work/{job}/result/{job}.tar").stat().st_size
+    out.unlink()
+    shutil.rmtree(gate.state / f"work/{job}")
+
+
+def test_a_killed_gatekeeper(gate):
+    go = gate.home.parent / "go-without-gatekeeper"
+    file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done; echo through")
+    client = gate.start("globusrun", "-s", "-r", SAMGRID, f"&(executable={file})")
+    until(lambda: gate.pids(str(file)), "it runs")
+    GATEKEEPER.kill()
+    assert gate.run("globus-job-run", SAMGRID, "/bin/true")[0] == 12
+    go.touch()
+    assert client.communicate(timeout=60)[0] == "through\n"
+    GATEKEEPER.start_again()
+    until(lambda: gate.run("globusrun", "-a", "-r", SAMGRID)[0] == 0, "the gatekeeper is back")
+
+
+def test_restart_finds_a_job_again(gate):
+    go = gate.home.parent / "go-again"
+    file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done; echo found again")
+    out = gate.account / "restarted.out"
+    out.unlink(missing_ok=True)
+    contact, job = gate.submit(f"&(executable={file})(stdout={out})(save_state=yes)")
+    until(lambda: ":2\n" in gate.answer(job), "it runs")
+    gate.end("globus-job-manager ")
+    client = gate.start("globusrun", "-r", SAMGRID, f"&(restart={contact})")
+    until(lambda: gate.pids("globus-job-manager "), "a job manager is back")
+    go.touch()
+    said = client.communicate(timeout=90)
+    assert "GLOBUS_GRAM_PROTOCOL_JOB_STATE_DONE" in said[0], said
+    assert out.read_text() == "found again\n"
+    assert len([each for each in gate.jobs() if each >= job]) == 1
+
+
+def test_a_proxy_that_expires_and_is_renewed(gate):
+    short = gate.ours() / "short.pem"
+    user = LAB / "user"
+    made = gate.run(
+        *("grid-proxy-init", "-q", "-bits", "2048", "-valid", "0:11", "-out", str(short)),
+        *("-cert", str(user / "certificate.pem"), "-key", str(user / "key.pem")),
+    )
+    assert made[0] == 0, made
+    gate.end("globus-job-manager ")
+    go = gate.home.parent / "go-renewed"
+    file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done; echo renewed")
+    out = gate.account / "renewed.out"
+    out.unlink(missing_ok=True)
+    _, job = gate.submit(f"&(executable={file})(stdout={out})", proxy=short)
+    patiently(lambda: not gate.pids("globus-job-manager "), "GRAM gives it up 10 minutes before the proxy ends", 120)
+    assert gate.pids(str(file))
+    go.touch()
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "again")[1] == "again\n"
+    until(lambda: out.read_text() == "renewed\n", "its output was delivered")
+    assert gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+
+
+def contents(place):
+    return {file.name: file.read_bytes() for file in place.iterdir()}
+
+
+def test_results_go_to_a_server_when_nobody_waits(gate):
+    server = gate.start("globus-gass-server", "-r", "-w", "-p", "40499")
+    try:
+        url = server.stdout.readline().strip() + str(gate.ours())
+        file = script(gate, "echo out; echo 42 >result.dat")
+        staged = f"(file_stage_out=(result.dat {url}/batch.dat)(all.tar {url}/batch.tar))"
+        scratch = "(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))"
+        _, job = gate.submit(f"&(executable={file})(stdout={url}/batch.out){scratch}{staged}")
+        wanted = {"batch.out": b"out\n", "batch.dat": b"42\n"}
+        until(lambda: wanted.items() <= contents(gate.ours()).items(), "they were sent")
+        until(lambda: contents(gate.ours())["batch.tar"] == gate.tar(job), "the tar was sent")
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def test_two_accounts_do_not_see_each_other_s(gate):
+    file = script(gate, "exec sleep 600")
+    contact, job = gate.submit(f"&(executable={file})")
+    until(lambda: gate.pids("sleep 600"), "it runs")
+    said = gate.run("globus-job-run", SAMGRID, "/usr/bin/id", "-un", proxy=OTHER_PROXY)
+    assert said == (0, f"{OTHER}\n", "")
+    for words in (("-status",), ("-kill",)):
+        assert gate.run("globusrun", *words, contact, proxy=OTHER_PROXY)[0] != 0, words
+    assert gate.pids("sleep 600")
+    look = ["runuser", "-u", OTHER, "--", "env", f"JIM_STATE={gate.state}", f"JIM_PYTHON={gate.python}"]
+    seen = subprocess.run([*look, str(gate.home / "shell/jim"), "show", str(job)], capture_output=True, check=False)
+    assert seen.returncode != 0
+    assert b"sleep" not in seen.stdout + seen.stderr
+    mine = gate.jim("status", "--json", account=OTHER)
+    assert [each["owner"] for each in json.loads(mine)] == [OTHER]
+    assert gate.run("globusrun", "-kill", contact)[0] == 0
+
+
+# A batch system of the real world
+
+
+EVENTS_TYPE = """
+from jim.handlers.base import BY_EVENTS, Handler
+
+class Counting(Handler):
+    attributes = BY_EVENTS
+
+    def command_and_arguments(self, request, job, piece):
+        return "/usr/bin/seq", str(piece.first_event), str(piece.first_event + piece.events - 1)
+
+HANDLER = Counting
+"""
+
+
+@pytest.fixture
+def slurm(gate, lab):
+    """JIM on the Slurm lab, with a job type of the site's own."""
+    lab("slurm")
+    own = gate.home.parent / "own/lab"
+    own.mkdir(parents=True)
+    (own / "counting.py").write_text(EVENTS_TYPE)
+    gate.let_poll(f'[site]\nhandlers = "{own.parent}"\n[batch]\nsystem = "slurm"\n{FAST}{KEPT}')
+    yield gate
+    gate.let_poll()
+
+
+def test_events_become_local_jobs_of_slurm(slurm):
+    out = slurm.ours() / "events.tar"
+    out.unlink(missing_ok=True)
+    staged = f"(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))(file_stage_out=(e.tar $(GLOBUSRUN_GASS_URL){out}))"
+    rsl = f"&(executable=none)(jim_job_type=lab.counting)(events=2000){staged}"
+    code, _, err = slurm.run("globusrun", "-w", "-r", SAMGRID, rsl)
+    assert (code, err) == (0, "")
+    job = slurm.jobs()[-1]
+    assert out.read_bytes() == slurm.tar(job)
+    with tarfile.open(out) as tar:
+        pieces = [tar.extractfile(f"{job}.{n}/stdout").read().split() for n in range(8)]
+        assert f"{job}.8/stdout" not in tar.getnames()
+    assert [int(event) for piece in pieces for event in piece] == list(
+        range(int(pieces[0][0]), 2000 + int(pieces[0][0]))
+    )
+    assert {len(piece) for piece in pieces} == {250}
+
+
+# Every byte
+
+
+def test_every_byte_of_the_script_is_accounted_for(gate):
+    """GRAM's own script, with our module in it, as a job manager runs it: one process, many commands."""
+    jobdir = gate.account / "jobdir"
+    shutil.rmtree(jobdir, ignore_errors=True)
+    jobdir.mkdir()
+    shutil.chown(jobdir, USER, USER)
+    told = {"uniqid": "1.2", "executable": "/bin/sleep", "directory": "/tmp", "jobdir": str(jobdir), "count": "1"}
+    told |= {"stdout": "/dev/null", "stderr": "/dev/null", "jobtype": "multiple"}
+    told |= {"savejobdescription": "no", "arguments": "600", "jimjobtype": "executable"}
+    description = "".join(f"'{name}' => ['{value}'] ,\n" for name, value in told.items())
+
+    def command(word, more=""):
+        return f"{word}\n$description =\n{{\n{description}{more}}};\n\n"
+
+    asked = [command("submit"), command("submit"), command("poll"), command("signal", "'signal' => ['9'],\n")]
+    asked += [command("submit").replace("600", "6\n\n00"), command("cancel"), "quit\n"]
+    script = ["/usr/share/globus/globus-job-manager-script.pl", "-m", "samgrid", "-c", "interactive"]
+    variables = [f"HOME={gate.account}", f"LOGNAME={USER}", f"JIM_PYTHON={gate.python}", "GLOBUS_LOCATION=/usr"]
+    done = subprocess.run(
+        ["runuser", "-u", USER, "--", "env", "-i", "PATH=/usr/bin:/bin", *variables, "perl", *script],
+        input="".join(asked),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    lines = [line.removeprefix("GRAM_SCRIPT_") for line in done.stdout.split("\n")]
+    asked_twice = [f"JOB_ID:{gate.jobs()[-1]}", "JOB_STATE:1", ""] * 2
+    cut = ["ERROR:21", f"GT3_FAILURE_MESSAGE:{CUT_SHORT}", "ERROR:48", ""]
+    ended = [line for line in lines if not line.startswith("LOG:")]
+    assert ended[6] in ("JOB_STATE:1", "JOB_STATE:2")
+    assert ended == [*asked_twice, ended[6], "", "ERROR:27", "", *cut, "JOB_STATE:4", "", ""]
 
 
 # Told, not asked

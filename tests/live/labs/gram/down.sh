@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes the GRAM lab down: the gatekeeper, its job managers with what they know of their jobs, keys and certificates.
-# Jobs themselves are left to who runs them. The packages stay, as do the two accounts.
+# Jobs themselves are left to who runs them. The packages stay, as do the three accounts.
 lab=gram
 . "${0%/*}/../common.sh"
 marked=JIM_LAB=$dir
@@ -18,8 +18,10 @@ for name in jobmanager-fork jobmanager; do
         *jobmanager-fork-poll) rm -f "/etc/grid-services/$name" ;;
     esac
 done
-if home=$(getent passwd "$user" | cut -d: -f6) && [ -n "$home" ]; then
-    rm -rf "$home/.globus/job" "$home/.globus/.gass_cache" "/var/lib/globus/gram_job_state/$user" "/var/log/globus/gram_$user.log"
-fi
+for name in "$user" gridother; do
+    home=$(getent passwd "$name" | cut -d: -f6)
+    [ -n "$home" ] || continue
+    rm -rf "$home/.globus/job" "$home/.globus/.gass_cache" "/var/lib/globus/gram_job_state/$name" "/var/log/globus/gram_$name.log"
+done
 rm -rf "$dir"
 say 'is down'

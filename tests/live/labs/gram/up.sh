@@ -3,20 +3,23 @@
 # 127.0.0.1 only. Safe to repeat: one that runs is left alone, any other is built anew. Takes seconds.
 #
 #   GRAM_LAB_HOURS   how long the client's proxy is good   (default 24)
-# See common.sh for more. The grid user `/O=Grid/OU=jimlab/CN=Grid User` is mapped to LAB_USER. An account `gridclient`,
-# made and never removed, has the proxy: `DIR/client COMMAND…` runs a command as it, such as
+# See common.sh for more. The grid user `/O=Grid/OU=jimlab/CN=Grid User` is mapped to LAB_USER, `CN=Other User` to an
+# account `gridother`. An account `gridclient` has the proxies: `DIR/client COMMAND…` runs a command as it, such as
 #     DIR/client globus-job-run localhost/jobmanager-fork /bin/echo hello
+# X509_USER_PROXY=DIR/other/proxy.pem DIR/client … is the other user. The accounts are made, and never removed.
+# DIR/gatekeeper starts the gatekeeper again where it was ended.
 # Ports: 2119 gatekeeper; 40000 to 40499 job managers and clients.
 lab=gram
 . "${0%/*}/../common.sh"
 hours=${GRAM_LAB_HOURS:-24}
 client=gridclient
+other=gridother
 certificates=/etc/grid-security/certificates
 base=/O=Grid/OU=jimlab
 ports=40000,40499
 
 runs() { [ -s "$dir/gatekeeper.pid" ] && lives "$(cat "$dir/gatekeeper.pid")"; }
-if [ "$(cat "$dir/settings" 2>/dev/null)" = "$hours" ] && runs; then
+if [ "$(cat "$dir/settings" 2>/dev/null)" = "$hours $other" ] && runs; then
     say 'is up already'
     exit 0
 fi
@@ -36,10 +39,12 @@ install_packages globus-gatekeeper globus-gram-job-manager globus-gram-job-manag
 
 # Jobs must not run as root, and clients refuse a proxy that is not theirs: two accounts.
 make_user
-getent passwd "$client" >/dev/null || useradd -m -s /bin/bash "$client"
-mkdir -p "$dir/ca" "$dir/host" "$dir/user" "$certificates"
+for name in "$client" "$other"; do
+    getent passwd "$name" >/dev/null || useradd -m -s /bin/bash "$name"
+done
+mkdir -p "$dir/ca" "$dir/host" "$dir/user" "$dir/other" "$certificates"
 chmod 755 "$labs" "$dir" "$certificates"
-chmod 700 "$dir/ca" "$dir/host" "$dir/user"
+chmod 700 "$dir/ca" "$dir/host" "$dir/user" "$dir/other"
 install -d -m 1777 /var/lib/globus/gram_job_state /var/log/globus
 
 # WORDS...: what goes wrong here is told with its last words.
@@ -70,8 +75,9 @@ sign() {
 sign localhost "$dir/host" "extendedKeyUsage=serverAuth,clientAuth
 subjectAltName=DNS:localhost,DNS:$host"
 sign 'Grid User' "$dir/user" extendedKeyUsage=clientAuth
-chown -R "$client:" "$dir/user"
-printf '"%s/CN=Grid User" %s\n' "$base" "$user" >"$dir/grid-mapfile"
+sign 'Other User' "$dir/other" extendedKeyUsage=clientAuth
+chown -R "$client:" "$dir/user" "$dir/other"
+printf '"%s/CN=%s" %s\n' "$base" 'Grid User' "$user" "$base" 'Other User' "$other" >"$dir/grid-mapfile"
 
 cc -O2 -shared -fPIC -o "$dir/loopback.so" "$here/loopback.c" -ldl
 # A client that sends what no command line client sends: signals.
@@ -90,14 +96,23 @@ cd
 exec "\$@"
 CLIENT
 chmod 755 "$dir/client"
-quietly "$dir/client" grid-proxy-init -q -bits 2048 -valid "$hours:00" -cert "$dir/user/certificate.pem" \
-    -key "$dir/user/key.pem" </dev/null
+for name in user other; do
+    X509_USER_PROXY=$dir/$name/proxy.pem quietly "$dir/client" grid-proxy-init -q -bits 2048 -valid "$hours:00" \
+        -cert "$dir/$name/certificate.pem" -key "$dir/$name/key.pem" </dev/null
+done
 
 for name in jobmanager-fork jobmanager; do quietly globus-gatekeeper-admin -e jobmanager-fork-poll -n "$name"; done
-start_clean HOME=/ LANG=C.UTF-8 GLOBUS_HOSTNAME=localhost GLOBUS_TCP_PORT_RANGE=$ports LD_PRELOAD="$dir/loopback.so" \
-    JIM_LAB="$dir" setsid /usr/sbin/globus-gatekeeper -p 2119 -pidfile "$dir/gatekeeper.pid" -l "$dir/gatekeeper.log" \
-    -gridmap "$dir/grid-mapfile" -x509_cert_dir "$certificates" -x509_user_cert "$dir/host/certificate.pem" \
-    -x509_user_key "$dir/host/key.pem" >/dev/null 2>>"$dir/init.log"
+cat >"$dir/gatekeeper" <<GATEKEEPER
+#!/bin/sh
+# Start the gatekeeper, with nothing of the caller's environment.
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LANG=C.UTF-8 \\
+    GLOBUS_HOSTNAME=localhost GLOBUS_TCP_PORT_RANGE=$ports LD_PRELOAD="$dir/loopback.so" JIM_LAB="$dir" \\
+    setsid /usr/sbin/globus-gatekeeper -p 2119 -pidfile "$dir/gatekeeper.pid" -l "$dir/gatekeeper.log" \\
+    -gridmap "$dir/grid-mapfile" -x509_cert_dir "$certificates" -x509_user_cert "$dir/host/certificate.pem" \\
+    -x509_user_key "$dir/host/key.pem" </dev/null >/dev/null 2>>"$dir/init.log"
+GATEKEEPER
+chmod 755 "$dir/gatekeeper"
+"$dir/gatekeeper"
 wait_for 10 'the gatekeeper' "$dir/client" globusrun -a -r localhost/jobmanager-fork
-echo "$hours" >"$dir/settings"
+echo "$hours $other" >"$dir/settings"
 say "is up; clients: $dir/client globus-job-run localhost/jobmanager-fork /bin/echo hello"
