@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import batch, doors, keeping, listing, requests, splitting
+from bench import batch, doors, gatekeeper, keeping, listing, requests, splitting
 from bench.taking import Figure
 
 
@@ -41,13 +41,15 @@ class Amounts:
     splitter_runs: int = 3
     request_bytes: int = 1_000_000
     request_runs: int = 7
+    gram_jobs: int = 100
+    gram_rounds: int = 20
     slurm_jobs: int = 1000
     slurm_grid_jobs: int = 200
     slurm_pieces: int = 50
     slurm_runs: int = 3
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 100_000, 1, 20, 3, 5, 1)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 20, 3, 5, 1)
 BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
 
 
@@ -62,6 +64,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "short": partial(keeping.short_jobs, a.short_jobs),
         "splitting": partial(splitting.splitting, a.splitter_pieces, a.streamed_pieces, a.lumi_files, a.splitter_runs),
         "requests": partial(requests.requests, a.request_bytes, a.request_runs),
+        "gram": partial(gatekeeper.polls, a.gram_jobs, a.gram_rounds),
         "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }
 

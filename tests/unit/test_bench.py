@@ -13,7 +13,16 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
 
 @pytest.mark.parametrize(
     ("part", "bounds"),
-    [("poll", 2), ("submit", 4), ("split", 6), ("listing", 2), ("short", 1), ("splitting", 8), ("requests", 5)],
+    [
+        ("poll", 2),
+        ("submit", 4),
+        ("split", 6),
+        ("listing", 2),
+        ("short", 1),
+        ("splitting", 8),
+        ("requests", 5),
+        ("gram", 2),
+    ],
 )
 def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bounds):
     command = [sys.executable, "-P", "-s", str(FIGURES), "--quick", "--json", "--only", part]
