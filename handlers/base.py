@@ -62,6 +62,9 @@ COMMON = {
     "token": Attribute(
         str, "bearer token of the payload: path of a file, read again when it is renewed", pattern=r"/.*\S.*"
     ),
+    "test": Attribute(
+        str, "yes: one small local job, to try it out; what comes of it is kept for a day", "no", allowed=("yes", "no")
+    ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
 }
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 # The verbs of the doors
 
 
-def submit(file: Path, *, key: str | None = None) -> int:
+def submit(file: Path, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
     site = site_file.load()
-    _, checked, _ = prepare(file, site, key=key)
+    _, checked, _ = prepare(file, site, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
@@ -47,12 +47,11 @@ def submit(file: Path, *, key: str | None = None) -> int:
     return number
 
 
-def prepare(
-    file: Path, site: Site, *, key: str | None = None, look_up: bool = False
-) -> tuple[Handler, dict[str, Any], Size]:
+def prepare(file: Path, site: Site, *, look_up: bool = False, **more: Any) -> tuple[Handler, dict[str, Any], Size]:
     """Read, check and size a request; everything that can be refused is refused here, with nothing stored.
 
-    What only the site's catalogue knows is left to the keeper: a door is to answer at once. A dry run looks it up.
+    `more` are attributes besides those of the file. What only the site's catalogue knows is left to the keeper: a door
+    is to answer at once. A dry run looks it up.
     """
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
@@ -60,7 +59,28 @@ def prepare(
         from jim.gram_request import attributes_of  # only a gatekeeper hands in this
 
         attributes = attributes_of(attributes, site.site.handlers)
-    handler, checked = request.check(attributes | ({} if key is None else {"key": key}), site.site.handlers)
+    handler, checked = request.check(attributes | more, site.site.handlers)
+    if checked["test"] == "yes":
+        checked = sizing.of_test(checked)
+    _hold_files(checked, file, site)
+    size = sizing.size(handler, checked, site)
+    if look_up:
+        from jim.resolving import resolve
+
+        found = resolve(handler, checked, site)
+        checked, size = {**found.request}, found.size
+    if checked["test"] == "yes":
+        size = size._replace(pieces=1, why="one small local job, for it is a test")
+    if checked.get("splitter"):
+        from jim.pieces import check  # most requests name none, and it is dear
+
+        check(handler, checked, site.site.name)
+    sizing.check_limits(handler.resources(checked), site, size)
+    return handler, checked, size
+
+
+def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
+    """Refuse what a request sends along if it could not be sent: its inputs, its proxy and its token."""
     if checked.get("inputs"):
         from jim.packages import members  # most requests send nothing along
 
@@ -71,18 +91,6 @@ def prepare(
 
         for kind, path in credentials.named(checked).items():
             credentials.usable(kind, path, credentials.now())
-    size = sizing.size(handler, checked, site)
-    if look_up:
-        from jim.resolving import resolve
-
-        found = resolve(handler, checked, site)
-        checked, size = {**found.request}, found.size
-    if checked.get("splitter"):
-        from jim.pieces import check  # most requests name none, and it is dear
-
-        check(handler, checked, site.site.name)
-    sizing.check_limits(handler.resources(checked), site, size)
-    return handler, checked, size
 
 
 def cancel(target: str) -> int:

@@ -10,6 +10,8 @@ from jim.handlers.base import Handler
 from jim.model import Resources
 from jim.site import Site
 
+TEST_EVENTS = 10
+
 
 class Size(NamedTuple):
     """How a grid job is cut, and why so."""
@@ -19,6 +21,14 @@ class Size(NamedTuple):
     events_per_job: int
     cpu_seconds: float | None  # one local job, where CPU per event is known
     why: str
+
+
+def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a request ask for the few events of a test."""
+    few = (
+        {"events": min(request["events"], TEST_EVENTS), "events_per_job": TEST_EVENTS} if request.get("events") else {}
+    )
+    return {**request, **few}
 
 
 def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:

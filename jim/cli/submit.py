@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim submit` takes."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML, JSON, JDF or RSL")
     parser.add_argument("--dry-run", action="store_true", help="say what it would become; store nothing")
+    parser.add_argument(
+        "--test", action="store_true", help="one small local job of it; what comes of it is kept for a day"
+    )
     parser.add_argument("--watch", action="store_true", help="follow it to its end; exit 1 if it fails")
     parser.add_argument("--key", help="the request's key: the same key twice is the same grid job")
     add_json(parser)
@@ -29,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand in, and print the id of the grid job."""
     if arguments.dry_run:
         return _dry_run(arguments)
-    number = run_grid_job.submit(arguments.file, key=arguments.key)
+    number = run_grid_job.submit(arguments.file, **_more(arguments))
     code = 0
     if not arguments.json:
         say(number)
@@ -38,16 +41,24 @@ def run(arguments: argparse.Namespace) -> int:
 
         code = follow(number, quiet=arguments.json)
     elif not arguments.json:
-        print(f"handed in; `jim watch {number}` follows it to its end", file=sys.stderr)
+        what = "handed in as a test" if arguments.test else "handed in"
+        print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     if arguments.json:
         view = look()
         say_json(view.record(view.grid_job(number)))
     return code
 
 
+def _more(arguments: argparse.Namespace) -> dict[str, str]:
+    """Give what the command line says of the request. A test leaves its key to the production that follows."""
+    if arguments.test:
+        return {"test": "yes", "key": arguments.key or f"test-{os.urandom(12).hex()}"}
+    return {} if arguments.key is None else {"key": arguments.key}
+
+
 def _dry_run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
-    handler, checked, size = run_grid_job.prepare(arguments.file, site, key=arguments.key, look_up=True)
+    handler, checked, size = run_grid_job.prepare(arguments.file, site, look_up=True, **_more(arguments))
     resources = site.complete(handler.resources(checked))
     if arguments.json:
         say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
