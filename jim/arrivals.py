@@ -65,7 +65,7 @@ def _take_wish(house: House, content: dict[str, Any]) -> bool:
     grid, slices = inbox.slices_of(content["target"])
     verb, by = content["verb"], content.get("by", "")
     job = house.store.grid_job(grid)
-    unsplit = slices and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome
+    unsplit = (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome
     if unsplit or (verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)):
         return False
     with house.store.transaction():

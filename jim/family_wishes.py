@@ -8,6 +8,7 @@ from functools import partial
 from operator import index
 from typing import Any
 
+from jim.editing import edit
 from jim.errors import JimError, UnknownJob
 from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
 from jim.house import House
@@ -18,8 +19,9 @@ from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
 
 Slices = Sequence[tuple[int, int]]
-VERBS = ("retry", "force", "resplit")
+VERBS = ("retry", "force", "resplit", "edit")
 STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
+NARROWED = ("failed", "reason", "most")  # by what a retry may be for fewer
 ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
 
 
@@ -36,8 +38,10 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
         house.store.note(job.id, f"{verb} came too early or too late", Witness.KEEPER, f"at step {job.step.value}")
         return
     try:
-        if verb == "retry":
-            said = _retry(house, job, slices)
+        if verb == "edit":
+            said = edit(house, job, content)
+        elif verb == "retry":
+            said = _retry(house, job, slices, content)
         else:
             said = (_force if verb == "force" else _resplit)(house, job, slices, content)
     except UnknownJob:
@@ -48,13 +52,13 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
         house.store.note(job.id, verb, Witness.KEEPER, said)
 
 
-def _retry(house: House, job: GridJob, slices: Slices) -> str:
+def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = house.store
     if job.wish == "cancel" and job.step is not Step.FINISHED:
         raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
     ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, (*ENDED_BADLY, State.WAITING))
-    again = again_of(ended, slices)
+    again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
         house.store.set_local_job(
             job.id, each.n, state=State.WAITING, witness=Witness.USER, reason="retry", spent=0, due=0.0, wish=""
@@ -86,17 +90,19 @@ def _release(house: House, grid: int) -> None:
         house.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
 
 
-def again_of(ended: Sequence[LocalJob], slices: Slices) -> list[LocalJob]:
+def again_of(
+    ended: Sequence[LocalJob], slices: Slices, *, failed: bool = False, reason: str = "", most: int | None = None
+) -> list[LocalJob]:
     """Say which of the local jobs that ended badly are tried again.
 
     Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
-    has failed on its creation can never run.
+    has failed on its creation can never run. Of these only what `failed` and was not killed, for a reason in which
+    these words are, and at most so many.
     """
     able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
-    if slices:
-        return able
-    failed = [each for each in able if each.state is not State.KILLED]
-    return failed or able
+    able = [each for each in able if reason.casefold() in each.reason.casefold()]
+    not_killed = [each for each in able if each.state is not State.KILLED]
+    return (not_killed if failed or (not_killed and not slices) else able)[:most]
 
 
 def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:

@@ -33,6 +33,7 @@ VERBS = {
     "outputs": Verb("outputs", "tell where the tar and what belongs to it lie", "jim outputs 12"),
     "cancel": Verb("wishes", "end grid jobs or local jobs", "jim cancel 12 13.4"),
     "retry": Verb("wishes", "try what failed or was killed once more", "jim retry 12"),
+    "edit": Verb("edit", "change what grid jobs ask for, as far as it is not sent", "jim edit 12 queue=long"),
     "force": Verb("wishes", "say that local jobs completed, or failed", "jim force 12.3 failed --reason 'bad node'"),
     "suspend": Verb("wishes", "stop sending a grid job, hold what waits in the queue", "jim suspend 12"),
     "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),

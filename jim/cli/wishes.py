@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import re
+from typing import Any
 
 from jim import run_grid_job
 from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.family import FORCED_FROM
+from jim.family_wishes import ENDED_BADLY, again_of
 from jim.inbox import require_local_job, slices_of
 from jim.model import State, Step
-from jim.statusdb.rows import GridJob
+from jim.splitting.lumi_ranges import joined
+from jim.statusdb.rows import GridJob, LocalJob
+from jim.targets import Target
 
 NEXT = {
     "cancel": "what waits is not sent, the rest is ended at the batch system; what completed is still collected",
@@ -20,7 +25,9 @@ NEXT = {
     "suspend": "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
     "resume": "what is held is released, and sending goes on",
 }
-AGAIN = frozenset({State.FAILED, State.KILLED, State.NEW})
+AGAIN = frozenset(ENDED_BADLY)
+NOTHING_LIKE = "nothing has ended like that"
+LONGEST_SHOWN = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,24 +43,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "targets", metavar="G|G.n", nargs="+", help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
         )
+    if verb == "retry":
+        parser.add_argument("--failed", action="store_true", help="only what failed, and not what was killed")
+        parser.add_argument("--reason", metavar="WORDS", default="", help="only what has these words in its reason")
+        parser.add_argument("--max", metavar="N", type=_count, help="at most so many local jobs of each grid job")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Leave the wishes; none, when any target is unknown."""
     verb, view = arguments.verb, look()
-    more = {"to": arguments.to, "reason": arguments.reason} if verb == "force" else {}
+    more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == "force" else {}
+    if verb == "retry":
+        more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
     for target in arguments.targets:
         _check(view, verb, target)
     for target in arguments.targets:
         number, slices = slices_of(target)
-        late = _too_late(view, view.grid_job(number), slices, verb, arguments)
+        job = view.grid_job(number)
+        again = _again(view, job, slices, more) if verb == "retry" and job.size else []
+        late = _too_late(view, job, slices, verb, arguments) or (
+            verb == "retry" and any(more.values()) and not again and NOTHING_LIKE
+        )
         if late:
             say(f"{target}: {late}; {verb} changes nothing")
             continue
         run_grid_job.wish(verb, target, **more)
+        if again:
+            here = Target(number, tuple(joined((each.n, each.n) for each in again)))
+            undo = "" if len(str(here)) > LONGEST_SHOWN else f"; `jim cancel {here}` undoes it"
+            what = "1 local job gets" if len(again) == 1 else f"{len(again):,} local jobs get"
+            say(f"{target}: retry wished: {what} another set of attempts{undo}")
+            continue
         where = target if _single(slices) else number
         say(f"{target}: {verb} wished: {NEXT[verb]}; `jim explain {where}` tells how far that is")
     return 0
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1")
+    return int(text)
+
+
+def _again(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> list[LocalJob]:
+    """Say of which local jobs a retry will be, as things are now."""
+    states = (*ENDED_BADLY, State.WAITING)
+    if not slices:
+        return again_of(view.store.local_jobs(job.id, states), slices, **more)
+    named = [view.store.local_job(job.id, n) for first, last in slices for n in range(first, last + 1)]
+    return again_of(named, slices, **more)
 
 
 def _single(slices: tuple[tuple[int, int], ...]) -> bool:

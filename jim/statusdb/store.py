@@ -34,7 +34,7 @@ class Store:
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
         mode = "rwc" if write else "ro"
         self.file, self.clock = file, clock
-        self._requests: dict[int, str] = {}  # of grid jobs in work: read again and again, and never changed
+        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
         self.db = sqlite3.connect(f"file:{quote(str(file))}?mode={mode}", uri=True, isolation_level=None, timeout=10)
         self.db.execute("PRAGMA cache_size = -32000")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
@@ -85,9 +85,7 @@ class Store:
 
     def set_fact(self, name: str, value: str) -> None:
         """Record a fact about this state directory."""
-        self.db.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", (name, value)
-        )
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def new_boot(self, boot_id: str) -> None:
         """Make everything due when the machine was started anew: its seconds count from another zero."""
@@ -150,6 +148,7 @@ class Store:
         """Change columns of a grid job, or its request; a new step starts with no failed tries."""
         if "request" in columns:
             self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (json.dumps(columns.pop("request")), number))
+            self._requests.pop(number, None)
         if "step" in columns:
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:
@@ -345,9 +344,8 @@ class Store:
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
         """Keep what a payload published, replacing what it said before under this name."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)", (grid, n, name, content, self.clock.utc())
-        )
+        values = (grid, n, name, content, self.clock.utc())
+        self.db.execute("INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)", values)
 
     def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
         """Give what was published: local job, name, content, when."""

@@ -1,0 +1,81 @@
+"""jim edit: change what grid jobs ask for, as far as it has not been sent."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from jim import run_grid_job
+from jim.cli.reading import View, look, refuse_local_job
+from jim.cli.text import say
+from jim.editing import changed, read, refuse_what_is_sent, written
+from jim.errors import BadRequest, nearest
+from jim.model import Step
+from jim.request import declarations, handler_of
+from jim.statusdb.rows import GridJob
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `jim edit` takes."""
+    parser.add_argument(
+        "words", metavar="G|NAME=VALUE", nargs="+", help="grid jobs, and attributes with their new value"
+    )
+    parser.add_argument("--all", action="store_true", help="all unfinished grid jobs that --where selects")
+    parser.add_argument(
+        "--where", metavar="NAME=VALUE", action="append", default=[], help="only those that say so now; may be repeated"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Leave the wishes; none, where a grid job that is named cannot be changed so."""
+    view = look()
+    words = [each for each in arguments.words if "=" in each]
+    targets = [each for each in arguments.words if "=" not in each]
+    if not words:
+        raise BadRequest("edit what? say attribute=value, such as queue=long")
+    if arguments.all == bool(targets) or bool(arguments.where) != arguments.all:
+        raise BadRequest("edit which grid jobs? name them, or say --all with --where attribute=value")
+    jobs = [view.grid_job(refuse_local_job(each, "edit")) for each in targets] or _selected(view, arguments.where)
+    if arguments.all and not jobs:
+        say(f"no unfinished grid job has {' and '.join(arguments.where)}; nothing is changed")
+    plans = [each for each in (_plan(view, job, words, skip=arguments.all) for job in jobs) if each]
+    for job, changes, reach in plans:
+        run_grid_job.wish("edit", str(job.id), changes=changes)
+        now = " ".join(written(name, value) for name, value in changes.items())
+        undo = " ".join(written(name, job.request.get(name)) for name in changes)
+        say(f"{job.id}: edit wished: {now} for {reach}; `jim edit {job.id} {undo}` undoes it")
+    return 0
+
+
+def _plan(
+    view: View, job: GridJob, words: Sequence[str], *, skip: bool
+) -> tuple[GridJob, dict[str, object], str] | None:
+    """Say what is to be changed of a grid job; nothing, where that is said and done."""
+    try:
+        changes = dict(changed(view.site, job, words))
+        if changes:
+            return job, changes, refuse_what_is_sent(view.store, job, changes)
+    except BadRequest as error:
+        if not skip:
+            raise
+        say(f"{job.id}: left as it is: {error}")
+    else:
+        say(f"{job.id}: that is so already; edit changes nothing")
+    return None
+
+
+def _selected(view: View, where: Sequence[str]) -> list[GridJob]:
+    """Give the unfinished grid jobs that say so."""
+    chosen, known = [], set[str]()
+    for job in view.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
+        declared = declarations(handler_of(job.job_type, view.site.site.handlers))
+        known |= declared.keys()
+        if all(each.partition("=")[0] in declared for each in where):
+            asked = [read(each, declared) for each in where]
+            if all(job.request.get(name) == value for name, value in asked):
+                chosen.append(job)
+    for each in where:
+        name = each.partition("=")[0]
+        if known and name not in known:
+            raise BadRequest(f"{name!r}: unknown attribute{nearest(name, known)}")
+    return chosen

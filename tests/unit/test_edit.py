@@ -1,0 +1,166 @@
+"""jim edit: what may be changed of what has not been sent, what is said of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jim.model import Piece, State, Step
+from jim.request import check
+from jim.site import Batch
+from tests.stand_ins import World
+
+PARAMETRIC = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": [["1"], ["2"]]}
+
+
+def add(home, number=1, size=2, step=None, **more):
+    """Add a grid job as a door would have it: a checked request."""
+    home.add(number, size=0, **{**check({**PARAMETRIC, **more})[1], "key": f"key-{number}"})
+    if size:
+        home.store.add_pieces(number, 0, [Piece(arguments=(str(n),)) for n in range(size)])
+        home.store.end_split(number, size)
+
+
+def wishes(home):
+    return [json.loads(each.read_text()) for each in sorted((home.site.state / "inbox").glob("wish-*"))]
+
+
+def test_it_tells_what_it_changes_and_how_to_undo_it(home):
+    add(home, queue="short", environment={"A": "1"})
+    assert home.out("edit", "1", "queue=long", "memory_mb=4000", 'environment={"A": "it\'s"}') == (
+        """1: edit wished: queue=long memory_mb=4000 'environment={"A": "it'"'"'s"}' for local jobs: 2 that wait; """
+        """`jim edit 1 queue=short memory_mb= 'environment={"A": "1"}'` undoes it\n"""
+    )
+    [wish] = wishes(home)
+    assert (wish["verb"], wish["target"]) == ("edit", "1")
+    assert wish["changes"] == {"queue": "long", "memory_mb": 4000, "environment": {"A": "it's"}}
+    assert home.woken
+
+
+def test_one_that_is_so_already(home):
+    add(home, queue="short")
+    assert home.out("edit", "1", "queue=short", "cores=") == "1: that is so already; edit changes nothing\n"
+    assert wishes(home) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["quue=long"], "'quue': unknown attribute; did you mean 'queue'?"),
+        (["queue=a b"], "queue: 'a b' is not possible"),
+        (["memory_mb=much"], "memory_mb: cannot read 'much'; expected a number or JSON"),
+        (["memory_mb=-1"], "memory_mb: expected at least 1 and at most 100,000,000, found -1"),
+        (["outputs=a.dat"], """outputs: cannot read 'a.dat'; expected ["a.dat", "b.dat"]"""),
+        (['outputs=["/etc/passwd"]'], "outputs: '/etc/passwd' must be a name or pattern inside"),
+        (['environment={"LD_PRELOAD": "x"}'], "environment: LD_PRELOAD may not be set by a request"),
+        (["executable="], "executable: missing"),
+        (["key=other"], "key: 1 is known by it; hand in another request instead"),
+        (["job_type=executable"], "job_type: "),
+        (
+            ['argument_sets=[["3"]]'],
+            "argument_sets: the local jobs of 1 were made by it; cancel it and hand it in anew",
+        ),
+        (['arguments=["-x"]'], "arguments: the local jobs of 1 were made by it; cancel it and hand it in anew"),
+        (["test=yes"], "test: the local jobs of 1 were made by it"),
+        (["proxy=/no/such"], "proxy: cannot read the X.509 proxy /no/such: No such file"),
+        (["cores=2", "queue=/x"], "queue: '/x' is not possible"),
+        ([], "edit what? say attribute=value, such as queue=long"),
+        (["--all", "cores=2"], "edit which grid jobs? name them, or say --all with --where attribute=value"),
+        (["--where=cores=1", "cores=2"], "edit which grid jobs?"),
+    ],
+)
+def test_what_is_refused(home, words, said):
+    add(home)
+    options = [each for each in words if each.startswith("--")]
+    code, out, err = home.run("edit", *options, "1", *words[len(options) :])
+    assert (code, out, wishes(home)) == (2, "", [])
+    assert err.startswith(f"jim: {said}")
+
+
+def test_what_a_site_does_not_allow(home):
+    (home.site.state / "site.toml").write_text('[batch]\nqueues = ["short", "long"]\n')
+    add(home)
+    assert home.run("edit", "1", "queue=lang")[2].startswith(
+        "jim: queue: 'lang' is none that this site allows; did you mean 'long'?"
+    )
+
+
+def test_what_has_been_sent_is_too_late(home):
+    add(home)
+    home.move(0, State.RUNNING)
+    home.move(1, State.COMPLETED)
+    code, _, err = home.run("edit", "1", "queue=long")
+    assert (code, err) == (2, "jim: 1: all of its local jobs have been sent already; nothing is left to be changed\n")
+    home.move(1, State.FAILED)
+    assert "for local jobs: 1 that ended badly, if retried; " in home.out("edit", "1", "queue=long")
+
+
+def test_what_a_splitter_has_given_to_each_local_job(home):
+    home.add(1, size=0, **{**check({"job_type": "executable", "executable": "/bin/true"})[1], "key": "key-1"})
+    home.store.add_pieces(1, 0, [Piece(attributes={"environment": {"N": "0"}})])
+    home.store.end_split(1, 1)
+    said = home.run("edit", "1", 'environment={"N": "1"}', "queue=long")[2]
+    assert said == "jim: environment: each local job of 1 has its own, made by the splitter; hand it in anew\n"
+    assert "1: edit wished: queue=long" in home.out("edit", "1", "queue=long")
+
+
+def test_what_is_in_the_package_is_packed(home):
+    words = {"job_type": "pythia_monte_carlo", "events": 500}
+    home.add(1, size=0, **{**check(words)[1], "key": "key-1"})
+    home.store.add_pieces(1, 0, [Piece(1, 250), Piece(251, 250)])
+    home.store.end_split(1, 2)
+    assert "events: the local jobs of 1 were made by it" in home.run("edit", "1", "events=600")[2]
+    assert "inputs: they have been packed and sent" in home.run("edit", "1", 'inputs=["/x"]')[2]
+    assert "edit wished: mass_min_gev=70.0 for" in home.out("edit", "1", "mass_min_gev=70")
+
+
+def test_a_fix_across_grid_jobs(home):
+    add(home, 1, queue="short")
+    add(home, 2, queue="long")
+    add(home, 3, queue="short", cores=2)
+    add(home, 4, queue="short")
+    add(home, 5, queue="short")
+    home.store.set_grid_job(5, step=Step.FINISHED, outcome="completed")
+    for n in range(2):
+        home.store.set_local_job(4, n, state=State.RUNNING)
+    lines = home.out("edit", "--all", "--where", "queue=short", "queue=medium").splitlines()
+    assert [line.split(";")[0] for line in lines] == [
+        "4: left as it is: 4: all of its local jobs have been sent already",
+        "1: edit wished: queue=medium for local jobs: 2 that wait",
+        "3: edit wished: queue=medium for local jobs: 2 that wait",
+    ]
+    assert [wish["target"] for wish in wishes(home)] == ["1", "3"]
+    lines = home.out("edit", "--all", "--where", "queue=short", "--where", "cores=2", "wall_seconds=60").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["3"]
+    assert home.out("edit", "--all", "--where", "queue=none", "cores=3") == (
+        "no unfinished grid job has queue=none; nothing is changed\n"
+    )
+    assert (
+        "'quue': unknown attribute; did you mean 'queue'?"
+        in home.run("edit", "--all", "--where", "quue=x", "cores=1")[2]
+    )
+
+
+def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jim import inbox
+
+    world = World(tmp_path, monkeypatch, batch=Batch(most_cores=8))
+    seen = []
+    really = world.batch.submit_command
+    monkeypatch.setattr(world.batch, "submit_command", lambda batch: seen.append(batch.resources) or really(batch))
+    grid = world.submit(1, queue="short", key="k7")
+    inbox.wish(world.site.state, "edit", str(grid), by="alice", changes={"queue": "long", "cores": 2})
+    inbox.wish(world.site.state, "edit", str(grid), by="alice", changes={"cores": 9})
+    world.go(1)
+    assert len(list((world.site.state / "inbox").glob("wish-*"))) == 2  # they wait for the split
+    world.until(lambda: seen)
+    assert (seen[0].queue, seen[0].cores) == ("long", 2)
+    lines = [(line.now, line.witness, line.reason) for line in world.store.journal(grid) if "edit" in line.now]
+    assert lines == [
+        ("edit wished", "user", "alice"),
+        ("edit", "keeper", "queue=short → queue=long, cores= → cores=2"),
+        ("edit wished", "user", "alice"),
+        ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores this site allows a local job"),
+    ]

@@ -1,0 +1,135 @@
+"""jim retry for some of what ended badly, and jim submit --test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jim.model import State, Step
+from jim.site import Keep
+from tests.stand_ins import World
+
+
+def ended(home):
+    """Six local jobs, most of which have ended badly."""
+    home.add(size=6)
+    home.move(0, State.FAILED, reason="exit 3")
+    home.move(1, State.FAILED, reason="vanished: it started, ended, and left no exit record")
+    home.move(2, State.FAILED, reason="Exit 3, and more")
+    home.move(3, State.KILLED, reason="cancelled (exit 3)")
+    home.move(4, State.COMPLETED)
+    home.move(5, State.RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        (["1"], "1.0-2"),
+        (["1", "--failed"], "1.0-2"),
+        (["1", "--reason", "exit 3"], "1.0,2"),
+        (["1", "--reason", "vanished"], "1.1"),
+        (["1", "--reason", "cancelled"], "1.3"),
+        (["1", "--max", "2"], "1.0-1"),
+        (["1.0-3", "--failed"], "1.0-2"),
+        (["1.2-3", "--reason", "exit 3", "--max", "1"], "1.2"),
+    ],
+)
+def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
+    ended(home)
+    out = home.out("retry", *words)
+    count = sum(int(b or a) - int(a) + 1 for a, _, b in (part.partition("-") for part in chosen[2:].split(",")))
+    what = "1 local job gets" if count == 1 else f"{count} local jobs get"
+    assert out == f"{words[0]}: retry wished: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
+
+
+@pytest.mark.parametrize("words", [["--reason", "no such"], ["--failed", "--reason", "cancelled"]])
+def test_nothing_has_ended_like_that(home, words):
+    ended(home)
+    assert home.out("retry", "1", *words) == "1: nothing has ended like that; retry changes nothing\n"
+    assert list((home.site.state / "inbox").iterdir()) == []
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "x", "1.5"])
+def test_no_number(home, count):
+    ended(home)
+    code, _, err = home.run("retry", "1", f"--max={count}")
+    assert (code, err) == (
+        2,
+        f"jim: argument --max: '{count}': expected a number from 1 (`jim retry --help` shows how)\n",
+    )
+
+
+def test_the_keeper_tries_those_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jim import inbox
+
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(5)
+    world.until(lambda: len(world.batch.tasks) == 5)
+    for index in range(1, 6):
+        world.batch.start(1, index)
+        world.batch.finish(1, index, code=3 if index < 4 else 4)
+    world.until(lambda: world.finished(grid))
+    inbox.wish(world.site.state, "retry", str(grid), failed=True, reason="EXIT 3", most=2)
+    world.until(lambda: len(world.batch.tasks) == 7)
+    assert [world.store.local_job(grid, n).attempt for n in range(5)] == [2, 2, 1, 1, 1]
+
+
+# Tests before a production
+
+
+def hand_in(home, *words, **attributes):
+    file = home.site.state.parent / "request.json"
+    file.write_text(json.dumps(attributes))
+    return home.run("submit", str(file), *words)
+
+
+def handed_in(home):
+    return [json.loads(each.read_text())["request"] for each in sorted((home.site.state / "inbox").glob("request-*"))]
+
+
+def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
+    events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
+    assert hand_in(home, "--test", **events) == (0, "1\n", "handed in as a test; `jim watch 1` follows it to its end\n")
+    [request] = handed_in(home)
+    assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
+    assert request["key"].startswith("test-")
+    # The production that follows is not taken for the test.
+    assert hand_in(home, **events)[1] == "2\n"
+    assert {each["key"]: each["events"] for each in handed_in(home)}["request-13669"] == 20_000
+
+
+def test_what_a_test_would_become(home):
+    sets = {"job_type": "parametric", "executable": "/bin/echo", "argument_sets": [["1"], ["2"], ["3"]]}
+    code, out, err = hand_in(home, "--test", "--dry-run", **sets)
+    assert (code, err) == (0, "")
+    assert "local jobs   1\n" in out
+    assert "why          one small local job, for it is a test\n" in out
+
+
+@pytest.mark.parametrize(("size", "more"), [(5, {}), (1, {"events": 3})])
+def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, more: dict[str, int]
+) -> None:
+    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=30))
+    if more:
+        from jim import inbox, request, sizing
+
+        asked = request.check({"job_type": "pythia_monte_carlo", "test": "yes", **more})[1]
+        grid = inbox.deposit(world.site.state, "k1", {**sizing.of_test(asked), "key": "k1"})
+    else:
+        grid = world.submit(size, test="yes")
+    other = world.submit(1, key="production")
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert world.store.grid_job(grid).size == 1
+    for id_ in (1, 2):
+        world.batch.start(id_)
+        world.batch.finish(id_, files=[("events.tsv", b""), ("summary.json", b"")], code=3)
+    world.until(lambda: len(world.store.grid_jobs(Step.FINISHED)) == 2)
+    later = "2999-01-01T00:00:00.000Z"
+    for id_ in (grid, other):
+        world.store.db.execute("UPDATE grid_job SET updated = ? WHERE id = ?", ("2998-12-30T00:00:00.000Z", id_))
+    monkeypatch.setattr(world.clock, "utc", lambda: later)
+    world.go(3, seconds=3600.0)
+    assert [job.id for job in world.store.grid_jobs()] == [other]
