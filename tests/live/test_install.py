@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -140,3 +141,59 @@ def test_pip_installs_a_jim_whose_doors_work(tmp_path, account):
         assert (doors / "gram/samgrid.pm").is_file()
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+# The page for administrators, followed as it is written, where nothing of this machine can be changed by it
+
+PLACES = "/etc /var/lib /usr/local /opt /home"
+HIDDEN = f"""
+set -eu
+mount -t tmpfs tmpfs /mnt
+for place in {PLACES}; do
+    mkdir -p /mnt$place.new /mnt$place.work
+    mount -t overlay overlay -o lowerdir=$place,upperdir=/mnt$place.new,workdir=/mnt$place.work $place
+done
+rm -rf /etc/jim /var/lib/jim /usr/local/libexec/jim
+useradd --create-home mc
+useradd --create-home cms
+cd "$1"
+"""
+LEFT = "ls -d /usr/local/bin/jim* /usr/local/libexec/jim* /usr/local/share/jim 2>/dev/null || echo nothing is left"
+
+
+def commands(section):
+    """Give the commands of a section of the page."""
+    text = (ROOT / "docs/installing.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    lines = re.findall(r"^(?: {4}| {7})([a-z].*)$", text, re.MULTILINE)
+    return [line for line in lines if not line.startswith(("systemctl", "condor_"))]
+
+
+def test_the_page_holds_as_it_is_written(tmp_path):
+    """Without systemd, which does not run everywhere, and without a gatekeeper."""
+    copy = tmp_path / "jim"
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests"))
+    (cron,) = re.findall(r"`(cp .*/etc/cron\.d/)`", (ROOT / "docs/installing.md").read_text())
+    steps = [*commands("Install"), *commands("Make the site"), "mkdir -p /etc/cron.d", cron]
+    steps += ["sudo -u mc jim submit /usr/local/share/jim/examples/hello.toml"]
+    install = [line for line in commands("Install") if line.startswith("make install")]
+    steps += [*install, *commands("Upgrade"), *commands("Advertise the site")[:1]]
+    steps += [line for line in commands("Remove") if not line.startswith("jim gram")]
+    assert len(steps) >= 18
+    script = tmp_path / "script"  # a file: what ends keepers by their words must not find them in a command line
+    script.write_text(HIDDEN + "".join(map(here, steps)) + LEFT)
+    told = said("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", script, copy, env=PLAIN, limit=560)
+    assert "JIM SITE OK" in told
+    assert "arranged in /etc/cron.d/jim-keepers" in told
+    assert 'BatchSystem = "local"' in told
+    assert 'SiteTestStatus = "ok"' in told
+    assert told.endswith("nothing is left\n")
+
+
+def here(line):
+    """Do without sudo; and keepers that are to be ended may have ended, or need a moment."""
+    done = line.replace("sudo -u mc", "runuser -u mc --")
+    if line.startswith("pkill"):
+        done = f"{{ {done} || :; sleep 2; }}"
+    if line.startswith("make uninstall"):  # the local batch system takes its minute
+        done = f"for n in 1 2 3 4 5 6 7 8 9; do {done} && break; sleep 10; done"
+    return f"echo; echo {shlex.quote(line)}\n{done} 2>&1\n"
