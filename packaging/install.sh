@@ -72,13 +72,16 @@ fill_tree() {
 }
 
 warn_if_hidden() {
-    place=$(readlink -f -- "$runs")
-    while [ -n "$place" ]; do
-        case $(stat -c %A "$place") in
-        *[xt]) place=${place%/*} ;;
-        *) printf 'make: warning: accounts cannot use %s, for the sake of %s; say PYTHON=/usr/bin/python3\n' \
-            "$runs" "$place" >&2 && break ;;
-        esac
+    named=
+    [ "$LIBRARIES" = own ] || named=$python
+    for place in "$named" "$(readlink -f -- "$runs")"; do
+        while [ -n "$place" ]; do
+            case $(stat -L -c %A "$place") in
+            *[xt]) place=${place%/*} && continue ;;
+            esac
+            echo "make: warning: accounts cannot run $runs because of $place; say PYTHON=/usr/bin/python3" >&2
+            return
+        done
     done
 }
 

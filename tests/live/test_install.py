@@ -18,6 +18,7 @@ from tests.live.site import ROOT, until
 
 ACCOUNT = "jimuser"
 DEBIAN = ("python3-lxml", "python3-psutil", "python3-tenacity", "python3-rich", "python3-venv")
+DEBIAN += ("man-db", "procps", "systemd")  # what the tests themselves ask
 PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 
 

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,18 @@ def test_a_python_without_the_libraries_is_refused_with_what_to_install(source, 
     refused = make(source, "install", PREFIX=f"{tmp_path}/p", PYTHON=tmp_path / "bare/bin/python")
     assert "apt-get install python3-lxml python3-psutil python3-tenacity python3-rich" in refused.stderr
     assert not (tmp_path / "p").exists()
+
+
+def test_a_python_that_accounts_cannot_reach_is_told(small, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    tmp_path.chmod(0o755)
+    said(sys.executable, "-m", "venv", "--without-pip", closed / "venv")
+    (libraries,) = (closed / "venv/lib").glob("python3*/site-packages")
+    (libraries / "those.pth").write_text(sysconfig.get_path("purelib"))
+    done = make(small, "install", PREFIX=tmp_path / "p", PYTHON=closed / "venv/bin/python")
+    assert done.returncode == 0
+    assert f"accounts cannot run {closed}/venv/bin/python because of {closed}; say PYTHON=" in done.stderr
 
 
 def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
