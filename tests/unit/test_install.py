@@ -69,6 +69,15 @@ def small(source, tmp_path):
     return place
 
 
+@pytest.fixture
+def willing(tmp_path):
+    """A Python that finds all well, and does nothing."""
+    stub = tmp_path / "python"
+    stub.write_text('#!/bin/sh\ncase $* in *sys.executable*) echo "$0" ;; esac\n')
+    stub.chmod(0o755)
+    return stub
+
+
 def test_bad_words_are_refused_before_anything_is_made(source, tmp_path):
     good = f"{tmp_path}/p"
     for words, told in (
@@ -141,11 +150,11 @@ def test_it_works_without_the_tree_it_came_from(source, tmp_path):
     )
 
 
-def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, tmp_path):
+def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, willing, tmp_path):
     prefix = tmp_path / "a b"
 
     def install():
-        make(small, "install", PREFIX=prefix).check_returncode()
+        make(small, "install", PREFIX=prefix, PYTHON=willing).check_returncode()
         trees = {each.suffix for each in (prefix / "libexec").glob("jim-*")}
         return (prefix / "libexec/jim").readlink().suffix, trees
 
@@ -166,10 +175,10 @@ def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, t
     assert not files(prefix)
 
 
-def test_an_install_that_fails_changes_nothing(small, tmp_path):
+def test_an_install_that_fails_changes_nothing(small, willing, tmp_path):
     prefix = tmp_path / "p"
-    make(small, "install", PREFIX=prefix).check_returncode()
+    make(small, "install", PREFIX=prefix, PYTHON=willing).check_returncode()
     before = {file: file.stat(follow_symlinks=False).st_mtime_ns for file in files(prefix)}
     (small / "shell").rename(small / "gone")
-    assert make(small, "install", PREFIX=prefix).returncode == 2
+    assert make(small, "install", PREFIX=prefix, PYTHON=willing).returncode == 2
     assert {file: file.stat(follow_symlinks=False).st_mtime_ns for file in files(prefix)} == before
