@@ -6,6 +6,7 @@ import json
 import socket
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from jim.gram_service import job_types
 from jim.model import State
 from jim.site import Site
 
+# What comes of reading what another account, or another version, has written.
+ODD = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, JimError)
 LONGEST = 64 * 1024 * 1024  # of what a keeper has published
 TOLD = ("at", "status", "line")  # of a site test
 
@@ -53,11 +56,13 @@ def _live(site: Site) -> dict[str, Any]:
             mine, jobs = Counter[str](), summary["jobs"]
             for job in jobs:
                 mine.update({State(word).value: int(count) for word, count in job["counts"].items()})
-            changed, trouble = max(changed, str(summary["at"])), str(summary["trouble"])
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, JimError):
-            unread += 1  # another account's, or of another version
+            at, trouble = _time(summary["at"]), str(summary["trouble"])
+        except FileNotFoundError:  # an account that has handed in nothing yet
             continue
-        grid_jobs += len(jobs)
+        except ODD:
+            unread += 1
+            continue
+        grid_jobs, changed = grid_jobs + len(jobs), max(changed, at)
         counts.update(mine)
         troubles.update({trouble} - {""})
     trouble = "; ".join(sorted(troubles))
@@ -70,15 +75,27 @@ def _last_test(site: Site) -> dict[str, str] | None:
     for file in _published(site, site.tested):
         try:
             test = _read(file)
-            found.append({name: str(test[name]) for name in TOLD})
-        except (OSError, ValueError, LookupError, TypeError, JimError):
+            found.append({name: str(test[name]) for name in TOLD} | {"at": _time(test["at"])})
+        except ODD:
             continue
     return max(found, key=lambda test: test["at"], default=None)
 
 
 def _published(site: Site, own: Path) -> Iterator[Path]:
-    """Give the file of that name of each account of a managed site; elsewhere the own one."""
-    yield from sorted(own.parent.parent.glob(f"*/{own.name}")) if site.managed else [own] * own.exists()
+    """Name the file of that name of each account of a managed site; elsewhere the own one."""
+    if not site.managed:
+        yield own
+        return
+    places = own.parent.parent
+    for place in sorted(places.iterdir()) if places.is_dir() else ():  # one that we may not enter counts, too
+        if place.is_dir():
+            yield place / own.name
+
+
+def _time(text: str) -> str:
+    """Give a time as it is written, if it is one."""
+    datetime.fromisoformat(text)
+    return text
 
 
 def _read(file: Path) -> dict[str, Any]:

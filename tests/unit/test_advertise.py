@@ -136,7 +136,7 @@ def test_texts_stay_in_their_quotes_and_in_their_line(text, shown):
     assert list(classad(offered))[-1] == f"Trouble = {shown}"
 
 
-def test_all_accounts_of_a_managed_site_count(tmp_path, home):
+def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):
     place = tmp_path / "lib/.published"
     for name, text in {
         "cms": summary({"running": 1}, at="2026-01-31T11:00:00.000Z", trouble="slurm: down"),
@@ -144,21 +144,38 @@ def test_all_accounts_of_a_managed_site_count(tmp_path, home):
         "odd": '{"jobs": 3}',
         "odder": "[]",
         "oddest": summary({"running": "many"}),
+        "timeless": summary({"running": 1}, at="soon"),
+        "deep": "[" * 100_000,
         "newer": summary({"running": 100, "unheard_of": 1}),
     }.items():
         (place / name).mkdir(parents=True)
         (place / name / "summary.json").write_text(text)
     (place / "led").mkdir()
     (place / "led/summary.json").symlink_to(place / "mc/summary.json")
-    for name, hour in (("cms", 10), ("mc", 11)):
-        tested = {"at": f"2026-01-31T{hour}:00:00.000Z", "status": "ok", "line": name}
+    for name in ("private", "idle"):
+        (place / name).mkdir()
+    (place / "turn").touch()
+    for name, time in (("cms", "2026-01-31T10"), ("mc", "2026-01-31T11"), ("odd", "9")):
+        tested = {"at": f"{time}:00:00.000Z", "status": "ok", "line": name}
         (place / name / "site-test.json").write_text(json.dumps(tested))
     site = site_file.Site(state=tmp_path / "lib/root", managed=True)
+
+    def read_regular(path, limit, real=advertise.read_regular):
+        if path.parent.name == "private":  # root, who may run this, would be let in
+            raise PermissionError(path)
+        return real(path, limit)
+
+    monkeypatch.setattr(advertise, "read_regular", read_regular)
     offered = advertise.offer(site, home.clock)
     assert (offered["grid_jobs"], offered["counts"]["running"], offered["counts"]["failed"]) == (2, 5, 1)
     assert (offered["trouble"], offered["changed"]) == ("slurm: down", "2026-01-31T11:59:00.000Z")
-    assert offered["unread"] == 5
+    assert offered["unread"] == 8
     assert offered["site_test"]["line"] == "mc"
+
+
+def test_a_managed_site_without_accounts_offers_itself(tmp_path, home):
+    offered = advertise.offer(site_file.Site(state=tmp_path / "lib/root", managed=True), home.clock)
+    assert (offered["grid_jobs"], offered["unread"], offered["site_test"]) == (0, 0, None)
 
 
 def test_every_attribute_is_told():
