@@ -159,6 +159,13 @@ useradd --create-home mc
 useradd --create-home cms
 cd "$1"
 """
+# What `systemctl enable` would have made: it must be undone first.
+ENABLED = "/etc/systemd/system/timers.target.wants/jim-keepers.timer"
+REFUSED = (
+    f"mkdir -p {ENABLED.rpartition('/')[0]}; ln -s /usr/local/lib/systemd/system/jim-keepers.timer {ENABLED}",
+    "! make uninstall",
+    f"rm {ENABLED}",
+)
 LEFT = "ls -d /usr/local/bin/jim* /usr/local/libexec/jim* /usr/local/share/jim 2>/dev/null || echo nothing is left"
 
 
@@ -178,6 +185,7 @@ def test_the_page_holds_as_it_is_written(tmp_path):
     steps += ["sudo -u mc jim submit /usr/local/share/jim/examples/hello.toml"]
     install = [line for line in commands("Install") if line.startswith("make install")]
     steps += [*install, *commands("Upgrade"), *commands("Advertise the site")[:1]]
+    steps += REFUSED
     steps += [line for line in commands("Remove") if not line.startswith("jim gram")]
     assert len(steps) >= 18
     script = tmp_path / "script"  # a file: what ends keepers by their words must not find them in a command line
@@ -187,6 +195,7 @@ def test_the_page_holds_as_it_is_written(tmp_path):
     assert "arranged in /etc/cron.d/jim-keepers" in told
     assert 'BatchSystem = "local"' in told
     assert 'SiteTestStatus = "ok"' in told
+    assert "it is in use: systemctl disable --now jim-keepers.timer" in told
     assert told.endswith("nothing is left\n")
 
 
