@@ -21,6 +21,7 @@ from jim.model import Witness
 from jim.records import FATAL, HOLD, RECOVERABLE, ExitRecord
 
 USUAL = "jim.analysis.usual"
+NO_SCRATCH = "no scratch directory"  # the wrapper's own words
 
 
 class Action(Enum):
@@ -69,10 +70,10 @@ def usual(failed: Failed) -> Decision:
 
 
 def _is_the_hosts(failed: Failed) -> bool:
-    """Tell whether it looks as if the host had failed: it went away under a payload, or its files are not as told."""
+    """Tell whether it looks as if the host had failed: it went away, has no scratch, or its files are not as told."""
     if failed.record is None:
         return failed.witness is Witness.CLAIM or bool(re.search(r"\bnode\b", failed.reason, re.IGNORECASE))
-    return failed.record.code == 0
+    return failed.record.code == 0 or failed.record.reason.startswith(NO_SCRATCH)
 
 
 @cache

@@ -13,6 +13,7 @@ import stat
 import tarfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ LEFT_SECONDS = 86_400.0  # what lies half packed for so long, nobody will finish
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 # One keeper alone shares packages, in several threads: none may be removed while it is being linked.
 _SHARING = threading.Lock()
+_SENDING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # by the name of the package
 
 
 class Member(NamedTuple):
@@ -120,21 +122,28 @@ def share(work: Path, place: Path, found: Iterable[Member]) -> None:
         return
     packages = work / PACKAGES
     packages.mkdir(mode=0o700, exist_ok=True)
-    if not _hold(packages, _pack(ordered, None), place):
-        draft = packages / f".draft-{os.urandom(8).hex()}"
-        draft.mkdir(mode=0o700)
-        try:
-            with (draft / HELD).open("wb") as file:
-                digest = _pack(ordered, file)
-                file.flush()
-                os.fsync(file.fileno())
-            sync_directory(draft)
-            with suppress(OSError):  # an equal one has come first
-                draft.rename(packages / digest)
-            sync_directory(packages)
-            _hold(packages, digest, place)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+    digest = _pack(ordered, None)
+    with _SENDING[digest]:  # of equal ones at the same time, one is sent and the others wait for it
+        if not _hold(packages, digest, place):
+            _hold(packages, _send(packages, ordered), place)
+
+
+def _send(packages: Path, ordered: Sequence[Member]) -> str:
+    """Write a package where worker nodes see it; it appears whole. Its name may be another one: files change."""
+    draft = packages / f".draft-{os.urandom(8).hex()}"
+    draft.mkdir(mode=0o700)
+    try:
+        with (draft / HELD).open("wb") as file:
+            digest = _pack(ordered, file)
+            file.flush()
+            os.fsync(file.fileno())
+        sync_directory(draft)
+        with suppress(OSError):  # an equal one has come first
+            draft.rename(packages / digest)
+        sync_directory(packages)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return digest
 
 
 def _hold(packages: Path, digest: str, place: Path) -> bool:

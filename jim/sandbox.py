@@ -75,6 +75,8 @@ def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attribute
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now())
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes)
+    if site.payload.tools:
+        sent += packages.walked(Path(site.payload.tools), packages.TOOLS)
     with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
         handler.prepare_work_area(request, Path(area))
         own = list(packages.walked(Path(area)))

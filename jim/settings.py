@@ -130,6 +130,43 @@ class Batch(NamedTuple):
     ] = {}
 
 
+def _wrong_command(value: list[Any]) -> str:
+    return _wrong_list(value) or ("" if value else "expected at least one word")
+
+
+def _wrong_variables(value: list[Any]) -> str:
+    fit = not _wrong_list(value) and all(re.fullmatch(r"[A-Za-z_*][\w*]*", each, re.ASCII) for each in value)
+    return "" if fit else "expected names of variables, in which * may stand for any letters"
+
+
+class Payload(NamedTuple):
+    """What payloads find on the worker node."""
+
+    environment: Annotated[
+        tuple[str, ...],
+        Setting(
+            "what they see of the batch job's variables: names, * for any letters; empty: all", wrong=_wrong_variables
+        ),
+    ] = ()
+    scratch: Annotated[
+        str,
+        Setting(
+            "directory on the worker's own disk to work in, or $VARIABLE of the batch job that names it; empty: none",
+            words=r"(/.*|\$[A-Z_][A-Z0-9_]*)?",
+        ),
+    ] = ""
+    tools: Annotated[
+        str, Setting("directory that is sent along with every grid job, and is on the PATH", wrong=_wrong_handlers)
+    ] = ""
+    setup: Annotated[
+        str, Setting("file on the worker nodes that a shell reads in before each payload", words=r"(/.*)?")
+    ] = ""
+    image: Annotated[str, Setting("container image in which they run; empty: none", words=r"(/.+|[a-z]+://.+)?")] = ""
+    container: Annotated[
+        tuple[str, ...], Setting("first words of the command that runs something in the image", wrong=_wrong_command)
+    ] = ("apptainer", "exec")
+
+
 class Limits(NamedTuple):
     """How much JIM takes on."""
 
@@ -168,7 +205,14 @@ class Keep(NamedTuple):
     idle_seconds: Annotated[float, Setting("how long a keeper without work stays", 0, 86_400)] = 60.0
 
 
-SECTIONS: dict[str, type[Any]] = {"site": General, "batch": Batch, "limits": Limits, "sizing": Sizing, "keep": Keep}
+SECTIONS: dict[str, type[Any]] = {
+    "site": General,
+    "batch": Batch,
+    "payload": Payload,
+    "limits": Limits,
+    "sizing": Sizing,
+    "keep": Keep,
+}
 # What a site file must hold for a setting of each kind.
 HELD: dict[Any, tuple[type, ...]] = {
     int: (int,),

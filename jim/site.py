@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jim.errors import BadSite, nearest
 from jim.model import Resources
-from jim.settings import SECTIONS, Batch, General, Keep, Limits, Sizing, settings, wrong
+from jim.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -33,6 +33,7 @@ class Site(NamedTuple):
     managed: bool = False
     site: General = General()
     batch: Batch = Batch()
+    payload: Payload = Payload()
     limits: Limits = Limits()
     sizing: Sizing = Sizing()
     keep: Keep = Keep()

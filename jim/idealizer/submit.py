@@ -18,6 +18,7 @@ from jim.idealizer.run import run
 from jim.model import Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
+from jim.settings import Payload
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
 
@@ -147,8 +148,20 @@ def _settings(house: House, handler: Handler, job: GridJob, submission: Submissi
         ("spool", "../../spool"),
         ("touch", str(site.batch.touch_seconds)),
         ("limit", str(site.limits.output_bytes)),
+        *_surroundings(site.payload),
         *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
         *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has its own
+    ]
+
+
+def _surroundings(payload: Payload) -> list[tuple[str, str]]:
+    """Say what a payload finds on the worker node."""
+    container = [("container", each) for each in payload.container] if payload.image else []
+    one = {"scratch": payload.scratch, "setup": payload.setup, "image": payload.image}
+    return [
+        *(("keep", pattern) for pattern in payload.environment),
+        *container,
+        *((word, value) for word, value in one.items() if value),
     ]
 
 

@@ -68,10 +68,10 @@ class Store:
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
+        columns = {**columns, "updated": self.clock.utc()}
         names = ", ".join(f"{name} = ?" for name in columns)
         which, values = rows.where(**where)
-        sql = f"UPDATE {table} SET {names}, updated = ? WHERE {which}"
-        self.db.execute(sql, (*columns.values(), self.clock.utc(), *values))
+        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*columns.values(), *values))
 
     def changes(self) -> int:
         """Count what this store has changed since it was opened."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import tarfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from jim.handlers.base import Attributes, Handler
 from jim.packages import members, share, sweep
 from jim.run_grid_job import prepare
 from jim.sandbox import prepare_grid_job
+from jim.settings import Payload, settings, wrong
 from jim.site import Site, make_state
+from tests.stand_ins import World
 
 MOST = 10**9
 
@@ -79,6 +83,27 @@ def test_the_same_input_is_sent_once_for_three_grid_jobs(tmp_path: Path, monkeyp
     assert written == [False, True, False, False]  # the last two were looked at, and not sent
     share(work, work / "3", members([str(code)], MOST))  # done again after a kill
     assert package.stat().st_nlink == 4
+
+
+def test_grid_jobs_that_come_together_send_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, sent, together = tmp_path / "work", [], threading.Barrier(3)
+    really = packages._send
+
+    def send(place, ordered):
+        sent.append(place)
+        return really(place, ordered)
+
+    monkeypatch.setattr(packages, "_send", send)
+    found = members([str(tree(tmp_path))], MOST)
+
+    def one(number: int) -> None:
+        place = grid(work, number)
+        together.wait(10)
+        share(work, place, found)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(one, (1, 2, 3)))
+    assert (len(sent), packed(work)[0].stat().st_nlink) == (1, 4)
 
 
 def test_a_name_of_any_length_and_letters(tmp_path: Path) -> None:
@@ -248,3 +273,42 @@ def test_a_job_types_own_file_and_one_that_is_sent_along(tmp_path: Path) -> None
     assert sweep(site.work) == 1
     with pytest.raises(BadRequest, match=r"inputs: the job type own has a file card.txt of its own"):
         prepare_grid_job(site, 2, Own(), {**request, "inputs": [str(tmp_path / "card.txt")]})
+
+
+def test_what_a_site_gives_to_every_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "fetch").write_text("#!/bin/sh\n")
+    payload = Payload(("HOME", "LC_*"), "$TMPDIR", str(tools), "/setup.sh", "/img.sif", ("apptainer", "exec"))
+    world = World(tmp_path, monkeypatch, payload=payload)
+    grid = world.submit(1, inputs=[str(tree(tmp_path))])
+    world.until(lambda: world.batch.tasks)
+    lines = (world.site.work / str(grid) / "s1" / "jobs").read_text().splitlines()
+    assert [line for line in lines if line.split()[1] in ("keep", "scratch", "setup", "image", "container", "in")] == [
+        "* keep HOME",
+        "* keep LC_*",
+        "* container apptainer",
+        "* container exec",
+        "* scratch $TMPDIR",
+        "* setup /setup.sh",
+        "* image /img.sif",
+        "* in code",
+    ]
+    with tarfile.open(packed(world.site.work)[0]) as tar:
+        assert {"tools/fetch", "code/run.sh"} < set(tar.getnames())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        *(("environment", [each]) for each in ("A=b", "", "-u", "A B", "é", "A\nB")),
+        *(("scratch", each) for each in ("relative", "$lower", "$A/b", "/a\nb", "$")),
+        ("setup", "setup.sh"),
+        ("setup", "/a\nb"),
+        ("image", "--bind=/"),
+        ("container", []),
+        ("tools", "/no/such"),
+    ],
+)
+def test_settings_that_cannot_be(setting: str, value: object) -> None:
+    assert wrong(settings("payload")[setting], value)

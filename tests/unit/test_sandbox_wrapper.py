@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 from pathlib import Path
+
+import pytest
 
 from tests.unit.test_local_job import ABC, Site, applets, pack, sh, site, until
 
@@ -92,3 +95,125 @@ def test_without_a_proxy_there_is_none(site: Site) -> None:
     site.jobs(*sh('echo "${X509_USER_PROXY-none}"'))
     assert site.run() == 0
     assert site.file("run.1/stdout") == "none\n"
+
+
+# What a site sets
+
+
+SEEN = "env | sed 's/=.*//' | grep -v '^_$\\|^PWD$\\|^OLDPWD$\\|^SHLVL$\\|^JIM_' | sort | tr '\\n' ' '"
+
+
+def test_only_the_variables_that_a_site_allows(site: Site) -> None:
+    hand(site, "proxy", "one\n")
+    facts = ("keep HOME", "keep LC_*", "keep T*", "env A=1 2", "env n=5")
+    batch = {
+        "TMPDIR": "/x",
+        "SECRET": "a\nTERM=b",
+        "n": "7",
+        "environment": "gone",
+        "kept": "K",
+        "BASH_FUNC_m%%": "() { :; }",
+    }
+    site.jobs(*sh(f'{SEEN}; printf "%s|%s|%s|%s" "$A" "$n" "$JIM_LOCAL_JOB" "$1"'), "sh", "a  b", facts=facts)
+    assert site.run(LC_ALL="C", **batch) == 0
+    assert site.file("run.1/stdout") == "A HOME LC_ALL PATH TMPDIR X509_USER_PROXY n 1 2|5|0|a  b"
+
+
+def test_a_program_with_an_odd_name(site: Site) -> None:
+    program = site.root / "A=b c"
+    program.write_text("#!/bin/sh\necho odd\n")
+    program.chmod(0o755)
+    site.jobs(str(program), facts=("keep HOME",))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "odd\n"
+
+
+def test_a_set_up_is_read_in(site: Site) -> None:
+    set_up = site.root / "set up.sh"
+    set_up.write_text("export MODULE='root 6' n=clobbered setup=x\nset -- other words\nindex=9\n")
+    site.jobs(*sh('echo "$MODULE|$1|$PWD"'), "sh", "own", facts=(f"setup {set_up}", "env setup=/evil"))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == f"root 6|own|{site.here}/run.1\n"
+    assert (site.record()["index"], site.record()["n"]) == ("1", "0")
+
+
+def test_a_set_up_that_is_not_there(site: Site) -> None:
+    site.jobs("/bin/true", facts=("setup /no/such/file",))
+    assert site.run() == 1
+    assert site.record()["code"] == "126"
+    assert site.file("run.1/stderr") == "JIM: the set-up of this site, /no/such/file, cannot be read on this host\n"
+
+
+def test_in_a_container(site: Site) -> None:
+    """Stood in for by a program that notes its words and runs what comes after the image."""
+    site.fake("apptainer", 'printf "%s\\n" "$@"; while [ "$1" != /img.sif ]; do shift; done; shift; exec "$@"')
+    site.jobs(*sh('echo "in $1"'), "sh", "a  b", facts=("container apptainer", "container exec", "image /img.sif"))
+    assert site.run() == 0
+    run = f"{site.here}/run.1"
+    words = ["exec", "--bind", f"{site.root}/work", "--bind", run, "--pwd", run, "/img.sif", "/bin/sh", "-c"]
+    lines = site.file("run.1/stdout").splitlines()
+    assert (lines[:10], lines[-1]) == (words, "in a  b")
+
+
+def test_the_tools_of_a_site_are_on_the_path(site: Site) -> None:
+    place = pack(site)
+    (place / "unpacked.x" / "tools").mkdir(parents=True)
+    (place / "unpacked.x" / "tools" / "fetch").write_text("#!/bin/sh\necho fetched\n")
+    (place / "unpacked.x" / "tools" / "fetch").chmod(0o500)
+    (place / "ready").write_text("unpacked.x\n")
+    site.jobs("fetch")
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "fetched\n"
+
+
+# Scratch on the worker's own disk
+
+
+def test_a_payload_works_on_the_workers_own_disk(site: Site) -> None:
+    pack_members(site, ("card.txt", b"abc"))
+    disk = site.root / "my disk"
+    disk.mkdir()
+    script = "pwd; cat card.txt input/card.txt; mkdir -p d/e; printf abc >d/e/x.dat; printf abc >'a  b.dat'; : >other"
+    facts = ("scratch $DISK", "in card.txt", "out *.dat", "out a*", "out d", "out none.txt")
+    site.jobs(*sh(script), facts=facts)
+    assert site.run(DISK=str(disk)) == 0
+    pwd, content = site.file("run.1/stdout").split("\n")
+    assert Path(pwd).parent == disk
+    assert content == "abcabc"
+    found = {line for line in site.manifest() if not line.endswith("stdout")}
+    assert found == {f"file 3 {ABC} a  b.dat", f"file 3 {ABC} d/e/x.dat", "missing none.txt"}
+    assert (site.file("run.1/d/e/x.dat"), site.file("run.1/a  b.dat")) == ("abc", "abc")
+    assert names_in(site.here / "run.1") == {"stdout", "stderr", "d", "a  b.dat"}
+    assert names_in(disk) == set()
+
+
+def test_what_is_wrong_on_the_workers_own_disk_is_refused_as_ever(site: Site) -> None:
+    script = "ln -s /etc/passwd link.dat; mkfifo pipe.dat; printf abc >stdout; chmod 500 .; mkdir -p x; chmod 0 x"
+    site.jobs(*sh(script), facts=(f"scratch {site.root}", "out *", "limit 2"))
+    before = names_in(site.root)
+    site.run()
+    lines = {line for line in site.manifest() if line.startswith("refused")}
+    assert {"refused link link.dat", "refused special pipe.dat", "refused name stdout"} <= lines
+    assert names_in(site.here / "run.1") == {"stdout", "stderr"}
+    assert names_in(site.root) == before
+
+
+def test_no_room_to_bring_an_output_back(site: Site) -> None:
+    site.no_naps()
+    site.fake("cp", "exit 1")
+    site.jobs(*sh("printf abc >x.dat"), facts=(f"scratch {site.root}", "out *"))
+    assert site.run() == 72
+    assert site.naps() == ["4", "15", "30"]
+    assert "cannot bring x.dat back (exit 72)" in site.file("log.1")
+    assert not (site.here / "exit.1").exists()
+    assert not [name for name in names_in(site.root) if name.startswith("jim-")]
+
+
+@pytest.mark.parametrize("scratch", ["/no/such/disk", "$NOT_SET"])
+def test_a_host_without_scratch(site: Site, scratch: str) -> None:
+    site.jobs(*sh("echo ran"), facts=(f"scratch {scratch}",))
+    assert site.run() == 1
+    record = site.record()
+    assert record["code"] == "72"
+    assert re.fullmatch(rf"no scratch directory can be made in {re.escape(scratch)} on \S+", record["reason"])
+    assert site.file("run.1/stdout") == ""

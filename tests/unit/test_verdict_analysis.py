@@ -29,6 +29,7 @@ def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="
         (failed(record(signal=9)), Action.RETRY),
         (failed(record(1, reason="signal TERM from the batch system")), Action.RETRY),
         (failed(record(0)), Action.ELSEWHERE),  # its outputs are not what its record says
+        (failed(record(72, reason="no scratch directory can be made in /x on node7")), Action.ELSEWHERE),
         (failed(witness=Witness.CLAIM), Action.ELSEWHERE),  # it vanished
         (failed(witness=Witness.ACCOUNTING, reason="node failure"), Action.ELSEWHERE),
         (failed(witness=Witness.ACCOUNTING, reason="out of memory, exit 1"), Action.RETRY),
