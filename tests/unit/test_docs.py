@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from functools import cache
+from math import sin
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -29,7 +30,7 @@ from jim.splitting.parameters import declared
 HOME = Path(__file__).parents[2]
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
 FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench"
-INVENTED = {"handlers/pi.py"}  # what readers are told to make themselves
+INVENTED = {"handlers/neutrinos.py"}  # what readers are told to make themselves
 JOB_TYPES = {path.stem for path in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}
 
 
@@ -230,18 +231,20 @@ def test_the_demo_ends_as_told() -> None:
 
 def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: Path) -> None:
     (module,) = blocks("docs/handlers.md", "python")
-    settings, request, handing_in, told = (
-        block for block in indented("docs/handlers.md") if re.match(r"\[site\]|job_type|shell/|1 completed", block)
+    settings, request, tried, handing_in, told = (
+        block
+        for block in indented("docs/handlers.md")
+        if re.match(r"\[site\]|job_type|job type  |shell/|1 completed", block)
     )
     assert len(module.splitlines()) <= 40
-    assert "`/opt/site/mysite/pi.py`" in text_of("docs/handlers.md")
-    assert handing_in == "shell/jim submit pi.toml --watch\n"
+    assert "`/opt/site/mysite/neutrinos.py`" in text_of("docs/handlers.md")
+    assert handing_in == "shell/jim submit neutrinos.jdf --watch\n"
     home, state = tmp_path / "opt/site", Path(newcomer["JIM_STATE"])
     (home / "mysite").mkdir(parents=True)
-    (home / "mysite/pi.py").write_text(module)
+    (home / "mysite/neutrinos.py").write_text(module)
     state.mkdir(mode=0o700)
     (state / "site.toml").write_text(settings.replace("/opt/site", str(home)))
-    (tmp_path / "pi.toml").write_text(request)
+    (tmp_path / "neutrinos.jdf").write_text(request)
 
     def say(*words: str) -> str:
         command = [HOME / "shell" / words[0], *words[1:]]
@@ -251,21 +254,28 @@ def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: P
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
+    assert say("jim", "submit", "neutrinos.jdf", "--dry-run").startswith(tried)
     # The page shows the people's door; a gatekeeper's is taken here, and must do the same.
-    assert say("jim-submit", "pi.toml").startswith("GRAM_SCRIPT_JOB_ID:1\n")
+    assert say("jim-submit", "neutrinos.jdf").startswith("GRAM_SCRIPT_JOB_ID:1\n")
     *_, ended, tar, result = say("jim", "watch", "1").splitlines()
     assert say("jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n"
-    names = {"summary.json"} | {f"1.{n}/{name}" for n in range(4) for name in ("hits", "stdout", "stderr")}
+    assert "shoot 200,000 of 200,000 events" in say("jim", "show", "1")
+    files = ("neutrinos", "count", "stdout", "stderr")
     with tarfile.open(state / "work/1/result/1.tar") as brought:
-        assert set(brought.getnames()) == names
-        thrown = [brought.extractfile(f"1.{n}/hits").read().split() for n in range(4)]  # type: ignore[union-attr]
-    assert len({hits for hits, _ in thrown}) > 1  # no two with the same seed
-    assert [darts for _, darts in thrown] == [b"1000000"] * 4
-    pi = 4 * sum(int(hits) for hits, _ in thrown) / 4e6
-    assert abs(pi - 3.14159) < 6 * 0.0008
-    assert result == f"result       pi is {pi:.4f} +- 0.0008, after 4,000,000 darts"
-    as_told = [re.sub(r"/\S+/work|[0-9.]+ kB|is [0-9.]+", "…", line) for line in told.splitlines()]
-    assert as_told == [re.sub(r"/\S+/work|[0-9.]+ kB|is [0-9.]+", "…", line) for line in (ended, tar, result)]
+        assert set(brought.getnames()) == {"summary.json"} | {f"1.{n}/{name}" for n in range(4) for name in files}
+        shot = [brought.extractfile(f"1.{n}/neutrinos").read().split(b"\n")[:-1] for n in range(4)]  # type: ignore[union-attr]
+    assert [int(line.split()[0]) for lines in shot for line in lines] == list(range(1, 200_001))
+    changed = [sum(line.endswith(b" 1") for line in lines) for lines in shot]
+    assert len(set(changed)) > 1  # no two with the same seed
+    # Two flavours, 2.5e-3 eV^2, full mixing, over energies from 1 to 10 GeV; three standard deviations of 200,000.
+    expected = sum(sin(1.267 * 2.5e-3 * 810 / (1 + 9 * (n + 0.5) / 9000)) ** 2 for n in range(9000)) / 9000
+    assert abs(sum(changed) / 200_000 - expected) < 0.004
+    share = f"{sum(changed) / 2000:.1f}%"
+    assert result == f"result       {sum(changed):,} of 200,000 neutrinos have changed, {share}"
+    as_told = [re.sub(r"/\S+/work|[0-9.]+ [kM]B|[0-9,.]+(?= of 200|%)", "…", line) for line in told.splitlines()]
+    assert as_told == [
+        re.sub(r"/\S+/work|[0-9.]+ [kM]B|[0-9,.]+(?= of 200|%)", "…", line) for line in (ended, tar, result)
+    ]
 
 
 # Examples, and what is said to exist

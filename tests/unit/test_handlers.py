@@ -230,21 +230,22 @@ def mysite(tmp_path, monkeypatch):
     (block,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(block.splitlines()) <= 40
     (tmp_path / "own" / "mysite").mkdir(parents=True)
-    (tmp_path / "own" / "mysite" / "pi.py").write_text(block)
+    (tmp_path / "own" / "mysite" / "neutrinos.py").write_text(block)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield str(tmp_path / "own")
-    for name in ("mysite.pi", "mysite"):
+    for name in ("mysite.neutrinos", "mysite"):
         sys.modules.pop(name, None)
 
 
-def test_the_job_type_of_the_page_computes_pi(mysite, tmp_path):
-    handler, request = check({"job_type": "mysite.pi", "events": 100}, mysite)
-    for n, text in enumerate(("39 50\n", "40 50\n")):
+def test_the_job_type_of_the_page_adds_up(mysite, tmp_path):
+    handler, request = check({"job_type": "mysite.neutrinos", "request_id": "nu-7"}, mysite)
+    assert request["km"] == 735
+    for n, text in enumerate(("20 50\n", "10 50\n")):
         (tmp_path / f"run.{n}").mkdir()
-        (tmp_path / f"run.{n}" / "hits").write_text(text)
-    results = (Result(n, tmp_path / f"run.{n}", ("hits",)) for n in (0, 1))
-    assert handler.collect(request, results, tmp_path) == "pi is 3.1600 +- 0.1640, after 100 darts"
+        (tmp_path / f"run.{n}" / "count").write_text(text)
+    results = (Result(n, tmp_path / f"run.{n}", ("count",)) for n in (0, 1))
+    assert handler.collect(request, results, tmp_path) == "30 of 100 neutrinos have changed, 30.0%"
 
 
 @pytest.mark.parametrize("name", TYPES)
