@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from jim.cli.job_types import attributes, default, meaning
-from jim.handlers.base import BY_EVENTS, COMMON, SPLITTING, Attribute
+from jim.handlers.base import BY_EVENTS, BY_REQUEST, COMMON, SPLITTING, Attribute
 from jim.handlers.parts.sam import SAM
 from jim.request import declarations, handler_of, job_types
 
@@ -18,6 +18,10 @@ BEGIN, END = "## Attributes\n\n", "A declaration is one "
 GROUPS = {
     "COMMON": (COMMON, "Every job type has `COMMON`:"),
     "BY_EVENTS": (BY_EVENTS, "Job types that cut a number of events into local jobs add `BY_EVENTS`:"),
+    "BY_REQUEST": (
+        {"request_id": BY_REQUEST["request_id"]},
+        "`BY_REQUEST` is the same, but `events` are not required where there is this:",
+    ),
     "SPLITTING": (SPLITTING, "Those whose work a splitter can cut (see [splitting.md](splitting.md)) add `SPLITTING`:"),
     "SAM": (SAM, "Those of D0 and CDF, whose files were kept by SAM, add `SAM`, of `handlers/parts/sam.py`:"),
 }
@@ -31,7 +35,8 @@ def tables() -> str:
         shared = [group for group, (declared, _) in GROUPS.items() if declared.keys() <= declarations(handler).keys()]
         grouped = {each: one for group in shared for each, one in GROUPS[group][0].items()}
         own = {each: one for each, one in handler.attributes.items() if grouped.get(each) != one}
-        words = " and ".join([f"`{group}`" for group in shared[1:]] + ["these:"] * bool(own))
+        groups = ", ".join(f"`{group}`" for group in shared[1:])
+        words = " and ".join(filter(None, (groups, "these:" if own else "")))
         parts += [f"`{name}` has {words or 'no others.'}", *([_table(own)] if own else [])]
     return "\n\n".join(parts) + "\n\n"
 
