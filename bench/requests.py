@@ -19,7 +19,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `pyth
 from bench.taking import Figure
 from jim.request import check, read
 
-ASKED = {"job_type": "pythia_monte_carlo", "events": 20_000, "outputs": ["*.log"], "environment": {"LANG": "C"}}
+ASKED = {
+    "job_type": "dzero_monte_carlo",  # the one that declares most
+    "request_id": "13669",
+    "events": 20_000,
+    "d0_release_version": "p14.07.00",
+    "jobfiles_dataset": "jobfiles",
+    "minbias_dataset": "minbias",
+    "environment": {"LANG": "C"},
+}
 VARIABLES = 1000  # of the environment, however long the request is
 
 

@@ -40,6 +40,9 @@ class Attribute(NamedTuple):
     also: tuple[str, ...] = ()  # further names of it in JDF and RSL
 
 
+# What a program may be called: an absolute path, or a name without slash that does not look like an option.
+PROGRAM = r"/.*\S|[^-/\s][^/]*"
+
 # What every request may say.
 COMMON = {
     "job_type": Attribute(str, "what to run: the name of a handler", required=True),

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jim.errors import BadRequest
-from jim.handlers.base import SPLITTING, Attribute, Attributes, Handler, Work
+from jim.handlers.base import PROGRAM, SPLITTING, Attribute, Attributes, Handler, Work
 from jim.model import Job, Piece
-
-# An absolute path, or a name without slash that does not look like an option.
-PROGRAM = r"/.*\S|[^-/\s][^/]*"
-
 
 CALL = {
     "executable": Attribute(

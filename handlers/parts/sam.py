@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from jim.handlers.base import BY_REQUEST, SPLITTING, Attribute, Attributes, Handler
-from jim.handlers.executable import PROGRAM
+from jim.handlers.base import BY_REQUEST, PROGRAM, SPLITTING, Attribute, Attributes, Handler
 from jim.model import Job, Piece
 
-WORD = r"[A-Za-z0-9][^\s,]*"  # never an option
+WORD = r"\w\S*"  # never an option
 
 SAM = {
     "program": Attribute(str, "the program, if it is not the usual one on the worker's PATH", pattern=PROGRAM),

@@ -24,9 +24,8 @@ ONLY_JDF = re.compile(
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 TYPE_NAME = r"[a-z]\w{0,63}(\.\w{1,64}){0,8}"
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
-VARIABLE_NAME = r"[A-Za-z_]\w{0,127}"
 # Would change how our own programs or the dynamic linker behave, not the payload's.
-FORBIDDEN_VARIABLES = r"JIM_\w*|LD_\w*|PATH|IFS|ENV|BASH_ENV|SHELL"
+FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
 KIND_NAMES = {
     int: "a whole number",
     float: "a number",
@@ -232,9 +231,9 @@ def _check_word(name: str, value: str, declared: Attribute) -> None:
 
 def _check_environment(value: dict[str, str]) -> None:
     for name in value:
-        if not re.fullmatch(VARIABLE_NAME, name, re.ASCII):
+        if not (name.isascii() and name.isidentifier() and len(name) <= 128):
             raise BadRequest(f"environment: {_shown(name)} is no name of a variable")
-        if re.fullmatch(FORBIDDEN_VARIABLES, name):
+        if name in FORBIDDEN_VARIABLES or name.startswith(FORBIDDEN_BEGINNINGS):
             raise BadRequest(f"environment: {name} may not be set by a request; let the payload set it for itself")
 
 
