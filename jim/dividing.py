@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import logging
+from collections.abc import Iterator
 from functools import partial
 
 from jim.catalogue import NotReadable
@@ -16,6 +18,7 @@ from jim.request import handler_of
 from jim.resolving import Resolved
 from jim.resolving import resolve as resolved
 from jim.sandbox import prepare_grid_job
+from jim.site import Site
 from jim.splitting import split as pieces_of
 from jim.statusdb.rows import GridJob
 
@@ -34,16 +37,16 @@ def resolve(house: House) -> None:
         )
 
 
-def _resolve(house: House, job: GridJob) -> Resolved:
+def _resolve(house: House, job: GridJob) -> tuple[Resolved, dict[str, str]]:
     handler = handler_of(job.job_type, house.site.site.handlers)
     found = resolved(handler, job.request, house.site)
     prepare_grid_job(house.site, job.id, handler, found.request)
-    return found
+    return found, {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
 
 
-def _resolved(house: House, job: GridJob, found: Resolved) -> None:
+def _resolved(house: House, job: GridJob, done: tuple[Resolved, dict[str, str]]) -> None:
     """Store all that was found at once: after a kill nothing of it is there, or everything."""
-    looked_up = {"request": found.request} if found.facts else {}
+    found, looked_up = done
     with house.store.transaction():
         if found.facts:
             house.store.note(job.id, "looked up", Witness.KEEPER, found.facts)
@@ -65,19 +68,22 @@ class _Pieces:
     """A handler's or a splitter's pieces as a stream, taken in chunks by workers."""
 
     def __init__(self, house: House, job: GridJob) -> None:
-        handler = handler_of(job.job_type, house.site.site.handlers)
-        if job.splitter:
-            site = house.site
-            self._stream = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
-        else:
-            self._stream = pieces_of(handler.work(job.request), job.events_per_job)
-        if job.request.get("test") == "yes":
-            self._stream = itertools.islice(self._stream, 1)
+        self._stream = _pieces(house.site, job)
         self.stored = 0
 
     def chunk(self) -> list[Piece]:
         """Give the next pieces; none when there are no more."""
         return list(itertools.islice(self._stream, STORED_AT_ONCE))
+
+
+def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
+    """Give the pieces of a grid job; even its request, which may be large, is read only when they are asked for."""
+    handler = handler_of(job.job_type, site.site.handlers)
+    if job.splitter:
+        stream = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
+    else:
+        stream = pieces_of(handler.work(job.request), job.events_per_job)
+    yield from itertools.islice(stream, 1) if job.request.get("test") == "yes" else stream
 
 
 def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:

@@ -113,6 +113,7 @@ def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
     changes = content["changes"]
     new = checked(house.site, job, changes)
     was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
-    house.store.set_grid_job(job.id, request={**job.request, **{name: new[name] for name in changes}})
+    request = {**job.request, **{name: new[name] for name in changes}}
+    house.store.set_grid_job(job.id, request=json.dumps(request))
     house.credentials.pop(job.id, None)
     return was

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,12 @@ def schema(version: int) -> str:
 
 
 HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
+
+
+@lru_cache(2)  # a store gives a grid job in work the same text each time, which may hold the files of a dataset
+def _attributes(text: str) -> dict[str, Any]:
+    attributes: dict[str, Any] = json.loads(text)
+    return attributes
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,8 @@ class GridJob:
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """Give the checked attributes. Read when asked for: they may be a megabyte, and most looks do not need them."""
-        attributes: dict[str, Any] = json.loads(self.request_text)
-        return attributes
+        """Give the checked attributes. Read when asked for: they may be large, and most looks do not need them."""
+        return _attributes(self.request_text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,9 +145,9 @@ class Store:
         return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change columns of a grid job, or its request; a new step starts with no failed tries."""
+        """Change columns of a grid job, or its request, which is JSON; a new step starts with no failed tries."""
         if "request" in columns:
-            self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (json.dumps(columns.pop("request")), number))
+            self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (columns.pop("request"), number))
             self._requests.pop(number, None)
         if "step" in columns:
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
