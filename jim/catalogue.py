@@ -46,6 +46,9 @@ class Catalogue(Protocol):
     def files(self, dataset: str) -> tuple[File, ...]:
         """Give the files of a dataset, at least one, always in the same order."""
 
+    def counts(self) -> tuple[int, int]:
+        """Count the request ids and the datasets."""
+
 
 def catalogue_at(where: str) -> Catalogue:
     """Open the catalogue that a site names."""
@@ -67,10 +70,20 @@ class Directory:
         """Read `datasets/NAME`."""
         return _files(self._table("datasets", dataset, "dataset").get("files"), dataset, self.place)
 
+    def counts(self) -> tuple[int, int]:
+        """Count the files."""
+        try:
+            return len(self._there("requests")), len(self._there("datasets"))
+        except OSError as error:
+            raise NotReadable(f"the catalogue cannot be read: {error}") from error
+
+    def _there(self, folder: str) -> dict[str, Path]:
+        here = (self.place / folder).iterdir()
+        return {each.stem: each for each in here if each.suffix in (".json", ".toml") and each.stem[0] != "."}
+
     def _table(self, folder: str, name: str, what: str) -> dict[str, Any]:
         try:
-            here = (self.place / folder).iterdir()
-            there = {each.stem: each for each in here if each.suffix in (".json", ".toml") and each.stem[0] != "."}
+            there = self._there(folder)
             file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
             if file is None:
                 raise _missing(self.place / folder, what, name, map(unquote, there))
@@ -106,6 +119,11 @@ class Database:
         except (TypeError, ValueError, RecursionError) as error:
             raise JimError(f"dataset {dataset!r:.200} of the catalogue, {self.file}: {error}") from error
         return _files(records, dataset, self.file)
+
+    def counts(self) -> tuple[int, int]:
+        """Count the rows."""
+        ids, datasets = ("SELECT count(*) FROM request WHERE ?", "SELECT count(DISTINCT dataset) FROM file WHERE ?")
+        return int(self._rows(ids, 1)[0]), int(self._rows(datasets, 1)[0])
 
     def _names(self, query: str) -> list[str]:
         return list(map(str, self._rows(query, NEAREST_OF)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jim import site as site_file
+from jim.catalogue import NotReadable, catalogue_at
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.files import replace_durably, sync_directory
@@ -73,6 +74,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
     yield "promise", lambda: _promise(site)
+    if site.site.catalogue:
+        yield "catalogue", lambda: _catalogue(site.site.catalogue)
     yield "keeper", lambda: _keeper(site)
     yield "keeper --all", lambda: _arranged(site, root)
     yield "clock", lambda: _clock(site, time.time())
@@ -219,6 +222,16 @@ def _promise(site: Site) -> Finding:
         return _good("each attempt starts at most once: worker nodes see the work directory")
     said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
     return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
+
+
+def _catalogue(place: str) -> Finding:
+    try:
+        ids, datasets = catalogue_at(place).counts()
+    except NotReadable as error:
+        return Finding(
+            "", FAILED, str(error), "until it can be read, grid jobs wait that name a request_id or a dataset"
+        )
+    return _good(f"request ids: {ids:,}, datasets: {datasets:,}, in {place}")
 
 
 # The keeper

@@ -54,6 +54,12 @@ def catalogue(request, tmp_path):
     return catalogue_at(str(request.param(tmp_path / "catalogue")))
 
 
+def test_what_there_is_is_counted(catalogue):
+    ids, datasets = catalogue.counts()
+    assert ids == len(EVENTS)
+    assert datasets in (len(DATASETS), len(DATASETS) - 1)  # in a database, an empty one leaves no trace
+
+
 def test_events_of_a_request_id(catalogue):
     assert catalogue.events("13669") == 20_000
     assert catalogue.events("/d0/x") == 7
@@ -118,3 +124,6 @@ def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
         for ask in (catalogue_at(str(there)).events, catalogue_at(str(there)).files):
             with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
                 ask("13669" if ask.__name__ == "events" else "minbias")
+    for there in (tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
+        with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
+            catalogue_at(str(there)).counts()

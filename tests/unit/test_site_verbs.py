@@ -335,6 +335,20 @@ def test_a_good_place_is_good(check, tmp_path):
     assert not list((tmp_path / "state").rglob("*check*"))
 
 
+def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):
+    check()
+    place = tmp_path / "catalogue"
+    (tmp_path / "state/site.toml").write_text(f'[site]\ncatalogue = "{place}"\n')
+    found = check()["catalogue"]
+    assert (found.level, str(place) in found.said) == (FAILED, True)
+    assert found.todo.endswith("grid jobs wait that name a request_id or a dataset")
+    for folder, names in (("requests", ["1.toml", "2.json", "README"]), ("datasets", ["raw.json"])):
+        (place / folder).mkdir(parents=True)
+        for name in names:
+            (place / folder / name).touch()
+    assert check()["catalogue"].said == f"request ids: 2, datasets: 1, in {place}"
+
+
 def test_a_missing_library_is_told(monkeypatch, check):
     monkeypatch.setattr(site_check, "LIBRARIES", ("json", "no_such_library.etree"))
     found = check()["libraries"]
