@@ -44,6 +44,11 @@ def test_samgrid_s_own_words_are_understood():
     assert request["environment"] == {"notify_user": "someone"}
 
 
+def test_the_page_shows_the_example():
+    page = (HOME / "docs/requests.md").read_text()
+    assert "".join(f"    {line}\n" for line in JDF.splitlines()[1:]) in page
+
+
 @pytest.mark.parametrize(
     ("was", "now", "words"),
     [
