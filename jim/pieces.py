@@ -268,7 +268,14 @@ def smaller(request: Attributes, piece: Piece, parameters: Mapping[str, Any]) ->
 
 
 def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
-    """Give the request that does what one piece of a request did, by itself: of no herd, and with no key."""
+    """Give the request that does what one piece of a request did, by itself: of no herd, and with no key.
+
+    A job type that gives its program the files itself is split again, but has no other files to be split.
+    """
+    if piece.files and request["job_type"] != "executable":
+        files = [each for each in request["input_files"] if each["lfn"] in piece.files]
+        alone = {**request, **piece.attributes, "dataset": None, "input_files": files}
+        return {name: value for name, value in alone.items() if value and name != "key"}
     alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
     if "arguments" in request:  # also of a job type that has lists of them
         alone.pop("argument_sets", None)

@@ -11,7 +11,7 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.model import Job, Piece
-from jim.pieces import herd_of
+from jim.pieces import copied, herd_of
 from jim.request import check, read
 
 HOME = Path(__file__).parents[2]
@@ -87,3 +87,14 @@ def test_an_analysis_runs_over_the_files_of_its_dataset():
 def test_files_come_from_one_place(name):
     with pytest.raises(BadRequest, match="dataset: give either this or input_files, not both"):
         check(read(EXAMPLES / name) | {"input_files": RUNS})
+
+
+@pytest.mark.parametrize("name", ["cdf/concatenation.toml", "d0/merge-13669.jdf", "d0/analysis.toml"])
+def test_a_copy_of_a_local_job_has_its_files(name):
+    """As `jim copy` writes it: no dataset, which would be looked up again, and only the files of that local job."""
+    handler, request = check(read(EXAMPLES / name))
+    looked_up = request | {"input_files": RUNS}
+    for piece in list(herd_of(handler, looked_up, 12, "here", 100)):
+        _, again = check(copied(looked_up, piece))
+        (alone,) = herd_of(handler, again, 13, "here", 100)
+        assert (alone.files, alone.arguments) == (piece.files, piece.arguments)
