@@ -26,7 +26,7 @@ Attributes = Mapping[str, Any]  # a checked request: every value has the declare
 class Attribute(NamedTuple):
     """One attribute of a request: what it may be, and a line of help."""
 
-    # int, float, str, "list" (of str), "lists" (of lists of str), "table" (of str),
+    # int, float, str, bool, "list" (of str), "lists" (of lists of str), "table" (of str),
     # "records" (a list of tables of any values) or "values" (a table of any values)
     kind: type | str
     help: str
@@ -69,6 +69,9 @@ COMMON = {
         str, "yes: one small local job, to try it out; what comes of it is kept for a day", "no", allowed=("yes", "no")
     ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
+    "keep_going": Attribute(
+        bool, "go on sending local jobs when the batch system has refused some of them", default=False
+    ),
 }
 
 # What a request for a number of events may say besides.

@@ -79,6 +79,8 @@ def default(one: Record) -> str:
     value = one["default"]
     if one["required"]:
         return "required"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else "" if value in (None, "", [], {}) else str(value)
 
 

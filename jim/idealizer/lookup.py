@@ -11,7 +11,7 @@ from jim.errors import BatchError
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
-from jim.idealizer.submit import give_up
+from jim.idealizer.submit import give_up, refused
 from jim.model import Witness
 from jim.sandbox import claims, fence, submission_directory
 from jim.statusdb.rows import Submission
@@ -84,8 +84,10 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
                     verdicts.record(house, (grid, k, index), lost)
         log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, found.batch_id)
     elif found.fenced:
-        judge = verdict.of_refused if submission.state == "refused" else verdict.of_never_sent
-        give_up(house, submission, partial(judge, submission.reason))
+        if submission.state == "refused":
+            refused(house, submission)
+        else:
+            give_up(house, submission, partial(verdict.of_never_sent, submission.reason))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
         # What a site shows late may be an accepted job, too.

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from jim import arrivals, credentials, verdict, verdicts
@@ -19,10 +20,11 @@ from jim.model import Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
 from jim.settings import Payload
-from jim.statusdb.rows import GridJob, LocalJob, Submission
+from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
 
 log = logging.getLogger(__name__)
+ACCEPTED = ("unknown", "recorded", "confirmed", "ended")  # submissions that the batch system has or had, or may have
 
 
 def send(house: House) -> None:
@@ -42,7 +44,8 @@ def _bundle(house: House) -> None:
     chunk = min(limits.per_submission, house.adapter.array_limit)
     for job in sorted(house.store.grid_jobs(Step.SPLIT, Step.ACTIVE), key=lambda job: -job.priority):
         mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
-        if job.wish or mine <= 0 or job.id in house.expired or house.store.submissions("intended", grid=job.id):
+        unsent = house.store.submissions("intended", "refused", grid=job.id)
+        if job.wish or mine <= 0 or job.id in house.expired or unsent:
             continue
         waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
         if waiting:
@@ -190,12 +193,38 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         house.store.set_submission(submission.grid, submission.k, tries=tries, due=due, reason=str(error))
     else:  # the job type cannot say what to run: that never gets better by itself
         reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
-        give_up(house, submission, partial(_never_sent, reason))
+        with house.store.transaction():
+            give_up(house, submission, partial(_never_sent, f"never sent: {reason}"))
+            _stop_sending(house, submission.grid, f"never sent: {reason}")
     log.warning("%d: submission %d: %s", submission.grid, submission.k, error)
 
 
 def _never_sent(reason: str, *, cancelled: bool) -> verdict.Verdict:
-    return verdict.Verdict(State.KILLED if cancelled else State.NEW, f"never sent: {reason}", Witness.KEEPER)
+    return verdict.Verdict(State.KILLED if cancelled else State.NEW, reason, Witness.KEEPER)
+
+
+def refused(house: House, submission: Submission) -> None:
+    """Close a submission that the batch system has refused; if that has nothing of the grid job, all of it is new."""
+    judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, submission.reason)
+    reason = f"submission {submission.k} was refused by the batch system: {submission.reason}"
+    with house.store.transaction():
+        if not house.store.submissions(*ACCEPTED, grid=submission.grid):
+            judge = partial(_never_sent, reason)
+        give_up(house, submission, judge)
+        _stop_sending(house, submission.grid, reason)
+
+
+def _stop_sending(house: House, grid: int, reason: str) -> None:
+    """Give up what waits to be sent: it would fare no better. But a request may say to keep going."""
+    if house.store.grid_job(grid).request.get("keep_going"):
+        return
+    for attempt, those in groupby(sorted(house.store.local_jobs(grid, (State.WAITING,)), key=_attempt), key=_attempt):
+        numbers = [each.n for each in those]
+        house.store.change([Change(grid, attempt, State.WAITING, State.NEW, Witness.KEEPER, numbers, reason)])
+
+
+def _attempt(job: LocalJob) -> int:
+    return job.attempt
 
 
 def doubt(house: House, submission: Submission, reason: str) -> None:

@@ -29,6 +29,7 @@ FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "
 KIND_NAMES = {
     int: "a whole number",
     float: "a number",
+    bool: "true or false",
     str: "a text",
     "list": "a list of texts",
     "lists": "a list of lists of texts",
@@ -168,7 +169,7 @@ def _is_kind(value: Any, kind: type | str) -> bool:
     if kind == "table":
         return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
     if isinstance(value, bool):
-        return False
+        return kind is bool
     if kind is float:
         return isinstance(value, int | float)
     return isinstance(value, kind)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from jim.request import check, declarations, handler_of
 
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
+TRUTHS = {"true": True, "false": False}
 
 
 class Said(NamedTuple):
@@ -95,6 +96,8 @@ def _value(name: str, one: Said, declared: Attribute) -> Any:
         return int(one.text)
     if declared.kind is float and NUMBER.fullmatch(one.text):
         return float(one.text)
+    if declared.kind is bool and one.text in TRUTHS:
+        return TRUTHS[one.text]
     return one.text
 
 

@@ -158,7 +158,7 @@ def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
     assert len(world.batch.ledger) == 1
 
 
-def test_a_refusal_fails_the_local_job_with_the_batch_systems_words(world):
+def test_a_refusal_ends_the_local_job_with_the_batch_systems_words(world):
     world.batch.lies = ["@submit", "refuse"]
     grid = world.submit(1)
     world.until(lambda: world.finished(grid))
@@ -167,7 +167,8 @@ def test_a_refusal_fails_the_local_job_with_the_batch_systems_words(world):
     assert "no way" in world.store.local_job(grid, 0).reason
     told, *number = world.answer(grid).split("\n")
     assert told.startswith(
-        "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local job failed: refused by the batch system: submit"
+        "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local job never sent: "
+        "submission 1 was refused by the batch system: submit"
     )
     assert told.endswith(": no way")
     assert number == ["GRAM_SCRIPT_ERROR:17", "", ""]

@@ -1,0 +1,112 @@
+"""What becomes of a grid job of which the batch system refuses a submission."""
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.model import State
+from jim.request import check
+from jim.request.jdf import parse
+from jim.site import Limits
+from tests.stand_ins import World
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    return World(tmp_path, monkeypatch, limits=Limits(per_submission=2))
+
+
+def told(world, grid=1):
+    return [(each.state.value, each.reason) for each in world.store.local_jobs(grid)]
+
+
+def end(world, k, *indices):
+    for index in indices:
+        world.batch.start(k, index)
+        world.batch.finish(k, index)
+
+
+NO = "refused by the batch system: submit"
+
+
+def test_a_first_submission_that_is_refused_leaves_the_whole_grid_job_unsent(world):
+    world.batch.lies = ["@submit", "refuse"]
+    grid = world.submit(5)
+    world.until(lambda: world.finished(grid))
+    assert world.batch.calls.count("submit") == 1  # and no other is tried
+    assert {state for state, _ in told(world)} == {"new"}
+    (reason,) = {reason for _, reason in told(world)}
+    assert reason.startswith(f"submission 1 was {NO}")
+    job = world.store.grid_job(grid)
+    assert job.outcome == "failed"
+    assert job.reason.startswith(f"5 of 5 local jobs never sent: submission 1 was {NO}")
+    world.go()
+    assert world.answer(grid).startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:5 of 5 local jobs never sent: submission 1")
+
+
+def test_a_grid_job_that_was_never_sent_can_be_tried_again(world):
+    world.batch.lies = ["@submit", "refuse"]
+    grid = world.submit(3)
+    world.until(lambda: world.finished(grid))
+    world.wish("retry", str(grid))
+    world.until(lambda: len(world.batch.tasks) == 3)
+    end(world, 1, 1, 2)
+    end(world, 2, 1)
+    world.until(lambda: world.finished(grid))
+    assert world.store.grid_job(grid).outcome == "completed"
+    assert len(world.batch.ledger) == 3
+
+
+def test_after_a_later_submission_that_is_refused_nothing_more_is_sent(world):
+    world.batch.lies = ["@submit", "", "@submit", "refuse"]
+    grid = world.submit(5)
+    world.until(lambda: world.store.counts(grid).get(State.NEW))
+    end(world, 1, 1, 2)
+    world.until(lambda: world.finished(grid))
+    assert world.batch.calls.count("submit") == 2
+    assert [state for state, _ in told(world)] == ["completed", "completed", "failed", "failed", "new"]
+    assert told(world)[4][1].startswith(f"submission 2 was {NO}")
+    assert world.store.grid_job(grid).outcome == "failed"
+
+
+def test_a_request_may_say_to_keep_going(world):
+    world.batch.lies = ["@submit", "", "@submit", "refuse"]
+    grid = world.submit(5, keep_going=True)
+    world.until(lambda: world.batch.calls.count("submit") == 3)
+    end(world, 1, 1, 2)
+    end(world, 2, 1)
+    world.until(lambda: world.finished(grid))
+    assert [state for state, _ in told(world)] == ["completed", "completed", "failed", "failed", "completed"]
+
+
+def test_where_all_are_refused_keeping_going_sends_nothing_either(world):
+    world.batch.lies = ["@submit", "refuse"] * 3
+    grid = world.submit(5, keep_going=True)
+    world.until(lambda: world.finished(grid))
+    assert world.batch.calls.count("submit") == 3
+    assert {state for state, _ in told(world)} == {"new"}
+    assert world.store.grid_job(grid).outcome == "failed"
+
+
+def test_a_keeper_that_dies_between_the_refusal_and_its_end_stops_all_the_same(world):
+    world.batch.lies = ["@submit", "refuse"]
+    grid = world.submit(5)
+    world.until(lambda: bool(world.store.submissions("refused", grid=grid)))
+    world.restart()
+    world.until(lambda: world.finished(grid))
+    assert world.batch.calls.count("submit") == 1
+    assert world.store.counts(grid)[State.NEW] == 5
+
+
+@pytest.mark.parametrize("value", ["yes", 1, "true"])
+def test_it_is_true_or_false(value):
+    asked = {"job_type": "executable", "executable": "/bin/true", "keep_going": value}
+    with pytest.raises(BadRequest, match="keep_going: expected true or false, found"):
+        check(asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("keep_going = true\n", True), ("keep_going = false\n", False), ("", False)]
+)
+def test_jdf_says_it_too(text, value):
+    attributes = parse(f"job_type = executable\nexecutable = /bin/true\n{text}")
+    assert check(attributes)[1]["keep_going"] is value
