@@ -142,10 +142,11 @@ def expired(place: Path, now: float) -> str:
 
 
 def remove(place: Path) -> None:
-    """Leave nothing of a grid job's credentials: those of wrappers that were killed neither."""
+    """Leave nothing of a grid job's credentials: what wrappers, or keepers, that were killed have left neither."""
     for kind in KINDS:
-        for each in (place / kind, *place.glob(f"s*/{kind}.*"), *place.glob(f"s*/.{kind}.*")):
-            each.unlink(missing_ok=True)
+        for pattern in (kind, f".{kind}.*", f"s*/{kind}.*", f"s*/.{kind}.*"):
+            for each in place.glob(pattern):
+                each.unlink(missing_ok=True)
 
 
 def now() -> float:

@@ -17,6 +17,7 @@ from jim.pieces import herd_of, smaller
 from jim.request import handler_of
 from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
+from jim.statusdb.store import Store
 
 Slices = Sequence[tuple[int, int]]
 VERBS = ("retry", "force", "resplit", "edit")
@@ -57,7 +58,7 @@ def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     store = house.store
     if job.wish == "cancel" and job.step is not Step.FINISHED:
         raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
-    ended = list(chosen(house, job.id, slices)) if slices else store.local_jobs(job.id, (*ENDED_BADLY, State.WAITING))
+    ended = list(chosen(house, job.id, slices)) if slices else retryable(store, job.id)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
         house.store.set_local_job(
@@ -67,6 +68,11 @@ def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
         wish = "" if job.step is Step.FINISHED else job.wish
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
     return f"{len(again):,} local jobs wait for another attempt"
+
+
+def retryable(store: Store, grid: int) -> list[LocalJob]:
+    """Give the local jobs of a whole grid job that may be tried again, in order."""
+    return sorted([*store.local_jobs(grid, ENDED_BADLY), *store.held(grid)], key=lambda each: each.n)
 
 
 def for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> None:
@@ -83,7 +89,7 @@ def for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> N
 
 def _release(house: House, grid: int) -> None:
     """Let what JIM holds go on."""
-    held = [each for each in house.store.local_jobs(grid, (State.WAITING,)) if each.held]
+    held = house.store.held(grid)
     for each in held:
         house.store.set_local_job(grid, each.n, due=0.0, spent=0, reason="resumed", witness=Witness.USER)
     if held:

@@ -35,7 +35,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     count = view.store.counts(job.id).get(State.WAITING, 0)
     if not count or job.wish in ("cancel", "suspend"):
         return
-    held = [each for each in view.store.local_jobs(job.id, (State.WAITING,), limit=LOOKED_AT) if each.held]
+    held = view.store.held(job.id)
     if held:
         yield _held(job, held)
         count -= len(held)

@@ -11,7 +11,7 @@ from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.family import FORCED_FROM
-from jim.family_wishes import ENDED_BADLY, again_of
+from jim.family_wishes import ENDED_BADLY, again_of, retryable
 from jim.inbox import require_local_job, slices_of
 from jim.model import State, Step
 from jim.splitting.lumi_ranges import joined
@@ -87,9 +87,8 @@ def _count(text: str) -> int:
 
 def _again(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> list[LocalJob]:
     """Say of which local jobs a retry will be, as things are now."""
-    states = (*ENDED_BADLY, State.WAITING)
     if not slices:
-        return again_of(view.store.local_jobs(job.id, states), slices, **more)
+        return again_of(retryable(view.store, job.id), slices, **more)
     named = [view.store.local_job(job.id, n) for first, last in slices for n in range(first, last + 1)]
     return again_of(named, slices, **more)
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.model import Piece, State, Step, Witness
+from jim.model import FINAL, Piece, State, Step, Witness
 
 # From format 1 to 2, from 2 to 3.
 UPGRADES = (
@@ -163,6 +163,12 @@ ENDED = (
     "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END "
     "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
+)
+
+
+FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
+HELD_JOBS = (
+    "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )
 
 

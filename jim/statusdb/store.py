@@ -18,7 +18,7 @@ from urllib.parse import quote
 from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import JimError, UnknownJob
-from jim.model import FINAL, Piece, State, Step, Witness
+from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
@@ -229,10 +229,12 @@ class Store:
 
     def wished(self, grid: int) -> frozenset[int]:
         """Give the local jobs that someone wished to end and that have not ended."""
-        ends = ",".join(repr(state.value) for state in FINAL)
         sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
-        found = self.db.execute(f"{sql}({ends})", (grid,))
-        return frozenset(n for (n,) in found)
+        return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
+
+    def held(self, grid: int) -> list[LocalJob]:
+        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        return [rows.local_job(row) for row in self.db.execute(rows.HELD_JOBS, (grid, rows.HELD))]
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on; one that is no longer where the evidence found it stays as it is."""

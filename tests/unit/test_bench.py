@@ -22,6 +22,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         ("splitting", 8),
         ("requests", 5),
         ("gram", 2),
+        ("sandbox", 1),
     ],
 )
 def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bounds):

@@ -154,6 +154,8 @@ def test_it_is_handed_over_renewed_and_gone_in_the_end(tmp_path: Path, monkeypat
     assert ((place / "proxy").read_bytes(), oct((place / "proxy").stat().st_mode)) == (LONG, "0o100600")
     world.batch.start(1)
     (place / "s1" / "proxy.1").write_bytes(LONG)  # as a wrapper that is killed leaves it
+    (place / "s1" / ".proxy.1.nonce").write_bytes(LONG)
+    (place / ".proxy.4711").write_bytes(LONG)  # as a keeper that is killed does
     proxy.write_bytes(LONGER)
     world.go(15, seconds=1.0)
     assert (place / "proxy").read_bytes() == LONGER

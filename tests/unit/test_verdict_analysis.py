@@ -13,6 +13,7 @@ from jim.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.errors import JimError
 from jim.model import Batch, State, Witness
 from jim.site import General, Limits
+from jim.statusdb.rows import HELD
 from tests.stand_ins import World
 from tests.unit.test_verdict import record
 
@@ -238,3 +239,21 @@ def test_words_of_adapters() -> None:
     assert words[words.index("-l") + 1] == "hostname=!(node7.example.org|node8)"
     assert not [word for word in Slurm().submit_command(batch._replace(avoid=())) if "exclude" in word]
     assert Decision(Action.RETRY) == (Action.RETRY, "")
+
+
+def test_people_are_told_what_is_held(home) -> None:
+    home.add(size=3)
+    for n in (0, 2):
+        home.move(n, State.WAITING, Witness.EXIT_RECORD, "held: exit 3, look at the calibration", due=HELD)
+    home.beat()
+    one = home.out("explain", "1.2")
+    assert "* 1 local job is held by JIM, 1.2 for one: held: exit 3, look at the calibration" in one
+    assert "next:     nothing by itself; `jim retry 1.2` tries again, `jim cancel 1.2` ends it" in one
+    whole = home.out("explain", "1")
+    assert "* 2 local jobs are held by JIM, 1.0 for one: " in whole
+    assert "* 1 local job waits to be sent" in whole
+    assert home.json("explain", "1.0")["waits_for"][0]["what"].startswith("1 local job is held by JIM")
+    assert "held: exit 3, look at the calibration" in home.out("show", "1.0")
+    assert home.out("retry", "1", "--reason", "calibration") == (
+        "1: retry wished: 2 local jobs get another set of attempts; `jim cancel 1.0,2` undoes it\n"
+    )
