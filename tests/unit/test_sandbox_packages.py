@@ -7,6 +7,7 @@ import socket
 import tarfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def grid(work: Path, number: int) -> Path:
 
 
 def packed(work: Path) -> list[Path]:
-    return sorted((work / "packages").glob("*/package.tar"))
+    return sorted((work / "packages").glob("[0-9a-f]*/package.tar"))
 
 
 def test_what_is_in_a_package(tmp_path: Path) -> None:
@@ -312,3 +313,43 @@ def test_what_a_site_gives_to_every_payload(tmp_path: Path, monkeypatch: pytest.
 )
 def test_settings_that_cannot_be(setting: str, value: object) -> None:
     assert wrong(settings("payload")[setting], value)
+
+
+class Killed(BaseException):
+    """The keeper is killed."""
+
+
+@pytest.mark.parametrize("at", range(24))
+def test_a_keeper_killed_at_any_call_takes_it_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    work, left = tmp_path / "work", [at]
+    place, found = grid(work, 1), members([str(tree(tmp_path))], MOST)
+
+    def dying(really):
+        def call(*words, **more):
+            left[0] -= 1
+            if left[0] == -1:
+                raise Killed
+            return really(*words, **more)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for name in ("link", "fsync", "open", "unlink", "mkdir", "symlink", "rename"):
+            patched.setattr(os, name, dying(getattr(os, name)))
+        patched.setattr(packages.shutil, "rmtree", lambda *_, **__: None)  # who is killed tidies up nothing
+        with suppress(Killed):
+            share(work, place, found)
+    share(work, place, found)
+    [package] = packed(work)
+    assert package.samefile(place / "package" / "package.tar")
+    assert package.stat().st_nlink == 2
+    with tarfile.open(package) as tar:
+        assert len(tar.getnames()) == 6
+    assert sweep(work) == 0
+    (place / "package.tar").unlink()
+    for each in (work / "packages").iterdir():
+        os.utime(each, (0, 0))
+    assert sweep(work) == 1
+    assert list((work / "packages").iterdir()) == []
