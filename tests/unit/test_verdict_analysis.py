@@ -11,6 +11,7 @@ from jim.adapters.sge import Sge
 from jim.adapters.slurm import Slurm
 from jim.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.errors import JimError
+from jim.handlers.parametric import Parametric
 from jim.model import Batch, State, Witness
 from jim.site import General, Limits
 from jim.statusdb.rows import HELD
@@ -257,3 +258,12 @@ def test_people_are_told_what_is_held(home) -> None:
     assert home.out("retry", "1", "--reason", "calibration") == (
         "1: retry wished: 2 local jobs get another set of attempts; `jim cancel 1.0,2` undoes it\n"
     )
+
+
+def test_a_job_types_analyser_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
+    limits = Limits(analyser="jim_test_site.analysis.broken")
+    world = World(tmp_path, monkeypatch, limits=limits, site=General(handlers=own))
+    monkeypatch.setattr(Parametric, "analyser", "jim_test_site.analysis.careful")
+    grid = world.submit(1)
+    end(world, code=76)
+    assert world.store.local_job(grid, 0).held
