@@ -64,27 +64,27 @@ def broken(failed):
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give a site's directory with analysers."""
-    place = tmp_path / "own" / "jim_test_site"
+    place = tmp_path / "own" / "jim_own_site"
     place.mkdir(parents=True)
     (place / "analysis.py").write_text(OWN)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "jim_test_site.analysis", raising=False)
-    monkeypatch.delitem(sys.modules, "jim_test_site", raising=False)
+    monkeypatch.delitem(sys.modules, "jim_own_site.analysis", raising=False)
+    monkeypatch.delitem(sys.modules, "jim_own_site", raising=False)
     analyser.cache_clear()
     return str(place.parent)
 
 
 def test_one_of_the_sites_own(own: str) -> None:
-    found = decide("jim_test_site.analysis.careful", own, failed(record(76), blameless=False))
-    assert found == (Action.HOLD, "look at the calibration (jim_test_site.analysis.careful)")
+    found = decide("jim_own_site.analysis.careful", own, failed(record(76), blameless=False))
+    assert found == (Action.HOLD, "look at the calibration (jim_own_site.analysis.careful)")
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("jim_test_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
-        ("jim_test_site.analysis.none", "cannot be loaded: module 'jim_test_site.analysis' has no attribute 'none'"),
-        ("jim_test_nowhere.analysis", "cannot be loaded: No module named 'jim_test_nowhere'"),
+        ("jim_own_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
+        ("jim_own_site.analysis.none", "cannot be loaded: module 'jim_own_site.analysis' has no attribute 'none'"),
+        ("jim_no_site.analysis", "cannot be loaded: No module named 'jim_no_site'"),
     ],
 )
 def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, reason: str) -> None:
@@ -218,18 +218,18 @@ def test_elsewhere_where_that_cannot_be(
 
 
 def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
-    limits = Limits(analyser="jim_test_site.analysis.careful")
+    limits = Limits(analyser="jim_own_site.analysis.careful")
     world = World(tmp_path, monkeypatch, limits=limits, site=General(handlers=own))
     grid = world.submit(1)
     end(world, code=75)
     world.clock.now += 600.0
     end(world, code=76)
     assert world.store.local_job(grid, 0).reason == (
-        "held: exit 76; look at the calibration (jim_test_site.analysis.careful)"
+        "held: exit 76; look at the calibration (jim_own_site.analysis.careful)"
     )
     first = next(line.reason for line in world.store.journal(grid, 0) if line.now == "waiting")
     assert first.startswith(
-        "attempt 1: exit 75; the licence server of that host is down (jim_test_site.analysis.careful)"
+        "attempt 1: exit 75; the licence server of that host is down (jim_own_site.analysis.careful)"
     )
 
 
@@ -261,9 +261,9 @@ def test_people_are_told_what_is_held(home) -> None:
 
 
 def test_a_job_types_analyser_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
-    limits = Limits(analyser="jim_test_site.analysis.broken")
+    limits = Limits(analyser="jim_own_site.analysis.broken")
     world = World(tmp_path, monkeypatch, limits=limits, site=General(handlers=own))
-    monkeypatch.setattr(Parametric, "analyser", "jim_test_site.analysis.careful")
+    monkeypatch.setattr(Parametric, "analyser", "jim_own_site.analysis.careful")
     grid = world.submit(1)
     end(world, code=76)
     assert world.store.local_job(grid, 0).held
