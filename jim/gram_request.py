@@ -75,6 +75,8 @@ def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
     _refuse_what_we_cannot(description)
     job_type = one(description, JOB_TYPE) or USUAL_JOB_TYPE
     declared = COMMON | dict(handler_of(job_type, own).attributes)
+    also = {plain(other): plain(name) for name, each in declared.items() for other in each.also}
+    description = {also.get(name, name): values for name, values in description.items()}
     attributes: dict[str, Any] = {"job_type": job_type, "key": one(description, "uniqid")}
     values = ((name, _value(description, name, each)) for name, each in declared.items())
     attributes |= {name: value for name, value in values if value is not None}

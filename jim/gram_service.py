@@ -77,6 +77,7 @@ def rvf(own: str = "") -> str:
         declared = dict(handler_of(each, own).attributes) | declared
     known = GRAM_OWN | SHARED | {plain(gram) for gram, _ in SAME.values()} | {plain(name) for name in CANNOT}
     ours = {name: one for name, one in (COMMON | declared).items() if plain(name) not in known and name != "key"}
+    ours |= {name: one for one in declared.values() for name in one.also}
     asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(types), "Default": USUAL_JOB_TYPE})
     return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items())])
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadRequest
+from jim.gram_request import JOB_TYPE, attributes_of
+from jim.gram_service import rvf
 from jim.model import Job, Piece
 from jim.request import check, read
 from jim.site import General, Site, Sizing
@@ -42,6 +44,14 @@ def test_samgrid_s_own_words_are_understood():
     _, request = asked("request-13669.jdf")
     assert (request["request_id"], request["events"]) == ("13669", 20_000)
     assert request["environment"] == {"notify_user": "someone"}
+
+
+def test_a_gatekeeper_lets_these_words_through_and_they_mean_the_same():
+    assert {"Attribute: runjob_numevts", "Attribute: request_id"} <= set(rvf().splitlines())
+    said = {JOB_TYPE.replace("_", ""): ["dzero_monte_carlo"], "runjobnumevts": ["750"], "runjobrequestid": ["13669"]}
+    request = attributes_of({**said, "d0releaseversion": ["p14.07.00"], "uniqid": ["7"]})
+    assert (request["events"], request["request_id"], request["d0_release_version"]) == (750, "13669", "p14.07.00")
+    assert not request.keys() & {"runjobnumevts", "runjob_numevts"}
 
 
 def test_the_page_shows_the_example():
