@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -74,20 +75,20 @@ class Draft:
         self.files[file.lfn] = file
 
 
-class Filling:
+class Filling(ABC):
     """How full jobs get. It is asked file by file, and counts over all locations."""
 
     limit = 1  # lumis that the open job may have
     limit_here = 1  # lumis of a job that begins within the file
     left = ANY = 2**62  # lumis that may still be taken
 
+    @abstractmethod
     def enough(self, files: Sequence[File]) -> bool:
         """Say whether these files are enough to begin with, while more may come."""
-        raise NotImplementedError
 
+    @abstractmethod
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
         """Begin with a file of so many events per lumi: set the limits."""
-        raise NotImplementedError
 
 
 def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit: int = 0) -> Stream:

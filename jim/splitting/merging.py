@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,10 +32,12 @@ class Unit(NamedTuple):
     old: bool = False  # it has waited long enough, and all that waits with it
 
     @classmethod
-    def of(cls, name: str, files: tuple[File, ...], *, old: bool = False) -> Unit:
-        """Make a unit; its first file says where it belongs."""
+    def of(cls, name: str, files: Sequence[File], *, old: bool = False) -> Unit:
+        """Make a unit; the first of its files that was found says where it belongs."""
         run, lumi = place(files[0])
-        return cls(run, lumi, name, files, sum(each.size for each in files), sum(each.events for each in files), old)
+        return cls(
+            run, lumi, name, tuple(files), sum(each.size for each in files), sum(each.events for each in files), old
+        )
 
 
 def place(file: File) -> tuple[int, int]:

@@ -557,6 +557,12 @@ def test_files_of_a_unit_are_in_the_order_of_their_events():
     assert made == ["b c a"]
 
 
+def test_the_file_found_first_says_where_its_unit_comes():
+    late = sized("a", 20, lumi=9, parents=("p",), first_event=50), sized("b", 20, lumi=1, parents=("p",), first_event=0)
+    made, _ = merge_outputs([*late, sized("c", 20, lumi=5, parents=("q",))], [("1", "p q", "success")])
+    assert made == ["c b a"]
+
+
 # Siblings
 
 

@@ -34,7 +34,12 @@ def split(work: Subscription, p: Parameters) -> Stream:
     for units in _units(whole_ones, p):
         for those in merged(units, p, p.max_merge_events, forced=is_forced(work)):
             size = sum(each.size for each in those)
-            yield jobs.make((file for unit in those for file in unit.files), NO_MASK, Estimates(disk_kb=size / 1024))
+            files = (file for unit in those for file in sorted(unit.files, key=_by_events))
+            yield jobs.make(files, NO_MASK, Estimates(disk_kb=size / 1024))
+
+
+def _by_events(file: File) -> tuple[int, str]:
+    return file.first_event, file.lfn
 
 
 def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str]]:
@@ -56,5 +61,4 @@ def _units(files: Iterable[File], p: Parameters) -> Iterable[list[Unit]]:
         units = places.setdefault((locations, file.lowest_run or 0), {})
         units.setdefault(min(file.parents), []).append(file)
     for _, units in sorted(places.items()):
-        ordered = {name: sorted(those, key=lambda file: (file.first_event, file.lfn)) for name, those in units.items()}
-        yield sorted(Unit.of(name, tuple(those)) for name, those in ordered.items())
+        yield sorted(Unit.of(name, those) for name, those in units.items())
