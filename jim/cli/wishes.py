@@ -114,7 +114,7 @@ def _too_late(
     """Say why a wish would change nothing; empty, if it may."""
     if verb == "force":
         states = _states(view, job, slices)
-        return f"{arguments.to} already" if states == {State(arguments.to)} else _alive(states)
+        return _unforceable(states, State(arguments.to))
     if verb != "retry":
         return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
     if job.step is not Step.FINISHED or AGAIN.intersection(_states(view, job, slices)):
@@ -122,9 +122,12 @@ def _too_late(
     return "nothing failed or was killed"
 
 
-def _alive(states: set[State]) -> str:
+def _unforceable(states: set[State], to: State) -> str:
+    if states == {to}:
+        return f"{to.value} already"
     alive = sorted(state.value for state in states if not state.final)
-    return f"still {', '.join(alive)}, to be cancelled first" if alive else ""
+    other = sorted(state.value for state in states - FORCED_FROM[to] - {to})
+    return f"still {', '.join(alive)}, to be cancelled first" if alive else ", ".join(other)
 
 
 def _states(view: View, job: GridJob, slices: tuple[tuple[int, int], ...]) -> set[State]:

@@ -259,6 +259,10 @@ def test_people_force(home):
     assert "still waiting, to be cancelled first" in home.out("force", "1.0", "failed", "--reason", "x")
     assert "failed already" in home.out("force", "1.2", "failed", "--reason", "x")
     assert "1.2: force wished" in home.out("force", "1.2", "completed", "--reason", "x")
+    for state in (State.KILLED, State.FAILED_FROZEN, State.NEW):
+        home.move(1, state)
+        said = home.out("force", "1.1", "completed", "--reason", "x")
+        assert f"1.1: {state.value}; force changes nothing" in said
 
 
 def test_what_failed_is_split_again_into_smaller_pieces(world):
