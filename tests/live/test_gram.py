@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.site import FAST, KEPT, LABS, USER, Daemon
+from tests.live.site import FAST, KEPT, LABS, PLAIN_PATH, ROOT, USER, Daemon
 from tests.live.site import until as patiently
 
 LAB = LABS / "gram"
@@ -602,6 +602,51 @@ def test_every_byte_of_the_script_is_accounted_for(gate, capsys):
     with capsys.disabled():
         print(f"\na poll within GRAM's script: {median(took):.2f} ms (1,000 polls, question and answer)")
     assert median(took) <= 2
+
+
+# The page
+
+
+NOWHERE_ELSE = """
+set -eu
+mount --make-rprivate /
+mount -t tmpfs none {apart}
+for place in etc home root usr var; do
+    mkdir -p {apart}/$place/upper {apart}/$place/work
+    mount -t overlay none -o lowerdir=/$place,upperdir={apart}/$place/upper,workdir={apart}/$place/work /$place
+done
+mount -t tmpfs none /run
+mkdir -p /run/lock
+ip link set lo up
+rm -rf /etc/grid-security/certificates /etc/grid-services/jobmanager* /etc/grid-services/available/jobmanager-samgrid
+"""
+
+
+def test_the_page_leads_from_nothing_to_a_first_job(lab, installed, tmp_path):
+    """Its commands, word by word, where nothing of them stays: mounts, network and processes of their own."""
+    lab("gram")  # for the packages
+    place, _ = installed
+    page = (ROOT / "docs/gatekeeper.md").read_text()
+    chapter = page.partition("## From nothing to a first job\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", chapter, re.DOTALL)
+    assert len(blocks) == 6
+    for name in ("bin", "apart"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bin/apt-get").symlink_to("/bin/true")  # the packages are there
+    script = tmp_path / "script"
+    script.write_text(NOWHERE_ELSE.format(apart=tmp_path / "apart") + "".join(blocks))
+    done = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", str(script)],
+        env={"PATH": f"{tmp_path}/bin:{place}/jim/shell:{PLAIN_PATH}", "HOME": "/root", "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("hello\n") == 2
+    assert not Path("/home/mc").exists()
 
 
 # Figures
