@@ -16,17 +16,11 @@ from typing import Any
 from jim.errors import BadRequest
 from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
+from jim.request.words import GRAM_NAMES, MOST_COPIES, plain
 
 JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, which is something else
 STAGED_IN = "jimstagedin"  # by our own Perl module, for GRAM has forgotten the names by then
 USUAL_JOB_TYPE = "executable"
-# GRAM's own attributes that say the same as one of ours: its name, and how many of ours one of its units is.
-SAME = {
-    "queue": ("queue", 0),
-    "account": ("project", 0),
-    "wall_seconds": ("max_wall_time", 60),
-    "memory_mb": ("max_memory", 1),
-}
 # What GRAM itself sees to, or says of the job.
 GRAM_OWN = frozenset(
     {
@@ -51,11 +45,9 @@ GRAM_OWN = frozenset(
 )
 # What else of GRAM's a local job cannot have: the values that ask for nothing, and what to do instead.
 CANNOT = {
-    "count": ({"", "1"}, "expected 1, for a local job is one process (cores asks for more processors)"),
     "host_count": ({"", "1"}, "expected 1, for a local job is one process (cores asks for more processors)"),
     "job_type": ({"", "single", "multiple"}, f"expected single or multiple ({JOB_TYPE} says what to run)"),
     "stdin": ({"", "/dev/null"}, "expected none, for a local job has none; name the file among the arguments"),
-    "max_time": ({""}, "not possible here; say max_wall_time"),
     "max_cpu_time": ({""}, "not possible here; say max_wall_time"),
     "min_memory": ({""}, "not possible here; say max_memory"),
 }
@@ -65,22 +57,18 @@ NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROX
 Description = Mapping[str, list[Any]]
 
 
-def plain(name: str) -> str:
-    """Write a name as GRAM does."""
-    return name.replace("_", "").lower()
-
-
 def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
     """Make a request's attributes of a description; what JIM cannot do is refused by the name of the attribute."""
-    _refuse_what_we_cannot(description)
-    job_type = one(description, JOB_TYPE) or USUAL_JOB_TYPE
+    counted = _counted(description)
+    job_type = counted.get("job_type") or one(description, JOB_TYPE) or USUAL_JOB_TYPE
+    _refuse_what_we_cannot(description, job_type)
     declared = COMMON | dict(handler_of(job_type, own).attributes)
     also = {plain(other): plain(name) for name, each in declared.items() for other in each.also}
     description = {also.get(name, name): values for name, values in description.items()}
-    attributes: dict[str, Any] = {"job_type": job_type, "key": one(description, "uniqid")}
+    attributes: dict[str, Any] = {"job_type": job_type, "key": one(description, "uniqid"), **counted}
     values = ((name, _value(description, name, each)) for name, each in declared.items())
     attributes |= {name: value for name, value in values if value is not None}
-    understood = GRAM_OWN | {plain(name) for name in (*declared, JOB_TYPE)} | {plain(gram) for gram, _ in SAME.values()}
+    understood = GRAM_OWN | {plain(name) for name in (*declared, *GRAM_NAMES, JOB_TYPE)}
     attributes |= {name: description[name] for name in description.keys() - understood}  # to be refused
     _in_terms_of_the_directory(attributes, description)
     return attributes
@@ -122,11 +110,26 @@ def one(description: Description, name: str) -> str:
     return values[0]
 
 
-def _refuse_what_we_cannot(description: Description) -> None:
+def _counted(description: Description) -> dict[str, Any]:
+    """Say what `count` asks for: so many runs of the program or, of a single one, so many processors."""
+    text = one(description, "count") or "1"
+    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= count <= MOST_COPIES:
+        raise BadRequest(f"count: expected 1 to {MOST_COPIES:,}, found {text[:80]!r}")
+    if count == 1:
+        return {}
+    if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
+        raise BadRequest(f"count: {count}: expected 1, for this job type says itself how many local jobs there are")
+    if one(description, "jobtype") == "single":
+        return {"cores": count}
+    return {"job_type": "parametric", "argument_sets": [[]] * count}
+
+
+def _refuse_what_we_cannot(description: Description, job_type: str) -> None:
     for name, (nothing, why) in CANNOT.items():
         if (given := one(description, name)) not in nothing:
             raise BadRequest(f"{name}: {given[:80]!r}: {why}")
-    if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
+    if job_type != USUAL_JOB_TYPE:
         for name in staged_out(description):
             if not name.endswith(".tar"):
                 raise BadRequest(f"file_stage_out: {name[:80]!r}: expected NAME.tar, for that is what comes back")
@@ -136,11 +139,13 @@ def _value(description: Description, name: str, declared: Attribute) -> Any:
     """Read what a description says of one attribute of ours, be it by its own name or by that which GRAM has for it."""
     if name in ("job_type", "key"):
         return None
-    other, unit = SAME.get(name, ("", 0))
-    if plain(other) not in description:
-        return _converted(description[plain(name)], declared.kind) if plain(name) in description else None
-    if other != name and plain(name) in description:
-        raise BadRequest(f"{name}: given beside {other}, which says the same")
+    names = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name]
+    said = [each for each in dict.fromkeys((*names, name)) if plain(each) in description]
+    if len(said) > 1:
+        raise BadRequest(f"{said[1]}: given beside {said[0]}, which says the same")
+    if not said or said[0] not in GRAM_NAMES:
+        return _converted(description[plain(name)], declared.kind) if said else None
+    other, unit = said[0], GRAM_NAMES[said[0]][1]
     given = one(description, other)
     if unit and not (given.isascii() and given.isdecimal()):
         raise BadRequest(f"{other}: expected a whole number, found {given[:80]!r}")

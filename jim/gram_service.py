@@ -12,11 +12,12 @@ from jim import site as site_file
 from jim.errors import BadRequest, BadSite
 from jim.files import replace_durably
 from jim.gram_events import A_DAY, make_days
-from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, SAME, USUAL_JOB_TYPE, plain
+from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
 from jim.request import HANDLERS, handler_of
 from jim.sandbox import shell_directory
+from jim.request.words import GRAM_NAMES, plain
 from jim.site_check import FAILED, OK, WARNING, Finding
 
 TYPE = "samgrid"
@@ -75,7 +76,7 @@ def rvf(own: str = "") -> str:
     declared: dict[str, Attribute] = {}
     for each in types:
         declared = dict(handler_of(each, own).attributes) | declared
-    known = GRAM_OWN | SHARED | {plain(gram) for gram, _ in SAME.values()} | {plain(name) for name in CANNOT}
+    known = GRAM_OWN | SHARED | {plain(name) for name in (*GRAM_NAMES, *CANNOT)}
     ours = {name: one for name, one in (COMMON | declared).items() if plain(name) not in known and name != "key"}
     ours |= {name: one for one in declared.values() for name in one.also}
     asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(types), "Default": USUAL_JOB_TYPE})

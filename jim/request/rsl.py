@@ -13,7 +13,7 @@ from typing import Any
 
 from jim.errors import nearest
 from jim.request import DEEPEST, LONGEST, words
-from jim.request.words import Said, plain
+from jim.request.words import GRAM_NAMES, MOST_COPIES, Said, plain
 
 BARE = r"""[^\s+&|()=<>!"'^\#$]"""
 QUOTED = r"""(?:"[^"]*+(?:""[^"]*+)*+"|'[^']*+(?:''[^']*+)*+')"""
@@ -42,11 +42,9 @@ KINDS = {
     "|": "alternatives (|) cannot be taken; hand in one of them",
     "+": "several requests in one (+) cannot be taken; hand in each by itself",
 }
-MOST_COPIES = 100_000  # a few characters must not become gigabytes
 
 # GRAM's names, in the form in which names are compared, that JIM has others for, and those it has no use for.
-RENAMED = {"project": "account", "maxmemory": "memory_mb", "maxwalltime": "wall_seconds", "maxtime": "wall_seconds"}
-MINUTES = ("maxwalltime", "maxtime")
+RENAMED = {plain(name): ours for name, ours in GRAM_NAMES.items()}
 USELESS = {
     "stdout": "what local jobs print comes back in the tar; leave it out",
     "stderr": "what local jobs print comes back in the tar; leave it out",
@@ -250,10 +248,10 @@ def _in_our_words(said: dict[str, Said], text: str) -> dict[str, Said]:
     for name, one in said.items():
         if name in USELESS:
             raise words.fault(text, one.at, f"{one.name}: {USELESS[name]}")
-        if name in RENAMED:
-            one = one._replace(name=RENAMED[name])
-        if name in MINUTES and words.WHOLE_NUMBER.fullmatch(one.text or ""):
-            one = one._replace(text=str(60 * int(one.text or "")))
+        own, unit = RENAMED.get(name, (one.name, 0))
+        one = one._replace(name=own)
+        if unit > 1 and words.WHOLE_NUMBER.fullmatch(one.text or ""):
+            one = one._replace(text=str(unit * int(one.text or "")))
         if plain(one.name) in ours:
             raise words.fault(text, one.at, f"{one.name}: given twice, once by GRAM's name for it")
         ours[plain(one.name)] = one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pwd
@@ -202,6 +203,15 @@ def test_the_tar_is_the_stdout_of_many_local_jobs(gate):
     assert done.stdout == gate.tar(gate.jobs()[-1])
 
 
+def test_so_many_at_once(gate):
+    rsl = "&(executable=/bin/echo)(arguments=hello)(count=4)"
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 0, done.stderr
+    job = gate.jobs()[-1]
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+        assert [tar.extractfile(f"{job}.{n}/stdout").read() for n in range(4)] == [b"hello\n"] * 4
+
+
 def test_files_are_staged_out(gate):
     ours = gate.ours()
     url = f"$(GLOBUSRUN_GASS_URL){ours}"
@@ -258,7 +268,7 @@ def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
 CUT_SHORT = "uniqid: missing; no value of a description may hold an empty line"
 BAD = {
     '(arguments="\x01")': (48, "arguments: holds the character '\\x01'"),
-    "(count=3)": (48, "count: '3': expected 1"),
+    "(count=many)": (48, "count: expected 1 to 100,000, found 'many'"),
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
     "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
     "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),

@@ -260,6 +260,24 @@ def test_a_description_becomes_a_request():
     assert asked["outputs"] == ["a", "b"]
 
 
+def test_a_count_is_so_many_runs_or_processors():
+    asked = request_of(count=["3"])
+    assert (asked["job_type"], asked["arguments"], asked["argument_sets"]) == ("parametric", ["hello"], [[], [], []])
+    assert request_of(count=["3"], jobtype=["single"])["cores"] == 3
+    with pytest.raises(BadRequest, match="count: 3: expected 1, for this job type says itself how many"):
+        request_of(count=["3"], jimjobtype=["pythia_monte_carlo"])
+    with pytest.raises(BadRequest, match=r"expected NAME\.tar"):
+        request_of(count=["3"], filestageout=[["result.dat", "https://x/r"]])
+
+
+def test_one_thing_is_said_by_one_name():
+    assert request_of(maxtime=["2"])["wall_seconds"] == 120
+    with pytest.raises(BadRequest, match="max_time: given beside max_wall_time, which says the same"):
+        request_of(maxtime=["2"], maxwalltime=["2"])
+    with pytest.raises(BadRequest, match="wall_seconds: given beside max_time, which says the same"):
+        request_of(maxtime=["2"], wallseconds=["120"])
+
+
 def test_what_is_to_be_staged_out_is_brought_back():
     pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["/etc/motd", "https://x/m"]]
     assert request_of(filestageout=pairs)["outputs"] == ["result.dat"]
@@ -280,10 +298,11 @@ def test_what_RSL_cannot_write_is_JSON(place):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("count", ["3"], "count: '3': expected 1"),
+        ("count", ["0"], "count: expected 1 to 100,000, found '0'"),
+        ("count", ["many"], "count: expected 1 to 100,000, found 'many'"),
         ("jobtype", ["mpi"], "job_type: 'mpi'"),
         ("stdin", ["/etc/passwd"], "stdin: "),
-        ("maxtime", ["3"], "max_time: '3': not possible here; say max_wall_time"),
+        ("maxcputime", ["3"], "max_cpu_time: '3': not possible here; say max_wall_time"),
         ("maxwalltime", ["soon"], "max_wall_time: expected a whole number, found 'soon'"),
         ("maxwalltime", ["0"], "wall_seconds: expected at least 1"),
         ("cores", ["2_0"], "cores: expected a whole number, found '2_0'"),
