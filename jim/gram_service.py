@@ -16,8 +16,8 @@ from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
 from jim.request import HANDLERS, handler_of
-from jim.sandbox import shell_directory
 from jim.request.words import GRAM_NAMES, plain
+from jim.sandbox import shell_directory
 from jim.site_check import FAILED, OK, WARNING, Finding
 
 TYPE = "samgrid"
