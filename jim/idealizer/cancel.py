@@ -15,6 +15,7 @@ from jim.statusdb.rows import Live
 
 log = logging.getLogger(__name__)
 IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
+NEVER_SENT, WAITING_AT_ONCE = "cancelled before it was sent", 5000  # about 50 ms of the loop
 
 
 def fulfil(house: House) -> None:
@@ -27,25 +28,26 @@ def fulfil(house: House) -> None:
         live = list(house.store.live()) if live is None else live
         mine = [each for each in live if each.grid == job.id]
         if job.wish == "cancel":
-            _end_waiting(house, job.id, None)
             _cancel(house, job.id, mine)
+            _end_waiting(house, job.id)
         elif job.wish:
             _change(house, job.id, job.wish, mine)
         if single and job.wish != "cancel":
             for n in single:
-                _end_waiting(house, job.id, n)
+                _end_single(house, job.id, n)
             _cancel(house, job.id, [each for each in mine if each.n in single])
 
 
-def _end_waiting(house: House, grid: int, n: int | None) -> None:
-    """End what was never sent: it is enough not to send it."""
-    with house.store.transaction():
-        waiting = house.store.local_jobs(grid, (State.WAITING,)) if n is None else [house.store.local_job(grid, n)]
-        for job in waiting:
-            if job.state is State.WAITING:
-                house.store.set_local_job(
-                    grid, job.n, state=State.KILLED, witness=Witness.USER, reason="cancelled before it was sent"
-                )
+def _end_waiting(house: House, grid: int) -> None:
+    """End what was never sent: it is enough not to send it. There may be very many: so many at once."""
+    name = ("never sent", grid)
+    if not house.workers.busy(name) and house.store.end_waiting(grid, NEVER_SENT, WAITING_AT_ONCE) == WAITING_AT_ONCE:
+        house.workers.later(name, partial(_end_waiting, house, grid))
+
+
+def _end_single(house: House, grid: int, n: int) -> None:
+    if house.store.local_job(grid, n).state is State.WAITING:
+        house.store.set_local_job(grid, n, state=State.KILLED, witness=Witness.USER, reason=NEVER_SENT)
 
 
 def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:

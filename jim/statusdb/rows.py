@@ -171,6 +171,11 @@ HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )
 
+END_WAITING = (
+    "UPDATE local_job SET state = ?, witness = ?, reason = ?, updated = ? WHERE grid = ? AND n IN "
+    "(SELECT n FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? ORDER BY n LIMIT ?)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -269,6 +269,14 @@ class Store:
                 self._count(grid, self.state(grid, n).value, columns["state"], 1)
             self._set("local_job", columns, grid=grid, n=n)
 
+    def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
+        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+        told = (State.KILLED.value, Witness.USER.value, reason, self.clock.utc())
+        with self.transaction():
+            ended = self.db.execute(rows.END_WAITING, (*told, grid, grid, at_most)).rowcount
+            self._count(grid, State.WAITING.value, State.KILLED.value, ended)
+        return ended
+
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob]) -> None:

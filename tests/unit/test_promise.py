@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jim.idealizer import cancel
 from jim.model import State
 from jim.site import Batch, Limits
 from tests.stand_ins import World
@@ -400,6 +401,22 @@ def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
     late = world.batch._submit("jim-cafe0001-1-1", str(directory), "1")
     assert world.batch.start(late) is False
     assert world.batch.ledger == []
+
+
+def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
+    """The loop goes on between, so that what runs is ended meanwhile, and others are served."""
+    world, told = World(tmp_path, monkeypatch, limits=Limits(queued=2)), []
+    monkeypatch.setattr(cancel, "WAITING_AT_ONCE", 2)
+    grid = world.submit(7)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.store.set_grid_job(grid, wish="cancel")
+    monkeypatch.setattr(world.house.workers, "later", lambda _, task: told.append(task))
+    cancel.fulfil(world.house)
+    assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 2, State.WAITING: 3}
+    while told:
+        told.pop()()
+    assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 5}
+    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == ["", *["cancelled before it was sent"] * 2]
 
 
 def test_cancel_before_the_split(world):
