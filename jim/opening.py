@@ -25,6 +25,7 @@ from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 LOG_BYTES, LOG_FILES = 10_000_000, 5
+WORKED_IN = "work"  # the fact which directory it was
 IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # when a grid job has its directory
 
 
@@ -39,7 +40,8 @@ def open_house(site: Site) -> House:
     clock = Clock()
     adapter, instance = adapter_of(site), instance_of(site.state)
     store = Store(site.state / "status.db", clock, write=True)
-    own_work(site, instance, used=bool(store.grid_jobs(*IN_WORK)))
+    own_work(site, instance, used=bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work))
+    store.set_fact(WORKED_IN, str(site.work))
     set_up = adapter.set_up_command(site.batch.slots)
     if set_up:
         answer = run(set_up, limit=site.batch.command_seconds)
@@ -54,7 +56,10 @@ def own_work(site: Site, instance: str, *, used: bool) -> None:
     file = site.work / INSTANCE
     if not file.exists():
         if used:
-            raise BadSite(f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted?")
+            raise BadSite(
+                f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted? "
+                f"If it was emptied on purpose, write {instance} into that file"
+            )
         files.replace_durably(file, f"{instance}\n".encode())
     owner = file.read_text().strip()
     if owner != instance:

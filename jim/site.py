@@ -208,6 +208,8 @@ def refuse_network(state: Path, mounts: str | None = None) -> None:
 def make_state(site: Site, mounts: str | None = None) -> None:
     """Make the state directory and what belongs in it; refuse a place that cannot keep a promise."""
     refuse_network(site.state, mounts)
+    if site.site.work and not Path(site.site.work).is_dir():
+        raise BadSite(f"[site] work: {site.site.work} is not there: mount it, or make it if it never was")
     try:
         for place in (site.state, site.state / "inbox", site.state / "keys", site.state / "answers"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)

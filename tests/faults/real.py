@@ -78,6 +78,7 @@ class Place:
         place.mkdir(parents=True, exist_ok=True)
         self.place, self.state, self.ledger = place, place / "state", place / "ledger"
         self.ledger.touch()
+        (place / "work").mkdir(exist_ok=True)
         site = place / "site.toml"
         site.write_text(
             f"[batch]\nslots = {slots}\nquery_seconds = 0.3\nvisible_seconds = 0.3\n{batch}\n"

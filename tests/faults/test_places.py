@@ -54,6 +54,22 @@ def test_a_work_directory_that_is_not_mounted_is_waited_for(place):
     hurt.check(2)
 
 
+def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(place):
+    hurt = place("p", settings='[site]\nwork = "WORK"\n')
+    hurt.submit(1)
+    hurt.finish()
+    shutil.rmtree(hurt.site.work)
+    assert hurt.keep() != 0
+    assert f"{hurt.site.work}, but it is empty (has no file instance): is it mounted?" in hurt.log()
+    hurt.site.work.parent.rename(hurt.place / "away")
+    file = hurt.place / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    refused = hurt.door("submit", str(file))
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert f"work: {hurt.site.work.parent} is not there: mount it" in refused.stderr
+    assert not hurt.site.work.parent.exists()
+
+
 def test_a_grid_job_whose_directory_was_removed_fails_and_harms_no_other(place):
     hurt = place("p", slots=4, settings="[limits]\nper_submission = 2\nqueued_per_grid_job = 2\n")
     hurt.front("sleep", 'case $1 in 1|2|4|8|15|30) ;; *) exec "$real" "$@" ;; esac')  # for the disk to come back

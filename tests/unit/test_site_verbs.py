@@ -70,6 +70,7 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
         "limits": {},
         "sizing": {},
         "keep": {},
+        "payload": {},
     }
     assert load().batch == SECTIONS["batch"]()
 
