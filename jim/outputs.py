@@ -206,14 +206,17 @@ def _add(tar: Tar, claimed: Claimed) -> None:
 
 
 def _add_last_words(tar: Tar, claimed: Claimed) -> None:
-    """Add what a failed local job wrote, for its owner to see why; what is not as it was, or large, is left out."""
+    """Add what a failed local job wrote, for its owner to see why; what is not as it was is left out."""
     for output in claimed.record.files:
-        if output.name in ("stdout", "stderr") and output.size <= LARGEST_LAST_WORDS:
+        if output.name in ("stdout", "stderr"):
+            last = b""
             try:
-                content = list(_verified(claimed.directory, output))
+                for block in _verified(claimed.directory, output):
+                    last = (last + block)[-LARGEST_LAST_WORDS:]
             except (OSError, JimError):
                 continue
-            tar.add(f"{claimed.key[0]}.{claimed.n}/{output.name}", output.size, content)
+            name = output.name if len(last) == output.size else f"{output.name}.last"
+            tar.add(f"{claimed.key[0]}.{claimed.n}/{name}", len(last), [last])
 
 
 def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) -> str:

@@ -25,6 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     job = view.grid_job(refuse_local_job(arguments.target, "outputs"))
     if job.step is not Step.FINISHED:
         raise NotYet(f"{job.id} is not finished (step {job.step.value}); `jim watch {job.id}` follows it to its end")
+    if job.result and not Path(job.result["tar"]).exists():
+        raise JimError(f"{job.result['tar']} is not there: it was removed, or the work directory is not mounted")
     if arguments.json:
         say_json(view.record(job) | {"result": dict(job.result), "beside": [str(path) for path in beside(job)]})
         return 0

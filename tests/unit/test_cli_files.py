@@ -70,18 +70,24 @@ def test_logs_of_an_attempt(home):
 # outputs
 
 
-def test_outputs(home):
+def test_outputs(home, tmp_path):
     home.add()
-    result = {"tar": "/w/1/result/1.tar", "bytes": 5_500_000, "local_jobs": 4, "beside": ["mass.svg"]}
+    tar = tmp_path / "1.tar"
+    tar.touch()
+    result = {"tar": str(tar), "bytes": 5_500_000, "local_jobs": 4, "beside": ["mass.svg"]}
     home.finish("completed", **result, line=f"peak at 91.2 GeV {EVIL}")
     assert home.out("outputs", "1") == (
-        "tar          /w/1/result/1.tar (5.5 MB, outputs of 4 of 4 local jobs)\n"
-        "beside it    /w/1/result/mass.svg\n"
+        f"tar          {tar} (5.5 MB, outputs of 4 of 4 local jobs)\n"
+        f"beside it    {tmp_path}/mass.svg\n"
         f"result       peak at 91.2 GeV {EVIL_SHOWN}\n"
     )
     document = home.json("outputs", "1")
     assert document["result"]["bytes"] == 5_500_000
-    assert document["beside"] == ["/w/1/result/mass.svg"]
+    assert document["beside"] == [f"{tmp_path}/mass.svg"]
+    tar.unlink()
+    lost = f"jim: {tar} is not there: it was removed, or the work directory is not mounted\n"
+    assert home.run("outputs", "1") == (1, "", lost)
+    assert home.run("outputs", "1", "--json") == (1, "", lost)
 
 
 def test_no_outputs(home):
