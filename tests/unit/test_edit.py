@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from jim.editing import read, written
+from jim.handlers.base import COMMON
+from jim.handlers.parametric import Parametric
+from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
 from jim.model import Piece, State, Step
 from jim.request import check
 from jim.site import Batch
@@ -164,3 +169,33 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
         ("edit wished", "user", "alice"),
         ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores this site allows a local job"),
     ]
+
+
+def test_what_a_job_type_has_packed(home, monkeypatch):
+    def pack(self, request, area):
+        (area / "card.txt").write_text(f"mass {request['mass_min_gev']}")
+
+    monkeypatch.setattr(PythiaMonteCarlo, "prepare_work_area", pack)
+    home.add(1, size=0, **{**check({"job_type": "pythia_monte_carlo", "events": 500})[1], "key": "key-1"})
+    assert home.run("edit", "1", "mass_min_gev=70")[2] == (
+        "jim: mass_min_gev: it has been packed and sent; cancel 1 and hand it in anew\n"
+    )
+    assert "edit wished: mass_max_gev=130.0 for all of its local jobs" in home.out("edit", "1", "mass_max_gev=130")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("queue", "long"),
+        ("queue", None),
+        ("executable", "/opt/my tools/a'b=c $(id)"),
+        ("memory_mb", 4000),
+        ("environment", {"A": "it's", "B": 'x "y"'}),
+        ("outputs", ["a b.dat", "*.root"]),
+        ("argument_sets", [["1", "é"], []]),
+    ],
+)
+def test_what_undoes_an_edit_is_read_as_it_was(name, value):
+    declared = {**COMMON, **Parametric.attributes}
+    [word] = shlex.split(written(name, value))
+    assert read(word, declared) == (name, value)

@@ -187,6 +187,12 @@ def test_a_payload_works_on_the_workers_own_disk(site: Site) -> None:
     assert names_in(disk) == set()
 
 
+def test_an_output_of_two_patterns_is_brought_back_once(site: Site) -> None:
+    site.jobs(*sh("printf abc >x.dat"), facts=(f"scratch {site.root}", "out *.dat", "out x.dat"))
+    assert site.run() == 0
+    assert site.manifest() == [f"file 3 {ABC} x.dat"]
+
+
 def test_what_is_wrong_on_the_workers_own_disk_is_refused_as_ever(site: Site) -> None:
     script = "ln -s /etc/passwd link.dat; mkfifo pipe.dat; printf abc >stdout; chmod 500 .; mkdir -p x; chmod 0 x"
     site.jobs(*sh(script), facts=(f"scratch {site.root}", "out *", "limit 2"))
