@@ -18,7 +18,7 @@ from jim.handlers.base import Attributes, Handler
 from jim.packages import members, share, sweep
 from jim.run_grid_job import prepare
 from jim.sandbox import prepare_grid_job
-from jim.settings import Payload, settings, wrong
+from jim.settings import Keep, Payload, settings, wrong
 from jim.site import Site, make_state
 from tests.stand_ins import World
 
@@ -353,3 +353,20 @@ def test_a_keeper_killed_at_any_call_takes_it_up_again(
         os.utime(each, (0, 0))
     assert sweep(work) == 1
     assert list((work / "packages").iterdir()) == []
+
+
+def test_a_package_ages_with_its_grid_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=0))
+    code = str(tree(tmp_path))
+    first, second = (world.submit(1, key=key, inputs=[code]) for key in ("k1", "k2"))
+    world.until(lambda: len(world.batch.tasks) == 2)
+    [package] = packed(world.site.work)
+    for id_, grid_job in ((1, first), (2, second)):
+        world.batch.start(id_)
+        world.batch.finish(id_)
+        world.until(lambda grid_job=grid_job: world.finished(grid_job))
+        assert package.exists()
+        world.go(3, seconds=3600.0)
+        assert not (world.site.work / str(grid_job)).exists()
+    world.go(2, seconds=3600.0)
+    assert list((world.site.work / "packages").iterdir()) == []
