@@ -67,6 +67,7 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
     assert tomllib.loads(file.read_text()) == {
         "site": {"name": "head1"},
         "batch": {"system": "local"},
+        "payload": {},
         "limits": {},
         "sizing": {},
         "keep": {},
