@@ -11,7 +11,7 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.model import Job, Piece
-from jim.pieces import copied, herd_of
+from jim.pieces import copied, herd_of, recovering
 from jim.request import check, read
 
 HOME = Path(__file__).parents[2]
@@ -98,3 +98,12 @@ def test_a_copy_of_a_local_job_has_its_files(name):
         _, again = check(copied(looked_up, piece))
         (alone,) = herd_of(handler, again, 13, "here", 100)
         assert (alone.files, alone.arguments) == (piece.files, piece.arguments)
+
+
+@pytest.mark.parametrize("name", ["cdf/concatenation.toml", "d0/merge-13669.jdf", "d0/analysis.toml"])
+def test_what_recovers_has_the_files_that_were_left(name):
+    handler, request = check(read(EXAMPLES / name))
+    looked_up = request | {"input_files": RUNS}
+    first, *_ = herd_of(handler, looked_up, 12, "here", 100)
+    _, again = check(recovering(looked_up, [first]))
+    assert [piece.files for piece in herd_of(handler, again, 13, "here", 100)] == [first.files]

@@ -324,8 +324,11 @@ def test_a_request_with_a_segfault_and_then_its_merging(site):
 
 
 @pytest.mark.torture
-def test_the_whole_request_becomes_80_local_jobs_and_one_merged_file(site):
-    assert site.submit(JDF + "+STANDIN_TROUBLE = d0gstar:117:segfault d0reco:19999:segfault\n") == "1"
+@pytest.mark.parametrize("name", ["request-13669.jdf", "request-13669-d0runjob.jdf"])
+def test_the_whole_request_becomes_80_local_jobs_and_one_merged_file(site, name):
+    """The second one gives only its request id: the catalogue knows that they are 20,000 events."""
+    trouble = "+STANDIN_TROUBLE = d0gstar:117:segfault d0reco:19999:segfault\n"
+    assert site.submit((D0 / name).read_text() + trouble) == "1"
     site.jim("watch", "1")
     assert len(json.loads(site.jim("show", "1", "--all", "--json"))["local_jobs"]) == 80
     site.check_and_merge(20_000, missing={117, 19_999})
