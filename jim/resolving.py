@@ -36,9 +36,11 @@ def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
             except BadRequest as error:
                 raise BadRequest(f"{name}: {error}") from error
     told = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
+    if facts:  # a door could not
+        handler.check(found)
     how = size(handler, found, site)
     if facts:
-        check_limits(handler.resources(found), site, how)  # a door could not
+        check_limits(handler.resources(found), site, how)
         how = how._replace(why=f"{how.why}; {told}")
     return Resolved(found, how, told)
 

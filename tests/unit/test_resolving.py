@@ -24,6 +24,7 @@ SHOOT = {"job_type": "resolvingsite.shots"}
 OWN = '''
 """Shots by request id."""
 
+from jim.errors import BadRequest
 from jim.handlers.base import BY_REQUEST, Attribute, Handler
 
 
@@ -31,6 +32,10 @@ class Shots(Handler):
     """One event is one shot."""
 
     attributes = BY_REQUEST | {"noise": Attribute(str, "a dataset that is handed on", names="dataset")}
+
+    def check(self, request):
+        if request["events"] == 13:
+            raise BadRequest("events: 13 is unlucky")
 
     def command_and_arguments(self, request, job, piece):
         return ("shoot", str(piece.first_event), str(piece.events), str(request["noise"]))
@@ -46,6 +51,7 @@ def catalogue(tmp_path):
     (place / "requests").mkdir(parents=True)
     (place / "datasets").mkdir()
     (place / "requests/13669.toml").write_text("events = 600\n")
+    (place / "requests/unlucky.json").write_text('{"events": 13}')
     (place / "requests/idle.toml").write_text("# nobody has said how many\n")
     (place / "datasets/%2Fd0%2Fraw.json").write_text(json.dumps({"files": FILES}))
     (place / "datasets/empty.json").write_text("{}")
@@ -159,6 +165,7 @@ def test_what_cannot_be_read_is_asked_again(world, catalogue):
             SHOOT | {"request_id": "13668"},
             "request_id: there is no request id '13668' in the catalogue, {}/requests; did",
         ),
+        (SHOOT | {"request_id": "unlucky"}, "events: 13 is unlucky"),
         (SHOOT | {"request_id": "idle"}, "request_id: request id 'idle' of the catalogue, {}, has no events, but None"),
         (SHOOT | {"events": 5, "noise": "no"}, "noise: there is no dataset 'no' in the catalogue, {}/datasets"),
         (
