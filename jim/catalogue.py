@@ -15,6 +15,7 @@ import sqlite3
 import tomllib
 from collections.abc import Iterable
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
@@ -26,7 +27,7 @@ from jim.splitting.units import File, files_from
 
 LARGEST = 200_000_000  # bytes that a list of files may have
 MOST_EVENTS = 10**15
-NEAREST_OF = 1000  # names of a database that are looked at for one that may have been meant
+NEAREST_OF = 1000  # names that are looked at for one that may have been meant
 
 
 class NotReadable(JimError):
@@ -137,7 +138,7 @@ class Database:
 
 
 def _missing(place: Path, what: str, name: str, known: Iterable[str]) -> BadRequest:
-    hint = nearest(name[:200], known).partition(" (known: ")[0]
+    hint = nearest(name[:200], islice(known, NEAREST_OF)).partition(" (known: ")[0]
     return BadRequest(f"there is no {what} {name!r:.200} in the catalogue, {place}{hint}")
 
 
