@@ -133,6 +133,8 @@ def test_requests_are_split_by_parameters():
     [
         ("LumiBase", {}, {}, r"unknown splitter 'LumiBase'; did you mean 'LumiBased'\?"),
         ("LumiBased", {"lumi_per_job": 1}, {}, r"unknown parameter; did you mean 'lumis_per_job'\?"),
+        ("ParametricJDL", {"ParametersX": [1]}, {"input_files": []}, r"unknown parameter; did you mean 'Parameters'\?"),
+        ("Parametric", {"Parameters": -2}, {"input_files": []}, "Parameters: expected at least one job, found -2"),
         ("LumiBased", {"lumis_per_job": 0}, {}, "expected a whole number, 1 or more, found 0"),
         ("LumiBased", {}, {"input_files": []}, "input_files: LumiBased splits input files; none are given"),
         ("LumiBased", {}, {"input_files": [{"lfn": "/a", "sise": 1}]}, r"sise: unknown; did you mean 'size'\?"),

@@ -48,5 +48,5 @@ def split(manifest: Mapping[str, Any], p: Parameters) -> Iterator[dict[str, Any]
 def _progression(p: Parameters) -> Iterator[str]:
     count = WHOLE.of(p.values[0], "Parameters", SplitError, "a list of values has at least two")
     if count < 1:
-        raise SplitError("Parameters", count, "expected at least one job")
+        raise SplitError("Parameters", count, f"expected at least one job, found {count:,}")
     return map(text_of, progression(p.start, p.factor, p.step, count, SplitError))

@@ -14,7 +14,7 @@ from typing import Any
 from jim.splitting.errors import InvalidManifest, TooManyJobs, shown
 from jim.splitting.kinds import Kind, whole
 from jim.splitting.numbers import NUMBER, TEXT, WHOLE, progression, text_of
-from jim.splitting.parameters import parameter
+from jim.splitting.parameters import declared, parameter
 
 NAME = "ParametricJDL"
 SPLITS_REQUESTS = True
@@ -33,11 +33,26 @@ def _value(given: Any) -> Value:
 VALUE = Kind("a value, or a list of values", _value)
 
 
+def _jobs(given: Any) -> Any:
+    return tuple(map(_value, given)) if isinstance(given, list | tuple) else WHOLE.read(given)
+
+
+JOBS = Kind("a number of jobs, or a list of values", _jobs)
+
+
 @dataclass(frozen=True)
 class Parameters:
-    """What ParametricJDL takes beside the manifest."""
+    """What ParametricJDL takes. All but the first stand in the manifest itself, some with a name behind theirs."""
 
     most: int = parameter(20, whole(1), "jobs that a manifest may become", "MaxParametricJobs")
+    jobs: int | tuple[Value, ...] | None = parameter(
+        None, JOBS, "how many jobs, or their values; a list also with .NAME", "Parameters", InvalidManifest
+    )
+    start: float = parameter(
+        1, NUMBER, "the first value; also with .NAME, as the next two", "ParameterStart", InvalidManifest
+    )
+    step: float = parameter(0, NUMBER, "added to a value for the next", "ParameterStep", InvalidManifest)
+    factor: float = parameter(1, NUMBER, "a value is multiplied by it for the next", "ParameterFactor", InvalidManifest)
 
 
 def split(manifest: Manifest, p: Parameters) -> Iterator[dict[str, Any]]:
@@ -81,9 +96,10 @@ def _values(manifest: Manifest, name: str, count: int) -> Iterator[Value]:
     given = manifest.get(f"Parameters{suffix}")
     if isinstance(given, list | tuple):
         return iter([VALUE.of(each, f"Parameters{suffix}", InvalidManifest) for each in given])
+    options = map(declared(Parameters).__getitem__, ("start", "step", "factor"))
     start, step, factor = (
-        NUMBER.of(manifest.get(f"{option}{suffix}", usual), f"{option}{suffix}", InvalidManifest)
-        for option, usual in (("ParameterStart", 1), ("ParameterStep", 0), ("ParameterFactor", 1))
+        one.kind.of(manifest.get(f"{one.name}{suffix}", one.default), f"{one.name}{suffix}", one.error)
+        for one in options
     )
     if float in (type(start), type(step), type(factor)):
         start = float(start)
