@@ -24,6 +24,7 @@ from jim.gram_results import deliver
 from jim.house import House, Workers
 from jim.model import State, Step
 from jim.request import check
+from jim.run_grid_job import Rounds
 from jim.settings import General, Limits
 from jim.site import Site
 from tests.stand_ins import World
@@ -504,6 +505,23 @@ def test_days_are_made_ahead_and_old_ones_removed(telling):
     assert names[0] == time.strftime("%Y%m%d", time.gmtime())
     assert {file_of(events, time.time() + day).name, "notes"} < set(names)
     assert stat.S_IMODE((events / names[0]).stat().st_mode) == 0o644
+
+
+def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, monkeypatch, capsys):
+    handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    tell(telling)
+    assert not Rounds(telling).idle()
+    started = []
+    monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
+    monkeypatch.setattr("jim.cli.keeper.runs", lambda _: False)
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    assert main(["keeper", "--all"]) == 0
+    assert started == [place.state]
+    (place.state / "answers/7").unlink()
+    tell(telling)
+    assert Rounds(telling).idle()
+    assert main(["keeper", "--all"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
 
 
 def test_a_job_whose_time_was_over_is_forgotten(telling, place):
