@@ -39,14 +39,21 @@ class Place:
         self.store.close()
         self.lock.close()
 
-    def door(self, name, *words, **variables):
+    def door(self, name, *words, program=(), **variables):
         """Call a door as a gatekeeper does; give its exit code, stdout and stderr."""
         environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(self.state), "JIM_PYTHON": sys.executable, **variables}
-        command = [str(HOME / "shell" / name), *words]
+        command = program or [str(HOME / "shell" / name), *words]
         done = subprocess.run(
             command, env=environment, cwd=self.directory, capture_output=True, text=True, timeout=60, check=False
         )
         return done.returncode, done.stdout, done.stderr
+
+    def unheard(self, name, *words, to=">/dev/full"):
+        """Call a door whose stdout cannot be written; give its exit code and stderr."""
+        command = ("/bin/sh", "-c", f'"$@" {to}', "sh", str(HOME / "shell" / name), *words)
+        code, out, err = self.door(name, program=command)
+        assert out == ""
+        return code, err
 
     def request(self, text='job_type = "executable"\nexecutable = "/bin/true"\n'):
         (self.directory / "request.toml").write_text(text)
@@ -416,6 +423,21 @@ def test_poll_prints_the_answer_while_the_heart_beats_and_after(place):
         place.beat(ago)
         assert place.door("jim-poll", "12", JIM_PYTHON="/bin/false") == (0, "GRAM_SCRIPT_JOB_STATE:2\n\n", "")
         assert (place.state / "woken").exists() == (ago > 20)
+
+
+@pytest.mark.parametrize("to", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("answer", [gram.state(gram.DONE), gram.failure("exit 3", gram.EXECUTION_FAILED), None])
+def test_poll_denies_no_job_because_its_stdout_fails(place, to, answer):
+    if answer:
+        place.add(12, answer=answer)
+        place.beat(0)
+    words = "stdout cannot be written (closed or full), so there is no answer; ask again"
+    assert place.unheard("jim-poll", "12", to=to) == (74, f"jim-poll: {words}\n")
+
+
+def test_poll_of_an_unknown_job_says_so_also_where_stdout_fails(place):
+    place.beat(0)
+    assert place.unheard("jim-poll", "12") == (4, f"jim-poll: there is no grid job 12 in {place.state}\n")
 
 
 def test_poll_and_everyone_else_mean_the_same_by_a_beating_heart():
