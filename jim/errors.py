@@ -50,6 +50,12 @@ class Refused(BatchError):
         super().__init__(message, transient=False)
 
 
+class Unheard(JimError):
+    """Something that was done, or found out, and could not be said: stdout is closed or full."""
+
+    exit_code = 74
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Say which known word `word` may have meant, and list the known ones."""
     import difflib  # a door that has nothing to complain about need not load it

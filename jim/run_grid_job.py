@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jim import gram, inbox, request, sizing
+from jim import gram, inbox, request, sizing, stdout
 from jim import site as site_file
 from jim.errors import BadRequest, JimError
 
@@ -45,6 +45,11 @@ def submit(file: Path, **more: Any) -> int:
     number = inbox.deposit(site.state, key, checked | {"key": key})
     wake(site.state)
     return number
+
+
+def taken_in(number: int) -> str:
+    """Say what is true of a request whose id cannot be printed."""
+    return f"the request was taken in as grid job {number}, and handed in again with the same key it has the same id"
 
 
 def prepare(file: Path, site: Site, *, look_up: bool = False, **more: Any) -> tuple[Handler, dict[str, Any], Size]:
@@ -200,18 +205,20 @@ UNEXPECTED, INTERRUPTED, NOT_READ = 70, 130, 141  # a fault of JIM's own; Ctrl-C
 
 def serve(action: Callable[[], int], complain: Callable[[str, Exception], None]) -> int:
     """Do what a gatekeeper or a person asked; what goes wrong is told by `complain`, and becomes an exit code."""
+    stdout.prepare()
     try:
         code = action()
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read us has had enough; Python must not try again at its exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read us has had enough
+        stdout.give_up()
         return NOT_READ
     except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
         error = _explained(error)
-        complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
+        with stdout.last_words():
+            complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
 
 
@@ -234,12 +241,11 @@ USAGE = {
 def door(arguments: list[str]) -> int:
     """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
     verb, *targets = arguments or [""]
-    if verb in USAGE and targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
-        sys.stdout.write(f"{USAGE[verb]}\n")
-        return 0
 
     def answer() -> int:
-        sys.stdout.buffer.write(_answer(verb, targets))
+        said, done = _answer(verb, targets)
+        with stdout.or_else(done):
+            sys.stdout.buffer.write(said)
         return 0
 
     def complain(message: str, error: Exception) -> None:
@@ -249,16 +255,20 @@ def door(arguments: list[str]) -> int:
     return serve(answer, complain)
 
 
-def _answer(verb: str, targets: list[str]) -> bytes:
+def _answer(verb: str, targets: list[str]) -> tuple[bytes, str]:
+    """Give what a door has to say, and, should nobody hear it, what was done."""
     if verb not in USAGE:
         raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(USAGE)}")
+    if targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
+        return f"{USAGE[verb]}\n".encode(), "it was the usage"
     if len(targets) != 1 + (verb == "deliver") or not all(targets):
         raise BadRequest(USAGE[verb])
     if verb == "deliver":
-        return deliver(targets[0], Path(targets[1]).absolute())
+        return deliver(targets[0], Path(targets[1]).absolute()), "what the grid job leaves was delivered"
     if verb == "submit":
-        return gram.job(submit(Path(targets[0]).absolute()))
-    return gram.state(cancel(targets[0]))
+        number = submit(Path(targets[0]).absolute())
+        return gram.job(number), taken_in(number)
+    return gram.state(cancel(targets[0])), "the wish to cancel was taken in"
 
 
 def main(arguments: list[str] | None = None) -> int:

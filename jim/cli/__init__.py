@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 
 from jim import __version__
 from jim.cli.text import escaped, say
-from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob, nearest
+from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
 
@@ -64,6 +64,7 @@ EXIT_CODES = {
     BatchError.exit_code: "the batch system did not do what was asked",
     NOT_YET: "not there yet: it has not started, or is not finished",
     UNEXPECTED: "a fault in JIM itself",
+    Unheard.exit_code: "what it had to say could not be written: stdout is closed or full",
     INTERRUPTED: "interrupted (Ctrl-C)",
     NOT_READ: "nobody reads the output any more",
 }

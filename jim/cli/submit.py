@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from jim import run_grid_job
+from jim import run_grid_job, stdout
 from jim import site as site_file
 from jim.cli.reading import add_json, look
 from jim.cli.text import facts, plain, say, say_json, span
@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     number = run_grid_job.submit(arguments.file, **_more(arguments))
     code = 0
     if not arguments.json:
-        say(number)
+        with stdout.or_else(run_grid_job.taken_in(number)):
+            say(number)
     if arguments.watch:
         from jim.cli.watch import follow
 
@@ -45,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     if arguments.json:
         view = look()
-        say_json(view.record(view.grid_job(number)))
+        with stdout.or_else(run_grid_job.taken_in(number)):
+            say_json(view.record(view.grid_job(number)))
     return code
 
 

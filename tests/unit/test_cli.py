@@ -89,7 +89,7 @@ def test_alone_it_guides(home):
 def test_the_overview_names_every_verb_and_exit_code(home, word):
     lines = home.out(word).splitlines()
     first = {line.split()[0] for line in lines if line.startswith("  ")}
-    assert first == {*cli.VERBS, "0", "1", "2", "3", "4", "5", "6", "70", "130", "141"}
+    assert first == {*cli.VERBS, "0", "1", "2", "3", "4", "5", "6", "70", "74", "130", "141"}
 
 
 def test_exit_codes_are_those_of_the_errors():

@@ -414,6 +414,44 @@ def test_cancel_of_what_has_ended_says_how_it_ended(place, answer, state):
     assert place.door("jim-poll", "4")[1] == answer.decode()
 
 
+# A stdout that cannot be written
+
+CLOSED, FULL = "stdout cannot be written: it is closed", "stdout cannot be written: No space left on device"
+UNHEARD = [(">&-", CLOSED), (">/dev/full", FULL), (">&- <&-", CLOSED)]
+
+
+@pytest.mark.parametrize(("to", "trouble"), UNHEARD)
+def test_a_submission_that_cannot_be_answered_says_what_was_taken_in(place, to, trouble):
+    place.request('job_type = "executable"\nexecutable = "/bin/true"\nkey = "k"\n')
+    done = "the request was taken in as grid job 1, and handed in again with the same key it has the same id"
+    assert place.unheard("jim-submit", "request.toml", to=to) == (74, f"jim-submit: {trouble}; {done}\n")
+    assert place.unheard("jim", "submit", "request.toml", to=to) == (74, f"jim: {trouble}; {done}\n")
+    assert place.door("jim-submit", "request.toml")[1].startswith("GRAM_SCRIPT_JOB_ID:1\n")
+
+
+@pytest.mark.parametrize(("to", "trouble"), UNHEARD)
+def test_a_cancel_that_cannot_be_answered_is_left(place, to, trouble):
+    place.add(4)
+    said = f"jim-cancel: {trouble}; the wish to cancel was taken in\n"
+    assert place.unheard("jim-cancel", "4", to=to) == (74, said)
+    assert place.left() == ([("cancel", "4")], [])
+
+
+@pytest.mark.parametrize(("to", "trouble"), UNHEARD)
+@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("--help",), ("xml", "--schema"), ("show", "-h")])
+def test_what_people_cannot_be_told_is_no_fault_of_jim(place, to, trouble, words):
+    assert place.unheard("jim", *words, to=to) == (74, f"jim: {trouble}\n")
+
+
+@pytest.mark.parametrize("to", [">&-", ">/dev/full", ">&- 2>&-", "2>/dev/full", "2>&-"])
+@pytest.mark.parametrize("name", ["jim-submit", "jim-cancel"])
+def test_a_failure_that_cannot_be_said_keeps_its_exit_code(place, to, name):
+    command = ("/bin/sh", "-c", f'"$0" a b {to}', str(HOME / "shell" / name))
+    code, out, err = place.door(name, program=command)
+    assert (code, "GRAM_SCRIPT_ERROR:48\n\n" in out) == (2, to in ("2>/dev/full", "2>&-"))
+    assert "Traceback" not in err
+
+
 # Poll
 
 

@@ -71,7 +71,6 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
         "limits": {},
         "sizing": {},
         "keep": {},
-        "payload": {},
     }
     assert load().batch == SECTIONS["batch"]()
 
