@@ -77,7 +77,7 @@ def load(state: str = "") -> Site:
     """Find this account's site file and state directory, and read the settings."""
     state = state or os.environ.get(STATE_VARIABLE, "")
     named = os.environ.get(SITE_VARIABLE)
-    place = Path(state).resolve() if state else _managed_state() if MANAGED_FILE.exists() else own_state()
+    place = _named_state(state) if state else _managed_state() if MANAGED_FILE.exists() else own_state()
     if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
         return read(Path(named or MANAGED_FILE), place, managed=True)
     if named:
@@ -136,6 +136,13 @@ def _line(text: str, section: str, key: str) -> int:
         if current == section and found:
             return number
     return 1
+
+
+def _named_state(state: str) -> Path:
+    try:
+        return Path(state).resolve()
+    except RuntimeError as error:
+        raise BadSite(f"{STATE_VARIABLE}: {state} is a link that leads back to itself") from error
 
 
 def _managed_state() -> Path:

@@ -51,8 +51,9 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         text = content.decode()
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: not a text file (byte {error.start} is no UTF-8)") from error
-    except (OSError, ValueError, JimError) as error:
-        raise BadRequest(f"cannot read the request: {error}") from error
+    except (OSError, ValueError, JimError, RuntimeError) as error:
+        reason = f"{file} is a link that leads back to itself" if isinstance(error, RuntimeError) else error
+        raise BadRequest(f"cannot read the request: {reason}") from error
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse
     try:

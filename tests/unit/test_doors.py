@@ -156,6 +156,26 @@ def test_what_is_no_file_is_refused(place, name):
     assert place.left() == ([], [])
 
 
+def test_a_link_to_itself_is_refused(place):
+    (place.directory / "loop.toml").symlink_to("loop.toml")
+    for file in ("loop.toml", "loop.toml/request.toml"):
+        words = f"cannot read the request: {place.directory}/{file} is a link that leads back to itself"
+        code, out, err = place.door("jim-submit", file)
+        assert (code, out.splitlines()[1], err) == (2, "GRAM_SCRIPT_ERROR:48", f"jim-submit: {words}\n")
+    place.request('job_type = "executable"\nexecutable = "/bin/true"\ninputs = ["loop.toml"]\n')
+    assert place.door("jim-submit", "request.toml")[0] == 2
+
+
+@pytest.mark.parametrize("variable", ["JIM_STATE", "JIM_SITE"])
+def test_no_site_is_at_a_link_to_itself(place, variable):
+    loop = place.directory / "loop"
+    loop.symlink_to("loop")
+    code, out, err = place.door("jim-submit", str(place.request()), **{variable: str(loop)})
+    assert (code, out.splitlines()[1]) == (3, "GRAM_SCRIPT_ERROR:3")
+    assert str(loop) in err
+    assert "fault" not in place.door("jim", "status", **{variable: str(loop)})[2]
+
+
 def test_a_link_to_nothing_is_refused(place):
     (place.directory / "link.toml").symlink_to("nothing")
     code, _, err = place.door("jim-submit", "link.toml")
