@@ -25,7 +25,7 @@ from jim.records import read_exit_record
 from jim.sandbox import Line, fence, prepare_submission, shell_directory
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.statusdb.store import Store
-from jim.waking import heart_beats, how_to_install
+from jim.waking import heart_beats, holder, how_to_install
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
@@ -241,6 +241,10 @@ def _keeper(site: Site) -> Finding:
     """Tell whether one runs, and whether one should. Trying its lock could keep one from starting."""
     if heart_beats(site.state, Clock()):
         return _good("one runs")
+    pid = holder(site.state)
+    if pid:
+        todo = f"see {site.state / 'keeper.log'}; if it was stopped: kill -CONT {pid}"
+        return Finding("", WARNING, f"one holds the lock (pid {pid}), but its heart does not beat", todo)
     if _unfinished(site):
         todo = f"start one: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"
         return Finding("", WARNING, "none runs, but there are unfinished grid jobs", todo)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from jim.errors import BadSite, JimError
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 LIBRARIES = ("lxml", "psutil", "tenacity")  # no keeper can do without
+LOCKS = Path("/proc/locks")
 FRESH_SECONDS = 20  # an older heartbeat is no keeper's; jim-poll says the same
 
 
@@ -33,6 +35,17 @@ def runs(state: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+def holder(state: Path) -> int:
+    """Give the pid of the keeper that holds the lock; 0: none does. Asked of the system, so that none is kept out."""
+    try:
+        file = state / "keeper.lock"
+        pid, inode = int(file.read_text()), file.stat().st_ino
+        held = re.search(rf"^\d+: FLOCK +ADVISORY +WRITE +{pid} \S+:{inode} ", LOCKS.read_text(), re.MULTILINE)
+    except (OSError, ValueError):
+        return 0
+    return pid if held else 0
 
 
 def require_keeper(state: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,13 @@ from jim.site import Site
 from jim.statusdb.record import failures, record
 from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.store import VERSION, Store
-from jim.waking import heart_beats
+from jim.waking import heart_beats, holder
+
+# What there is to do about a keeper that keeps others out.
+STUCK = (
+    "it may be at something long; keeper.log tells what it did last. If it was stopped, `kill -CONT {pid}` lets it go "
+    "on; `kill {pid}` ends it, nothing is lost, and `jim keeper --all` starts another"
+)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +42,7 @@ class Heart:
 
     beats: bool
     words: str
+    next: str = "a poll, a wish or `jim keeper` starts one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ class View:
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
         jobs = found.grid_jobs()
         found.close()
-        return jobs
+        return [replace(job, updated=job.created) for job in jobs]  # nobody has seen them since
 
     def record(self, job: GridJob) -> dict[str, Any]:
         """Give the record of a grid job that all machine-readable output shares."""
@@ -140,8 +147,20 @@ class View:
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here, and if not, what the last one had to say."""
         heart = self._heart()
-        words = "" if heart.beats else _last_words(self.site.state / "keeper.log")
-        return Heart(heart.beats, f"{heart.words}; its last words: {words}") if words else heart
+        if heart.beats:
+            return heart
+        pid = holder(self.site.state)
+        if pid:
+            return Heart(False, f"a keeper holds the lock (pid {pid}), but {self._silence()}", STUCK.format(pid=pid))
+        words = _last_words(self.site.state / "keeper.log")
+        return Heart(False, f"{heart.words}; its last words: {words}") if words else heart
+
+    def _silence(self) -> str:
+        with suppress(OSError, ValueError):
+            boot, beat = (self.site.state / "heartbeat").read_text().split()
+            if boot == self.store.clock.boot_id():
+                return f"has said nothing for {self.store.clock.boot() - int(beat):.0f} s"
+        return "has said nothing yet"
 
     def _heart(self) -> Heart:
         clock = self.store.clock

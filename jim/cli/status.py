@@ -54,6 +54,6 @@ def _warn(view: View, jobs: list[GridJob]) -> None:
         return
     heart = view.heart()
     if not heart.beats:
-        say(f"\n{heart.words}; a poll, a wish or `jim keeper` starts one")
+        say(f"\n{heart.words}; {heart.next}")
     elif view.trouble().words:
         say(f"\nthe batch system does not answer: {plain(view.trouble().words)}")

@@ -78,7 +78,7 @@ def _finished(view: View, job: GridJob) -> Wait:
 def _keeper(view: View) -> Iterator[Wait]:
     heart = view.heart()
     if not heart.beats:
-        yield Wait(heart.words, "a poll, a wish or `jim keeper` starts one; until then nothing moves", "heartbeat")
+        yield Wait(heart.words, f"{heart.next}; until then nothing moves", "heartbeat")
 
 
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:

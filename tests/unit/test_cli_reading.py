@@ -1,6 +1,8 @@
 """The people's door: status, show, its phases, explain."""
 
+import fcntl
 import json
+import os
 
 import pytest
 
@@ -242,6 +244,31 @@ def test_explain_a_missing_keeper(home, heartbeat, said):
     home.add()
     (home.site.state / "heartbeat").write_text(heartbeat)
     assert f"* {said}\n" in home.out("explain", "1")
+
+
+def test_a_keeper_that_is_silent_is_not_denied(home):
+    home.add()
+    home.beat(ago=25)
+    heart = home.site.state / "heartbeat"
+    with (home.site.state / "keeper.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        holds = f"a keeper holds the lock (pid {os.getpid()}), but has said nothing"
+        assert f"\n{holds} for 25 s; it may be at something long; " in home.out("status")
+        assert f"* {holds} for 25 s\n" in home.out("explain", "1")
+        assert f"`kill -CONT {os.getpid()}` lets it go on" in home.out("explain", "1")
+        heart.write_text("boot-0 999\n")
+        assert f"* {holds} yet\n" in home.out("explain", "1")
+    assert "* no keeper is running: the machine was started anew\n" in home.out("explain", "1")
+
+
+def test_a_request_in_the_inbox_has_the_age_of_its_handing_in(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    home.run("submit", str(file))
+    (handed,) = (home.site.state / "inbox").glob("request-*")
+    content = json.loads(handed.read_text()) | {"created": "2026-01-31T11:58:00.000Z"}
+    handed.write_text(json.dumps(content))
+    assert [job["age_s"] for job in home.json("status")] == [120.0]
 
 
 def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
