@@ -120,6 +120,16 @@ class View:
         found.close()
         return [replace(job, updated=job.created) for job in jobs]  # nobody has seen them since
 
+    def wishes(self, job: GridJob) -> list[tuple[str, str]]:
+        """Give the wishes for a grid job that still lie in the inbox: what is wished, and for which of it."""
+        found = []
+        for path in sorted((self.site.state / "inbox").glob("wish-*")):
+            with suppress(OSError, ValueError, KeyError, TypeError, JimError):
+                wish = json.loads(read_regular(path, inbox.LONGEST))
+                if inbox.slices_of(wish["target"])[0] == job.id:
+                    found.append((str(wish["verb"]), str(wish["target"])))
+        return found
+
     def record(self, job: GridJob) -> dict[str, Any]:
         """Give the record of a grid job that all machine-readable output shares."""
         return record(self.store, job, self.seen(), strict=self.site.site.strict_status)

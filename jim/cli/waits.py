@@ -28,6 +28,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     """Give what a grid job waits for."""
     if job.step is Step.FINISHED:
         yield _finished(view, job)
+        yield from _not_taken(view, job)
         return
     yield from _keeper(view)
     yield from _wish(view, job)
@@ -48,6 +49,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     """Give what a local job waits for."""
     if local.state.final:
         yield _ended(job, local)
+        yield from _not_taken(view, job)
         return
     yield from _keeper(view)
     yield from _wish(view, job)
@@ -81,7 +83,13 @@ def _keeper(view: View) -> Iterator[Wait]:
         yield Wait(heart.words, f"{heart.next}; until then nothing moves", "heartbeat")
 
 
+def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
+    for verb, target in view.wishes(job):
+        yield Wait(f"{verb} of {target} wished, and not taken up yet", "a keeper takes it up in its next round", "user")
+
+
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:
+    yield from _not_taken(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
     if job.wish == "cancel":

@@ -246,6 +246,24 @@ def test_explain_a_missing_keeper(home, heartbeat, said):
     assert f"* {said}\n" in home.out("explain", "1")
 
 
+@pytest.mark.parametrize("verb", ["suspend", "resume", "cancel", "retry"])
+def test_explain_a_wish_that_is_not_taken_up_yet(home, verb):
+    home.add()
+    home.move(0, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.run(verb, "1")
+    (home.site.state / "inbox/wish-999999999-odd").write_text("[]")
+    assert f"\n* {verb} of 1 wished, and not taken up yet\n  evidence: user, just now\n" in home.out("explain", "1")
+
+
+def test_explain_a_late_wish_for_a_local_job(home):
+    home.add()
+    home.move(0, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.finish("failed")
+    home.run("retry", "1.0")
+    for target in ("1", "1.0"):
+        assert "\n* retry of 1.0 wished, and not taken up yet\n" in home.out("explain", target)
+
+
 def test_a_keeper_that_is_silent_is_not_denied(home):
     home.add()
     home.beat(ago=25)
