@@ -167,6 +167,7 @@ ENDED = (
 
 
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
+PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"
 HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )

@@ -354,8 +354,7 @@ class Store:
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
         """Keep what a payload published, replacing what it said before under this name."""
-        values = (grid, n, name, content, self.clock.utc())
-        self.db.execute("INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)", values)
+        self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
     def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
         """Give what was published: local job, name, content, when."""
