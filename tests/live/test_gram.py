@@ -46,7 +46,8 @@ class Gatekeeper:
         self.account = Path(pwd.getpwnam(USER).pw_dir)
         self.client = Path(pwd.getpwnam("gridclient").pw_dir)
         self.state = self.account / ".local/state/jim"
-        shutil.rmtree(self.state, ignore_errors=True)
+        for each in (self.state, self.client / "ours"):  # what a run before has left would be taken for its own
+            shutil.rmtree(each, ignore_errors=True)
         for each in (self.state.parents[1], self.state.parent, self.state):
             each.mkdir(exist_ok=True)
             shutil.chown(each, USER, USER)
