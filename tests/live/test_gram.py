@@ -152,6 +152,7 @@ class Gatekeeper:
     def close(self) -> None:
         self.jim("gram", "unregister")
         self.end("globus-job-manager ", "run_grid_job keeper", "jim.localbatch --area", "sleep 600")
+        self.end(f"{self.home.parent}/payloads", f"{self.state}/work")  # what a test that failed has left
         for name in (USER, OTHER):
             shutil.rmtree(Path(pwd.getpwnam(name).pw_dir) / ".local/state/jim", ignore_errors=True)
 
