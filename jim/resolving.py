@@ -9,6 +9,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import Attributes, Handler
 from jim.site import Site
 from jim.sizing import Size, check_limits, left_to_catalogue, size
+from jim.steps import take
 
 
 class Resolved(NamedTuple):
@@ -20,6 +21,18 @@ class Resolved(NamedTuple):
 
 
 def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
+    """Look up what a request leaves open, then take the site's own steps with it."""
+    found = _looked_up(handler, request, site)
+    if not site.site.steps:
+        return found
+    taken = take(found.request, site.site.steps, site.site.handlers)
+    how = size(handler, taken, site)
+    check_limits(handler.resources(taken), site, how)
+    told = f"taken: {', '.join(site.site.steps)}"
+    return Resolved(taken, how, "; ".join(filter(None, (found.facts, told))))
+
+
+def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
     """Look up all that a request names in the catalogue, once, and size it.
 
     What is not there is a `BadRequest`. A name that is only handed on, such as that of a minimum-bias dataset, must be

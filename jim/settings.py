@@ -86,6 +86,13 @@ class General(NamedTuple):
             wrong=_wrong_file,
         ),
     ] = ""
+    steps: Annotated[
+        tuple[str, ...],
+        Setting(
+            "functions of the site's own, taken in turn with each request before it is split: dotted names",
+            wrong=_wrong_list,
+        ),
+    ] = ()
     gram_events: Annotated[
         str,
         Setting(

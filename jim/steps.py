@@ -1,0 +1,51 @@
+"""Steps of a site's own, between looking up what a request leaves open and splitting it.
+
+Each is a function in the site's directory of handlers, named `package.module.function`. It is given the attributes of a
+request as a table of its own, and gives those to go on with, or refuses them with a `BadRequest`. The keeper takes them
+in turn, in a worker, and stores what they gave; after a kill before that it takes them anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from jim.errors import BadRequest, JimError
+from jim.request import check
+
+Request = Mapping[str, Any]
+Step = Callable[[dict[str, Any]], Request]
+KEPT = ("job_type", "key")  # by which a request is known
+
+
+def take(request: Request, names: tuple[str, ...], own: str) -> Request:
+    """Take steps with a checked request, and check what comes of each."""
+    for name in names:
+        step = _step(name, own)
+        try:
+            given = dict(step(dict(request)))
+            _, checked = check(given, own)
+        except BadRequest as error:
+            raise BadRequest(f"step {name}: {error}") from error
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+            raise JimError(f"step {name} failed: {type(error).__name__}: {error}") from error
+        for kept in KEPT:
+            if checked[kept] != request[kept]:
+                raise JimError(f"step {name} gave another {kept} than it was given")
+        request = checked
+    return request
+
+
+@cache
+def _step(name: str, own: str) -> Step:
+    module, _, function = name.rpartition(".")
+    if own and own not in sys.path:
+        sys.path.append(own)
+    try:
+        found: Step = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
+        raise JimError(f"step {name!r} of site.steps cannot be loaded: {error}") from error
+    return found

@@ -1,0 +1,93 @@
+"""Steps that a site adds before a request is split."""
+
+import sys
+
+import pytest
+
+from jim.errors import BadRequest, JimError
+from jim.inbox import deposit
+from jim.request import check
+from jim.site import General
+from jim.steps import take
+from tests.stand_ins import World
+
+OWN = """
+from jim.errors import BadRequest
+
+
+def sane(request):
+    if any(each["lfn"].startswith("/lost") for each in request["input_files"]):
+        raise BadRequest("input_files: the site has lost /lost")
+    return request
+
+
+def here(request):
+    request["input_files"] = [each for each in request["input_files"] if each["lfn"] != "/elsewhere"]
+    return request
+
+
+def broken(request):
+    return request["nothing"]
+
+
+def wrong(request):
+    return request | {"cores": "many"}
+
+
+def another(request):
+    return request | {"key": "k2"}
+"""
+ASKED = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["$InputFiles"], "splitter": "FileBased"}
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    place = tmp_path / "own"
+    (place / "stepsite").mkdir(parents=True)
+    (place / "stepsite/steps.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield str(place)
+    for name in ("stepsite.steps", "stepsite"):
+        sys.modules.pop(name, None)
+
+
+def start(tmp_path, monkeypatch, own, *steps, files=("/a", "/elsewhere")):
+    names = tuple(f"stepsite.steps.{each}" for each in steps)
+    world = World(tmp_path, monkeypatch, site=General(handlers=own, steps=names))
+    asked = ASKED | {"input_files": [{"lfn": each} for each in files]}
+    deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
+    return world
+
+
+def test_steps_are_taken_in_turn_before_the_split(tmp_path, monkeypatch, own):
+    world = start(tmp_path, monkeypatch, own, "sane", "here")
+    world.until(lambda: world.batch.tasks)
+    assert [each.piece.files for each in world.store.local_jobs(1)] == [("/a",)]
+    assert [each["lfn"] for each in world.store.grid_job(1).request["input_files"]] == ["/a"]
+    told = [each.reason for each in world.store.journal(1) if each.now == "looked up"]
+    assert told == ["taken: stepsite.steps.sane, stepsite.steps.here"]
+
+
+def test_a_step_may_refuse(tmp_path, monkeypatch, own):
+    world = start(tmp_path, monkeypatch, own, "sane", files=("/lost/x",))
+    world.until(lambda: world.finished(1))
+    job = world.store.grid_job(1)
+    assert (job.outcome, job.size) == ("failed", 0)
+    assert job.reason == "cannot be split: step stepsite.steps.sane: input_files: the site has lost /lost"
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "words"),
+    [
+        ("stepsite.steps.broken", JimError, "step stepsite.steps.broken failed: KeyError: 'nothing'"),
+        ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
+        ("stepsite.steps.another", JimError, "step stepsite.steps.another gave another key than it was given"),
+        ("stepsite.steps.none", JimError, "step 'stepsite.steps.none' of site.steps cannot be loaded"),
+        ("stepsite.no.step", JimError, "step 'stepsite.no.step' of site.steps cannot be loaded"),
+        ("step", JimError, "step 'step' of site.steps cannot be loaded"),
+    ],
+)
+def test_a_step_that_is_wrong_is_told(own, step, kind, words):
+    request = check(ASKED | {"input_files": [{"lfn": "/a"}]})[1] | {"key": "k1"}
+    with pytest.raises(kind, match=words):
+        take(request, (step,), own)
