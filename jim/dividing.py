@@ -20,10 +20,11 @@ from jim.resolving import resolve as resolved
 from jim.sandbox import prepare_grid_job
 from jim.site import Site
 from jim.splitting import split as pieces_of
-from jim.statusdb.rows import GridJob
+from jim.statusdb.rows import GridJob, pieces_text
 
 log = logging.getLogger(__name__)
 STORED_AT_ONCE = 10_000
+LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite takes a gigabyte at most
 
 
 def resolve(house: House) -> None:
@@ -72,8 +73,12 @@ class _Pieces:
         self.stored = 0
 
     def chunk(self) -> list[Piece]:
-        """Give the next pieces; none when there are no more."""
-        return list(itertools.islice(self._stream, STORED_AT_ONCE))
+        """Give the next pieces, fewer of large ones; none when there are no more."""
+        first = next(self._stream, None)
+        if first is None:
+            return []
+        alike = max(1, LARGEST_CHUNK // len(pieces_text({0: first})))  # most are of about one size
+        return [first, *itertools.islice(self._stream, min(alike, STORED_AT_ONCE) - 1)]
 
 
 def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:

@@ -101,6 +101,17 @@ def test_a_split_that_fails_leaves_nothing_half_split(tmp_path, monkeypatch):
     assert "GRAM_SCRIPT_ERROR" in world.answer(1)
 
 
+def test_of_large_pieces_fewer_are_stored_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("jim.dividing.LARGEST_CHUNK", 1000)
+    world = World(tmp_path, monkeypatch)
+    stored, add = [], world.store.add_pieces
+    monkeypatch.setattr(world.store, "add_pieces", lambda *told: (stored.append(len(told[2])), add(*told)))
+    submit(world, "ArgSplitter", splitter_parameters={"args": [["x" * 350]] * 7})
+    world.until(lambda: world.batch.tasks)
+    assert stored == [2, 2, 2, 1]
+    assert len(states(world)) == 7
+
+
 def test_the_site_s_limit_holds(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, limits=Limits(local_jobs=3))
     submit(world)
