@@ -78,6 +78,7 @@ def load(state: str = "") -> Site:
     state = state or os.environ.get(STATE_VARIABLE, "")
     named = os.environ.get(SITE_VARIABLE)
     place = _named_state(state) if state else _managed_state() if MANAGED_FILE.exists() else own_state()
+    _refuse_anothers(place)
     if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
         return read(Path(named or MANAGED_FILE), place, managed=True)
     if named:
@@ -143,6 +144,34 @@ def _named_state(state: str) -> Path:
         return Path(state).resolve()
     except RuntimeError as error:
         raise BadSite(f"{STATE_VARIABLE}: {state} is a link that leads back to itself") from error
+
+
+def _refuse_anothers(place: Path) -> None:
+    """Refuse what is there and cannot be this account's state directory."""
+    own = f"to use one of your own, unset {STATE_VARIABLE} or set it to another directory"
+    try:
+        about = place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        above = next((each for each in place.parents if os.path.lexists(each)), Path("/"))
+        if not above.is_dir():
+            raise BadSite(f"{place} cannot be a state directory, for {above} is no directory; {own}") from None
+        return
+    except OSError as error:
+        above = next(each for each in place.parents if os.access(each.parent, os.X_OK))
+        whose = f"{above} belongs to {_name_of(above.stat().st_uid)}, and this is {_name_of(os.getuid())}"
+        raise BadSite(f"{place} cannot be looked at: {error.strerror}; {whose}; {own}") from error
+    if not place.is_dir():
+        raise BadSite(f"{place} is no state directory, for it is no directory; {own}")
+    if not os.access(place, os.R_OK | os.X_OK):
+        whose, ours = _name_of(about.st_uid), _name_of(os.getuid())
+        raise BadSite(f"{place} belongs to {whose}, and this is {ours}: run this as {whose}; {own}")
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
 
 
 def _managed_state() -> Path:

@@ -353,3 +353,24 @@ def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BadSite, match=r"cannot make the state directory.*JIM_STATE"):
         make_state(Site(state=tmp_path / "file/s"), MOUNTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("file", "{}/file is no state directory, for it is no directory; to use one of your own, unset JIM_STATE"),
+        ("file/below/it", "{0}/file/below/it cannot be a state directory, for {0}/file is no directory; to use one"),
+    ],
+)
+def test_a_state_directory_that_can_be_none_is_refused(tmp_path, name, said):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadSite) as refused:
+        load(str(tmp_path / name))
+    assert str(refused.value).startswith(said.format(tmp_path))
+
+
+def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda place, mode: False)
+    monkeypatch.setattr(site_file, "_name_of", lambda uid: "alice")
+    with pytest.raises(BadSite, match="belongs to alice, and this is alice: run this as alice; to use one of your own"):
+        load(str(tmp_path))
