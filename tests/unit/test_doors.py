@@ -343,6 +343,15 @@ def test_without_any_python_the_doors_still_answer(place, name):
     assert done.stdout == ("" if name == "jim" else answer)
 
 
+@pytest.mark.parametrize("name", ["/nosuch/python", "/tmp", "/etc/passwd"])
+@pytest.mark.parametrize("door", ["jim", "jim-submit", "jim-cancel"])
+def test_a_named_python_that_is_none_is_not_passed_over(place, door, name):
+    code, out, err = place.door(door, "status", JIM_PYTHON=name)
+    words = f"JIM_PYTHON is {name}, which is no program that can be run: correct it, or unset it"
+    assert (code, err) == (3, f"{door}: {words}\n")
+    assert ("GRAM_SCRIPT_ERROR:3" in out) == (door != "jim")
+
+
 def test_a_python_that_is_too_old_is_named(place):
     old = place.directory / "python3.9"
     old.write_text("#!/bin/sh\necho Unknown option: -P >&2; exit 2\n")
