@@ -5,6 +5,29 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from jim.errors import JimError
+
+
+def opened(file: Path, *, write: bool) -> tuple[sqlite3.Connection, int]:
+    """Open a database, and tell of which format it is."""
+    place = f"file:{quote(str(file))}?mode={'rwc' if write else 'ro'}"
+    try:
+        db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=10)
+        db.execute("PRAGMA cache_size = -32000")
+        return db, db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise damaged(file, error) from error
+
+
+def damaged(file: Path, error: sqlite3.DatabaseError) -> Exception:
+    """Say what to do about a database that is none; of a lock or a full disk, SQLite's own error says enough."""
+    if type(error) is not sqlite3.DatabaseError:
+        return error
+    todo = "end its keeper, and put the whole state directory aside (docs/operating.md, Troubleshooting)"
+    return JimError(f"{file} is damaged ({error}): {todo}")
 
 
 @contextmanager

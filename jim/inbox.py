@@ -110,7 +110,7 @@ def _size_of(state: Path, number: int) -> int:
     try:
         with closing(Store(state / "status.db", Clock())) as store:
             return store.grid_job(number).size
-    except (UnknownJob, sqlite3.Error):
+    except (JimError, sqlite3.Error):
         return 0
 
 

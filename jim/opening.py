@@ -6,6 +6,7 @@ import importlib
 import logging
 import logging.handlers
 import os
+import sqlite3
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -105,5 +106,7 @@ def _last_words(kind: type[BaseException], error: BaseException, trace: Tracebac
     """Log what ends a keeper: nobody sees its stderr."""
     if isinstance(error, JimError):
         log.critical("the keeper ends: %s", error)
+    elif isinstance(error, OSError | sqlite3.Error):  # of the machine, not of JIM
+        log.critical("the keeper ends: %s: %s; `jim site check` tells more", type(error).__name__, error)
     else:
         log.critical("the keeper ends", exc_info=(kind, error, trace))

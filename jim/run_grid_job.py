@@ -223,7 +223,9 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
 
 
 def _explained(error: Exception) -> Exception:
-    """Say of a library that is not there how to install it."""
+    """Say of a library that is not there how to install it, and of the status DB what may be the matter with it."""
+    if type(error).__module__ == "sqlite3":
+        return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
         return error
     from jim.waking import lacking

@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 from jim import site as site_file
 from jim.catalogue import NotReadable, catalogue_at
 from jim.clock import Clock
+from jim.database import damaged
 from jim.errors import JimError, UnknownJob
 from jim.files import replace_durably, sync_directory
 from jim.idealizer.run import run
@@ -32,6 +34,7 @@ LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 SCARCE_BYTES, TOO_FEW_BYTES = 2 * 10**9, 10**8
 CLOCKS_APART_SECONDS = 30
 WRAPPER_SECONDS = 60
+READING_SECONDS = 10.0
 # Where an operator may have arranged for `jim keeper --all`.
 TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
 CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
@@ -68,6 +71,7 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     """List what can be asked once there is a state directory."""
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
+    yield "status DB", lambda: _database(site.state / "status.db")
     yield "state space", lambda: _space(site.state)
     yield "work directory", lambda: _work(site, mounts)
     yield "work space", lambda: _space(site.work)
@@ -85,7 +89,7 @@ def _ask(name: str, question: Callable[[], Finding]) -> Finding:
     """Ask one question; that it cannot be answered is a failure, too."""
     try:
         found = question()
-    except (JimError, OSError, ValueError, ImportError) as error:
+    except (JimError, OSError, ValueError, ImportError, sqlite3.Error) as error:
         return Finding(name, FAILED, str(error))
     return Finding(name, found.level, found.said, found.todo)
 
@@ -139,6 +143,26 @@ def _files(place: Path) -> Finding:
         if file.read_bytes() != b"new" or os.listdir(name) != ["file"]:  # noqa: PTH208 - names suffice
             return Finding("", FAILED, "a rename did not replace the file", "use another file system")
     return _good("fsync and rename work")
+
+
+def _database(file: Path) -> Finding:
+    """Read it as a whole, or for as long as someone waits."""
+    if not file.exists():
+        return _good("there is none yet")
+    until = time.monotonic() + READING_SECONDS
+    with closing(Store(file, Clock())) as store:
+        store.db.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+        try:
+            found = str(store.db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.OperationalError:  # interrupted; or it is locked, or its disk away, and that is no damage
+            store.db.set_progress_handler(None, 0)
+            store.unfinished()
+            return _good(f"no damage in what can be read of it in {READING_SECONDS:g} s")
+        except sqlite3.DatabaseError as error:
+            raise damaged(file, error) from error
+    if found != "ok":
+        raise damaged(file, sqlite3.DatabaseError(" ".join(found.split())))
+    return _good("all of it can be read")
 
 
 def _space(place: Path) -> Finding:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jim.clock import Clock
-from jim.database import transaction
+from jim.database import opened, transaction
 from jim.errors import JimError, UnknownJob
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
@@ -32,12 +30,9 @@ class Store:
     def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
         if not write and not file.exists():
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
-        mode = "rwc" if write else "ro"
         self.file, self.clock = file, clock
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
-        self.db = sqlite3.connect(f"file:{quote(str(file))}?mode={mode}", uri=True, isolation_level=None, timeout=10)
-        self.db.execute("PRAGMA cache_size = -32000")
-        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        self.db, version = opened(file, write=write)
         if version > VERSION:
             raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
         if write:

@@ -140,7 +140,8 @@ def test_a_bad_site_file_exits_3(home):
 def test_a_store_that_is_none(home):
     (home.site.state / "status.db").write_text("no database, but long enough to be looked at " * 50)
     code, _, err = home.run("status")
-    assert (code, err) == (1, f"jim: cannot read {home.site.state}/status.db: file is not a database\n")
+    words = "is damaged (file is not a database): end its keeper, and put the whole state directory aside"
+    assert (code, err) == (1, f"jim: {home.site.state}/status.db {words} (docs/operating.md, Troubleshooting)\n")
 
 
 def test_errors_are_escaped(home):

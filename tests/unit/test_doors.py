@@ -386,6 +386,23 @@ def test_a_keeper_with_a_bad_site_file_leaves_its_reason(place):
     assert "the keeper ends: " in (place.state / "keeper.log").read_text()
 
 
+def test_a_keeper_of_a_damaged_status_db_leaves_a_sentence(place):
+    place.store.close()
+    place.lock.close()
+    for file in place.state.glob("status.db-*"):
+        file.unlink()
+    (place.state / "status.db").write_bytes(b"garbage" * 1000)
+    environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
+    assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
+    words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and put "
+    (line,) = (place.state / "keeper.log").read_text().splitlines()
+    assert f"CRITICAL jim.opening the keeper ends: {words}" in line
+    for verb in (("keeper",), ("keeper", "--all"), ("status",)):
+        code, _, err = place.door("jim", *verb)
+        assert (code, err.splitlines()[-1][: len(words) + 5]) == (1, f"jim: {words}")
+
+
 # Cancel
 
 

@@ -94,7 +94,7 @@ MAY_IMPORT = [
     ("jim/model.py", set()),
     ("jim/errors.py", set()),
     ("jim/clock.py", set()),
-    ("jim/database.py", set()),
+    ("jim/database.py", {"jim.errors"}),
     ("jim/tar.py", set()),
     ("jim/files.py", {"jim.errors"}),
     ("jim/records.py", {"jim.errors"}),

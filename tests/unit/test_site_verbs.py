@@ -323,6 +323,7 @@ def test_a_good_place_is_good(check, tmp_path):
         "state directory",
         "locks",
         "state files",
+        "status DB",
         "state space",
         "work directory",
         "work space",
@@ -460,6 +461,19 @@ def test_without_a_shared_work_directory_the_promise_is_the_batch_systems(check,
     found = check()["promise"]
     assert found.level == WARNING
     assert "is local's own promise" in found.said
+
+
+def test_a_damaged_status_db_is_told(check, store, tmp_path):
+    assert check()["status DB"] == Finding("status DB", OK, "all of it can be read")
+    file = tmp_path / "state/status.db"
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    whole = file.read_bytes()
+    for hurt in (b"garbage" * 1000, whole[:8192] + b"\x55" * (len(whole) - 8192), whole[: len(whole) // 2]):
+        file.write_bytes(hurt)
+        found = check()["status DB"]
+        assert (found.level, found.said.partition(" (")[0]) == (FAILED, f"{file} is damaged")
+        assert found.said.endswith("put the whole state directory aside (docs/operating.md, Troubleshooting)")
 
 
 def test_unfinished_grid_jobs_want_a_keeper(check, store, tmp_path):
