@@ -43,10 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
         records = [_record(view, job, *each) for each in zip(members, attempts, strict=True)]
         say_json(records if several else records[0])
         return 0
-    for path in (path for each in attempts for path in _files(view, each)):
+    paths = [path for each in attempts for path in _files(view, each)]
+    if not any(os.path.lexists(path) for path in paths):
+        raise _nothing(members, attempts)
+    for path in paths:
         say(f"== {plain(path)}")
         _print(path)
     return 0
+
+
+def _nothing(members: list[LocalJob], attempts: list[Attempt]) -> JimError:
+    """Say why there is not a single file."""
+    name = f"{members[0].grid}.{members[0].n}" + (" and the others" if len(members) > 1 else "")
+    if any(each.started for each in attempts):
+        return JimError(f"the logs of {name} are not there any more: their directory was removed")
+    return NotYet(f"{name} did not start, so there are no logs; `jim explain {members[0].grid}` tells more")
 
 
 def _record(view: View, job: GridJob, local: LocalJob, attempt: Attempt) -> dict[str, Any]:
@@ -89,7 +100,7 @@ def _print(path: Path) -> None:
         if last != "\n":
             say("" if last else "(empty)")
     except FileNotFoundError:
-        say("(not there: it has not started, or its directory was removed)")
+        say("(not there)")
     except (OSError, JimError) as error:
         if isinstance(error, BrokenPipeError):
             raise

@@ -14,7 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim xml` takes."""
     parser.add_argument("target", metavar="G", nargs="?", help="a grid job")
     parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
-    parser.add_argument("--xpath", metavar="EXPR", help="print only what this expression finds, one result a line")
+    help_ = (
+        "print only what this finds, one result a line; names have the prefix jim: //jim:local_job[@state='failed']/@n"
+    )
+    parser.add_argument("--xpath", metavar="EXPR", help=help_)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,6 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if bool(arguments.target) == arguments.schema:
         raise BadRequest("say either a grid job or --schema (`jim xml --help` shows how)")
+    if arguments.xpath is not None and not (arguments.xpath.strip() and arguments.target):
+        raise BadRequest("--xpath takes an expression, of a grid job's document (`jim xml --help` shows how)")
     if arguments.schema:
         _print(xml.schema())
         return 0

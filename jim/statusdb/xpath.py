@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jim.errors import JimError
+from jim.errors import BadRequest, JimError
 
 CPU_SECONDS = 10
 MEMORY_BYTES = 2 * 1024**3
@@ -30,7 +30,7 @@ def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> l
     if answer.code != 0:
         said = answer.err.strip().splitlines()[-1:] if answer.code == 1 else []
         limits = f"it took more than {cpu_seconds} s or {MEMORY_BYTES >> 20:,} MiB, or gave too much"
-        raise JimError(said[0] if said else f"XPath {expression[:200]!r} was given up: {limits}")
+        raise BadRequest(said[0]) if said else JimError(f"XPath {expression[:200]!r} was given up: {limits}")
     found: list[str] = json.loads(answer.out)
     return found
 

@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from jim.cli import watch
 from jim.model import State, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, sent
@@ -26,7 +28,7 @@ def test_logs_are_escaped(home):
         f"== {place}/stderr\n"
         "(empty)\n"
         f"== {place.parent}/log.1\n"
-        "(not there: it has not started, or its directory was removed)\n"
+        "(not there)\n"
     )
 
 
@@ -65,6 +67,19 @@ def test_logs_of_an_attempt(home):
     document = home.json("logs", "1.0", "--attempt", "1")
     assert document["attempt"] == 1
     assert document["files"][0] == {"path": f"{home.site.work}/1/s1/run.1/stdout", "bytes": None}
+
+
+def test_logs_of_what_did_not_start(home):
+    home.add()
+    home.send(0, 1, state="confirmed", batch_id="4711")
+    words = "did not start, so there are no logs; `jim explain 1` tells more"
+    assert home.run("logs", "1.0") == (6, "", f"jim: 1.0 {words}\n")
+    assert home.run("logs", "1.0-1") == (6, "", f"jim: 1.0 and the others {words}\n")
+    home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
+    assert home.run("logs", "1.0")[::2] == (
+        1,
+        "jim: the logs of 1.0 are not there any more: their directory was removed\n",
+    )
 
 
 # outputs
@@ -112,7 +127,17 @@ def test_xml(home, monkeypatch):
 def test_xpath(home):
     home.add()
     assert home.out("xml", "1", "--xpath", "2 * 21") == "42\n"
-    assert home.run("xml", "1", "--xpath", "][")[0] == 1
+    assert home.out("xml", "1", "--xpath", "//jim:local_job[@state='waiting']/@n") == "0\n1\n2\n3\n"
+    assert "//jim:local_job[@state='failed']/@n" in " ".join(home.out("xml", "--help").split())
+    for expression in ("][", "//*[", "//local:job"):
+        code, out, err = home.run("xml", "1", "--xpath", expression)
+        assert (code, out, err.startswith(f"jim: XPath {expression!r}: ")) == (2, "", True)
+
+
+@pytest.mark.parametrize("words", [("1", "--xpath", ""), ("1", "--xpath", " "), ("--schema", "--xpath", "//a")])
+def test_an_expression_that_is_none_is_refused(home, words):
+    home.add()
+    assert home.run("xml", *words)[:2] == (2, "")
 
 
 # watch
