@@ -29,9 +29,10 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
             if durable:
                 os.fsync(descriptor)
         temporary.rename(path)
-    except OSError:
+    except OSError as error:
         with suppress(OSError):
             temporary.unlink()
+        error.filename = str(path)  # the system names none that is open already
         raise
 
 
@@ -40,6 +41,9 @@ def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(descriptor)
 

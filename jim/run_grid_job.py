@@ -8,6 +8,7 @@ takes it up again.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -222,8 +223,19 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
 
 
+TODO = {
+    errno.ENOSPC: "free space, or inodes, on its disk, and do it again",
+    errno.EDQUOT: "make room below the quota, and do it again",
+    errno.EACCES: "see that this account may use it",
+    errno.EROFS: "its disk can only be read just now",
+}
+
+
 def _explained(error: Exception) -> Exception:
-    """Say of a library that is not there how to install it, and of the status DB what may be the matter with it."""
+    """Say what the system, SQLite or Python said of files, the status DB or libraries, with what there is to do."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        todo = TODO.get(error.errno or 0, "`jim site check` may tell more")
+        return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
     if type(error).__module__ == "sqlite3":
         return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":

@@ -1,5 +1,6 @@
 """The doors: what a gatekeeper may say, what it is answered, and what people read of it."""
 
+import errno
 import fcntl
 import json
 import os
@@ -137,6 +138,20 @@ def test_a_request_is_taken_in(place):
     assert place.door("jim-submit", "request.toml") == (0, "GRAM_SCRIPT_JOB_ID:1\nGRAM_SCRIPT_JOB_STATE:32\n\n", "")
     ((), (name,)) = map(tuple, place.left())
     assert name.startswith("request-")
+
+
+def test_a_full_disk_is_told_with_the_file_and_what_to_do(place, monkeypatch, capfdbinary):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    monkeypatch.setattr("os.fsync", full)
+    assert run_grid_job.door(["submit", str(place.request())]) == 1
+    out, err = capfdbinary.readouterr()
+    words = f"{place.state}/next-id: No space left on device; free space, or inodes, on its disk, and do it again"
+    assert err.decode() == f"jim-submit: {words}\n"
+    assert out == gram.failure(words, gram.NO_RESOURCES)
+    assert place.left() == ([], [])
 
 
 def test_a_link_to_a_request_is_as_good_as_the_request(place):
