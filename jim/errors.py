@@ -64,3 +64,22 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (known: {', '.join(names)})" if names else hint
+
+
+def in_words(error: ValueError) -> str:
+    """Say what a parser means to who writes files, and no programs."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not a text file (byte {error.start} is no UTF-8)"
+    return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
+
+
+def shown(value: object) -> str:
+    """Give a value as who wrote it knows it, cut where it is long."""
+    text = f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else _shown(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -67,7 +67,7 @@ def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     if again:
         wish = "" if job.step is Step.FINISHED else job.wish
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
-    return f"{len(again):,} local jobs wait for another attempt"
+    return f"{len(again):,} local job{'s wait' if len(again) != 1 else ' waits'} for another attempt"
 
 
 def retryable(store: Store, grid: int) -> list[LocalJob]:
@@ -125,7 +125,7 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
         house.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")
     if changed and job.step is Step.FINISHED:
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
-    return f"{len(changed):,} local jobs are {to.value} now: {reason}"
+    return f"{len(changed):,} local job{'s are' if len(changed) != 1 else ' is'} {to.value} now: {reason}"
 
 
 def has_pieces(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> bool:

@@ -147,7 +147,7 @@ def _value(description: Description, name: str, declared: Attribute) -> Any:
         return _converted(description[plain(name)], declared.kind) if said else None
     other, unit = said[0], GRAM_NAMES[said[0]][1]
     given = one(description, other)
-    if unit and not (given.isascii() and given.isdecimal()):
+    if unit and not (given.isascii() and given.isdecimal() and len(given) <= 18):
         raise BadRequest(f"{other}: expected a whole number, found {given[:80]!r}")
     return int(given) * unit if unit else given
 

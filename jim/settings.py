@@ -221,6 +221,14 @@ SECTIONS: dict[str, type[Any]] = {
     "keep": Keep,
 }
 # What a site file must hold for a setting of each kind.
+NAMES = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
 HELD: dict[Any, tuple[type, ...]] = {
     int: (int,),
     float: (int, float),
@@ -253,7 +261,7 @@ def wrong(declared: Declared, value: Any) -> str:
     held, rule = HELD[declared.kind], declared.rule
     fits = isinstance(value, held) and isinstance(value, bool) == (held == (bool,))
     if not fits:
-        return f"expected {held[-1].__name__}"
+        return f"expected {NAMES[held[-1]]}"
     if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # also refuses nan
         return f"must be between {rule.least:,} and {rule.most:,}"
     if rule.words and not re.fullmatch(rule.words, value):

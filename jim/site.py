@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import BadSite, nearest
+from jim.errors import BadSite, in_words, nearest, shown
 from jim.model import Resources
 from jim.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
 
@@ -92,10 +92,13 @@ def load(state: str = "") -> Site:
 def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     """Read a site file whole; anything odd in it fails with its place and what was expected."""
     try:
-        text = file.read_text()
+        text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
         raise BadSite(f"{file}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise BadSite(f"{file}: {reason}") from error
     sections: dict[str, Any] = {}
     for name, table in tables.items():
         if name not in SECTIONS:
@@ -119,7 +122,7 @@ def _checked(file: Path, text: str, section: str, table: dict[str, Any]) -> Iter
     for key, value in table.items():
         problem = wrong(known[key], value) if key in known else f"unknown key{nearest(key, known)}"
         if problem:
-            found = f", found {value!r} ({known[key].rule.help})" if key in known else ""
+            found = f", found {shown(value)} ({known[key].rule.help})" if key in known else ""
             raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}{found}")
         yield key, tuple(value) if isinstance(value, list) else value
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jim import site as site_file
 from jim.cli.reading import look
-from jim.cli.text import escaped, say
+from jim.cli.text import escaped, how_many, say
 from jim.idealizer.run import run as run_command
 from jim.inbox import account
 from jim.site import MANAGED_STATE, make_state
@@ -46,13 +46,14 @@ def _start_own() -> int:
     untold = any((view.site.state / "gram").glob("request-*"))
     oldest = view.store.oldest_finished()
     old = bool(oldest) and view.age(oldest) > view.site.keep.finished_days * DAY
+    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
     if not (unfinished or wishes or untold or old):
         say(f"{name}: nothing to do")
     elif runs(view.site.state):
-        say(f"{name}: a keeper runs, {unfinished:,} grid jobs are unfinished")
+        say(f"{name}: a keeper runs, {left}")
     else:
         start_keeper(view.site.state)
-        say(f"{name}: keeper started, {unfinished:,} grid jobs are unfinished")
+        say(f"{name}: keeper started, {left}")
     return 0
 
 

@@ -13,7 +13,7 @@ from jim.cli import outputs
 from jim.cli.parts import more, told
 from jim.cli.phases import phases
 from jim.cli.reading import View, add_json, look
-from jim.cli.text import ago, counted, facts, plain, say, say_json, table
+from jim.cli.text import ago, counted, facts, how_many, plain, say, say_json, table
 from jim.errors import JimError
 from jim.model import Piece, State
 from jim.records import ExitRecord, read_exit_record
@@ -120,7 +120,7 @@ def _size(job: GridJob) -> str:
     if not job.size:
         return ""
     each = f" of {job.events_per_job:,} events" if job.events_per_job else ""
-    return f"{job.size:,} local jobs{each}: {plain(job.why)}"
+    return f"{how_many(job.size, 'local job')}{each}: {plain(job.why)}"
 
 
 def _chosen(view: View, job: GridJob, *, every: bool) -> list[LocalJob]:

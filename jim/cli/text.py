@@ -86,6 +86,11 @@ def counted(counts: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{count:,} {word}" for word, count in counts)
 
 
+def how_many(count: int, noun: str) -> str:
+    """Tell a number of things."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns, without those that are empty."""
     for name, value in pairs:

@@ -14,7 +14,7 @@ from jim import run_grid_job
 from jim.cli import outputs
 from jim.cli.phases import Phase, phases
 from jim.cli.reading import look, refuse_local_job
-from jim.cli.text import counted, plain, say
+from jim.cli.text import counted, how_many, plain, say
 from jim.model import State, Step
 from jim.waking import FRESH_SECONDS
 
@@ -149,7 +149,7 @@ class Bars:
         """Move the bars."""
         self._bar("", sight.head().partition(" ")[0] + " local jobs", sight.done, sight.size, sight.head())
         for phase in sight.phases:
-            words = f"{plain(phase.unit)} in {phase.local_jobs:,} local jobs"
+            words = f"{plain(phase.unit)} in {how_many(phase.local_jobs, 'local job')}"
             self._bar(phase.name, plain(phase.name), phase.done, phase.total, words)
 
     def _bar(self, key: str, name: str, done: int, total: int, words: str) -> None:

@@ -176,7 +176,9 @@ def _recorded(house: House, submission: Submission, batch_id: str) -> None:
         state = now.state if now and now.state in ("confirmed", "ended") else "recorded"
         house.store.set_submission(submission.grid, submission.k, state=state, batch_id=batch_id, reason="", tries=0)
         arrivals.accepted(house, submission.grid, submission.k, Witness.SUBMISSION)
-    log.info("%d: submission %d of %d is batch job %s", submission.grid, submission.k, submission.size, batch_id)
+    log.info(
+        "%d: submission %d (local jobs: %d) is batch job %s", submission.grid, submission.k, submission.size, batch_id
+    )
 
 
 def _not_recorded(house: House, submission: Submission, error: BaseException) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jim.errors import BadRequest, JimError, nearest
+from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular
 from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler
 
@@ -48,9 +48,9 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         if file.exists() and not file.is_file():
             raise JimError(f"{file} is no regular file; a pipe or a device cannot be handed in")
         content = read_regular(file.resolve(), LONGEST)  # a link is as good as what it leads to
-        text = content.decode()
+        text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
     except UnicodeDecodeError as error:
-        raise BadRequest(f"{file}: not a text file (byte {error.start} is no UTF-8)") from error
+        raise BadRequest(f"{file}: {in_words(error)}") from error
     except (OSError, ValueError, JimError, RuntimeError) as error:
         reason = f"{file} is a link that leads back to itself" if isinstance(error, RuntimeError) else error
         raise BadRequest(f"cannot read the request: {reason}") from error
@@ -61,7 +61,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     except BadRequest as error:
         raise BadRequest(f"{file}: {error}") from error
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else in_words(error)
         raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
     if not attributes:
         raise BadRequest(f"{file}: the request is empty; it needs at least job_type")
@@ -80,7 +80,7 @@ def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
     if not isinstance(job_type, str) or not re.fullmatch(TYPE_NAME, job_type, re.ASCII):
         hint = nearest(str(job_type)[:64].lower(), job_types(own))
-        raise BadRequest(f"job_type: expected the name of a job type, found {_shown(job_type)}{hint}")
+        raise BadRequest(f"job_type: expected the name of a job type, found {shown(job_type)}{hint}")
     # A request must not choose what Python imports: only files that JIM or the site put there.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
@@ -119,7 +119,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     declared = declarations(handler)
     for name in attributes:
         if name not in declared:
-            raise BadRequest(f"{_shown(name)}: unknown attribute{nearest(str(name), declared)}")
+            raise BadRequest(f"{shown(name)}: unknown attribute{nearest(str(name), declared)}")
     checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items()}
     if not checked.get("splitter"):
         for name in SPLITTING.keys() & checked.keys():
@@ -145,7 +145,7 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
             raise BadRequest(f"{name}: missing ({declared.help})")
         return declared.default
     if not _is_kind(value, declared.kind):
-        raise BadRequest(f"{name}: expected {KIND_NAMES[declared.kind]}, found {_shown(value)} ({declared.help})")
+        raise BadRequest(f"{name}: expected {KIND_NAMES[declared.kind]}, found {shown(value)} ({declared.help})")
     _check_text(name, value)
     if isinstance(value, int | float):
         _check_range(name, value, declared)
@@ -191,7 +191,7 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
         for where, each in _parts(name, value):
             _check_text(where, each, depth + 1)
     elif not isinstance(value, int | float | None):
-        raise BadRequest(f"{name}: {_shown(value)} is no text, number, list or table")
+        raise BadRequest(f"{name}: {shown(value)} is no text, number, list or table")
 
 
 def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
@@ -221,20 +221,20 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
     ):
         bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else "finite"]
         expected = " and ".join(filter(None, bounds))
-        raise BadRequest(f"{name}: expected {expected}, found {_shown(value)} ({declared.help})")
+        raise BadRequest(f"{name}: expected {expected}, found {shown(value)} ({declared.help})")
 
 
 def _check_word(name: str, value: str, declared: Attribute) -> None:
     if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
-        raise BadRequest(f"{name}: {_shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
+        raise BadRequest(f"{name}: {shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
     if declared.allowed and value not in declared.allowed:
-        raise BadRequest(f"{name}: {_shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}")
+        raise BadRequest(f"{name}: {shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}")
 
 
 def _check_environment(value: dict[str, str]) -> None:
     for name in value:
         if not (name.isascii() and name.isidentifier() and len(name) <= 128):
-            raise BadRequest(f"environment: {_shown(name)} is no name of a variable")
+            raise BadRequest(f"environment: {shown(name)} is no name of a variable")
         if name in FORBIDDEN_VARIABLES or name.startswith(FORBIDDEN_BEGINNINGS):
             raise BadRequest(f"environment: {name} may not be set by a request; let the payload set it for itself")
 
@@ -242,9 +242,4 @@ def _check_environment(value: dict[str, str]) -> None:
 def _check_outputs(value: list[str]) -> None:
     for each in value:
         if not each or each.startswith(("/", "-")) or ".." in each.split("/"):
-            raise BadRequest(f"outputs: {_shown(each)} must be a name or pattern inside the payload's directory")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+            raise BadRequest(f"outputs: {shown(each)} must be a name or pattern inside the payload's directory")

@@ -11,6 +11,7 @@ from jim.handlers.base import Attribute
 from jim.request import check, declarations, handler_of
 
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+LONG_NUMBER = re.compile(r"[+-]?[0-9]{19,}")
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
 TRUTHS = {"true": True, "false": False}
 
@@ -102,6 +103,8 @@ def _value(name: str, one: Said, declared: Attribute) -> Any:
     if one.text is None:
         found = f"{len(one.values)} values; put the text in quotes" if one.values else "nothing"
         raise BadRequest(f"{name}: expected one value, found {found} ({declared.help})")
+    if declared.kind in (int, float) and LONG_NUMBER.fullmatch(one.text):
+        raise BadRequest(f"{name}: {one.text[:40]!r} has more digits than a number may have, 18 ({declared.help})")
     if declared.kind is int and WHOLE_NUMBER.fullmatch(one.text):
         return int(one.text)
     if declared.kind is float and NUMBER.fullmatch(one.text):

@@ -310,7 +310,7 @@ def test_keeper_all_starts_what_is_needed(home, monkeypatch):
     assert home.out("keeper", "--all") == "alice: nothing to do\n"
     assert started == []
     home.add()
-    assert home.out("keeper", "--all") == "alice: keeper started, 1 grid jobs are unfinished\n"
+    assert home.out("keeper", "--all") == "alice: keeper started, 1 grid job is unfinished\n"
     assert started == [home.site.state]
 
 
@@ -319,7 +319,7 @@ def test_keeper_all_leaves_a_running_keeper_alone(home, monkeypatch):
     home.add()
     lock = Lock(home.site.state)
     assert lock.take()
-    assert home.out("keeper", "--all") == "alice: a keeper runs, 1 grid jobs are unfinished\n"
+    assert home.out("keeper", "--all") == "alice: a keeper runs, 1 grid job is unfinished\n"
     lock.release()
 
 

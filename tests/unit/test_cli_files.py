@@ -201,7 +201,7 @@ def test_bars_on_a_terminal(home, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     assert watch.follow(1, pause=steps(home, home.finish)) == 0
     out = home.capsys.readouterr().out
-    assert "1 local jobs" in out
+    assert "1 local job" in out
     assert "0/2" in out
     assert "117/250" in out
     assert out.endswith("1 completed\n")

@@ -115,11 +115,15 @@ WRONG = {
     "a key without a section": ('name = "x"\n', 1, "unknown section [name]"),
     "a section that is a value": ("\nbatch = 3\n", 2, "batch must be a section: write [batch]"),
     "a list of sections": ("[[batch]]\nslots = 3\n", 1, "batch must be a section: write [batch]"),
-    "text for a number": ('[batch]\nslots = "4"\n', 2, "batch.slots: expected int, found '4'"),
-    "fraction for a whole number": ("[batch]\nslots = 4.5\n", 2, "batch.slots: expected int, found 4.5"),
-    "true for a whole number": ("[batch]\nslots = true\n", 2, "batch.slots: expected int, found True"),
-    "false for a number": ("[keep]\n\nfinished_days = false\n", 3, "keep.finished_days: expected float, found False"),
-    "number for a text": ("[site]\nname = 7\n", 2, "site.name: expected str, found 7"),
+    "text for a number": ('[batch]\nslots = "4"\n', 2, "batch.slots: expected a whole number, found '4'"),
+    "fraction for a whole number": ("[batch]\nslots = 4.5\n", 2, "batch.slots: expected a whole number, found 4.5"),
+    "true for a whole number": ("[batch]\nslots = true\n", 2, "batch.slots: expected a whole number, found true"),
+    "false for a number": (
+        "[keep]\n\nfinished_days = false\n",
+        3,
+        "keep.finished_days: expected a number, found false",
+    ),
+    "number for a text": ("[site]\nname = 7\n", 2, "site.name: expected a text, found 7"),
     "nan": ("[batch]\nquery_seconds = nan\n", 2, "batch.query_seconds: must be between 0.1 and 3,600, found nan"),
     "infinity": ("[batch]\nquery_seconds = inf\n", 2, "must be between 0.1 and 3,600, found inf"),
     "negative": ("[limits]\nattempts = -1\n", 2, "limits.attempts: must be between 1 and 100, found -1"),
@@ -141,7 +145,7 @@ WRONG = {
         "batch.commands: unknown command 'sumbit'; did you mean 'submit'?",
     ),
     "command of two lines": ('[batch]\ncommands = { submit = ["a\\nb"] }\n', 2, "expected lists of words, each in one"),
-    "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected list, found '-P grid'"),
+    "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected a list, found '-P grid'"),
     "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words, each in one line"),
     "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words, each in one line"),
     "options that are numbers": ("[batch]\nqueues = [1]\n", 2, "batch.queues: expected a list of words"),
@@ -193,7 +197,7 @@ def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "utf-8"), (b"[a]\n[a]\n", "line 2")],
+    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "byte 0"), (b"[a]\n[a]\n", "line 2")],
 )
 def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):
     file = tmp_path / "site.toml"
@@ -374,3 +378,25 @@ def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_pat
     monkeypatch.setattr(site_file, "_name_of", lambda uid: "alice")
     with pytest.raises(BadSite, match="belongs to alice, and this is alice: run this as alice; to use one of your own"):
         load(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x7fELF\xff\xfe", "not a text file (byte 4 is no UTF-8)"),
+        (b"[batch]\nslots = " + b"9" * 5000, "a number has more than 4,300 digits"),
+        (b"x = " + b"[" * 5000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_site_file_is_told_in_words(tmp_path, content, said):
+    file = tmp_path / "site.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadSite) as refused:
+        read(file, tmp_path)
+    assert str(refused.value) == f"{file}: {said}"
+
+
+def test_the_mark_that_some_editors_begin_with_does_no_harm(tmp_path):
+    file = tmp_path / "site.toml"
+    file.write_bytes(b"\xef\xbb\xbf[batch]\nslots = 3\n")
+    assert read(file, tmp_path).batch.slots == 3
