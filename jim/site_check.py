@@ -151,7 +151,7 @@ def _database(file: Path) -> Finding:
         return _good("there is none yet")
     until = time.monotonic() + READING_SECONDS
     with closing(Store(file, Clock())) as store:
-        store.db.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+        store.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
         try:
             found = str(store.db.execute("PRAGMA quick_check(1)").fetchone()[0])
         except sqlite3.OperationalError:  # interrupted; or it is locked, or its disk away, and that is no damage

@@ -27,7 +27,7 @@ from jim.waking import heart_beats, holder
 # What there is to do about a keeper that keeps others out.
 STUCK = (
     "it may be at something long; keeper.log tells what it did last. If it was stopped, `kill -CONT {pid}` lets it go "
-    "on; `kill {pid}` ends it, nothing is lost, and `jim keeper --all` starts another"
+    "on; `kill -9 {pid}` ends it, nothing is lost, and `jim keeper --all` starts another"
 )
 
 
