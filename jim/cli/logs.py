@@ -14,7 +14,7 @@ from typing import Any
 from jim.cli import NotYet
 from jim.cli.reading import View, add_json, look
 from jim.cli.text import escaped, plain, say, say_json
-from jim.errors import BadRequest, JimError, UnknownJob
+from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
 from jim.sandbox import submission_directory
 from jim.statusdb.rows import Attempt, GridJob, LocalJob
@@ -102,7 +102,7 @@ def _print(path: Path) -> None:
     except FileNotFoundError:
         say("(not there)")
     except (OSError, JimError) as error:
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, BrokenPipeError | Unheard):
             raise
         say(f"(cannot be read: {error})")
 

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from jim.cli import watch
+from jim.errors import Unheard
 from jim.model import State, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, sent
 
@@ -48,6 +49,21 @@ def test_logs_of_slices_are_those_of_what_was_sent(home):
     assert home.out("logs", "1.0,3") == home.out("logs", "1.0")
     (record,) = home.json("logs", "1.0,3")
     assert (record["id"], record["files"][0]["path"]) == ("1.0", str(place / "stdout"))
+
+
+def test_logs_that_nobody_hears_end_at_once(home, monkeypatch):
+    sent(home)
+    write_logs(home)
+
+    def unheard(text):
+        said.append(text)
+        raise Unheard("stdout cannot be written: it is closed")
+
+    said = []
+    monkeypatch.setattr("sys.stdout.write", unheard)
+    monkeypatch.setattr("jim.cli.logs.say", lambda text: None)
+    assert home.run("logs", "1.0")[::2] == (74, "jim: stdout cannot be written: it is closed\n")
+    assert len(said) == 1
 
 
 def test_logs_follow_no_link(home, tmp_path):
