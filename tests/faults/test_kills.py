@@ -155,8 +155,8 @@ def test_disk_full_at_some_writes(place, shim):
 
 
 def test_others_hurt_at_some_writes(place, shim):
-    runs = [("submit", partial(hurt_submit_command, place, shim, *at)) for at in ((6, "kill"), (9, "full"))]
-    runs += [("daemon", partial(hurt_daemon, place, shim, at)) for at in (3, 16)]
+    runs = [("submit", partial(hurt_submit_command, place, shim, *at)) for at in ((6, "kill"),)]
+    runs += [("daemon", partial(hurt_daemon, place, shim, at)) for at in (3,)]
     runs += [("door", partial(hurt_door, place, shim, at)) for at in (2, 11)]
     at_once(runs)
 

@@ -262,7 +262,9 @@ def test_a_standing_batch_command_of_a_killed_keeper_is_ended(place):
     assert "JIM was ended before the batch system's answer was recorded" in hurt.journal()
 
 
-@pytest.mark.parametrize("late", ["while the next attempt runs", "after the end"])
+@pytest.mark.parametrize(
+    "late", ["while the next attempt runs", pytest.param("after the end", marks=pytest.mark.torture)]
+)
 def test_a_batch_command_out_of_reach_submits_hours_later(place, late):
     """It has left its session and its environment, so nothing finds it; the fence makes its job harmless."""
     hurt = place("p", slots=4)
@@ -296,7 +298,13 @@ SPOIL = [
 ]
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["and the answer was lost", "of a known batch job"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(False, id="and the answer was lost"),
+        pytest.param(True, id="of a known batch job", marks=pytest.mark.torture),
+    ],
+)
 def test_a_claim_that_cannot_be_read_is_taken_all_the_same_and_holds_up_nobody(place, told):
     """Claims are spoilt, and their wrappers die; before JIM knew the batch job, or after."""
     hurt = place("p", slots=4)
