@@ -7,17 +7,15 @@ site's: `limits.attempts`.
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import NamedTuple
 
 from jim.errors import JimError
 from jim.model import Witness
+from jim.named import function
 from jim.records import FATAL, HOLD, RECOVERABLE, ExitRecord
 
 USUAL = "jim.analysis.usual"
@@ -76,16 +74,9 @@ def _is_the_hosts(failed: Failed) -> bool:
     return failed.record.code == 0 or failed.record.reason.startswith(NO_SCRATCH)
 
 
-@cache
 def analyser(name: str, own: str = "") -> Analyser:
     """Find an analyser by its dotted name; one that is the site's is in its directory of handlers."""
-    module, _, function = (name or USUAL).rpartition(".")
-    if own and own not in sys.path:
-        sys.path.append(own)
-    try:
-        found: Analyser = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
-        raise JimError(f"analyser {name!r} cannot be loaded: {error}") from error
+    found: Analyser = function("analyser", name or USUAL, own)
     return found
 
 

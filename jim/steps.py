@@ -7,13 +7,11 @@ in turn, in a worker, and stores what they gave; after a kill before that it tak
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from jim.errors import BadRequest, JimError
+from jim.named import function
 from jim.request import check
 
 Request = Mapping[str, Any]
@@ -24,7 +22,7 @@ KEPT = ("job_type", "key")  # by which a request is known
 def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     """Take steps with a checked request, and check what comes of each."""
     for name in names:
-        step = _step(name, own)
+        step: Step = function("step of site.steps", name, own)
         try:
             given = dict(step(dict(request)))
             _, checked = check(given, own)
@@ -37,15 +35,3 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
                 raise JimError(f"step {name} gave another {kept} than it was given")
         request = checked
     return request
-
-
-@cache
-def _step(name: str, own: str) -> Step:
-    module, _, function = name.rpartition(".")
-    if own and own not in sys.path:
-        sys.path.append(own)
-    try:
-        found: Step = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
-        raise JimError(f"step {name!r} of site.steps cannot be loaded: {error}") from error
-    return found

@@ -82,9 +82,9 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
         ("stepsite.steps.broken", JimError, "step stepsite.steps.broken failed: KeyError: 'nothing'"),
         ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
         ("stepsite.steps.another", JimError, "step stepsite.steps.another gave another key than it was given"),
-        ("stepsite.steps.none", JimError, "step 'stepsite.steps.none' of site.steps cannot be loaded"),
-        ("stepsite.no.step", JimError, "step 'stepsite.no.step' of site.steps cannot be loaded"),
-        ("step", JimError, "step 'step' of site.steps cannot be loaded"),
+        ("stepsite.steps.none", JimError, "step of site.steps 'stepsite.steps.none' cannot be loaded"),
+        ("stepsite.no.step", JimError, "step of site.steps 'stepsite.no.step' cannot be loaded"),
+        ("step", JimError, "step of site.steps 'step' cannot be loaded"),
     ],
 )
 def test_a_step_that_is_wrong_is_told(own, step, kind, words):

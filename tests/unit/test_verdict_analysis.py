@@ -13,6 +13,7 @@ from jim.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.errors import JimError
 from jim.handlers.parametric import Parametric
 from jim.model import Batch, State, Witness
+from jim.named import function
 from jim.site import General, Limits
 from jim.statusdb.rows import HELD
 from tests.stand_ins import World
@@ -70,7 +71,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "jim_own_site.analysis", raising=False)
     monkeypatch.delitem(sys.modules, "jim_own_site", raising=False)
-    analyser.cache_clear()
+    function.cache_clear()
     return str(place.parent)
 
 
