@@ -13,7 +13,7 @@ from jim.splitting.making import Jobs
 from jim.splitting.masking import RUN_LIST, Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Stream, lumi_mask
+from jim.splitting.units import NOTHING, Failure, File, Range, Stream, lumi_mask
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,22 @@ class Draft:
         self.files[file.lfn] = file
 
 
+class Row(NamedTuple):
+    """Jobs that are full, one after another, of ascending lumis of one run of a file: there may be very many."""
+
+    here: Here
+    run: int
+    lumis: Sequence[int]
+    size: int  # lumis of each
+
+    def ranges(self) -> Iterator[list[Range]]:
+        """Give the lumis of each."""
+        first, last, size = self.lumis[0], self.lumis[-1], self.size
+        if last - first == len(self.lumis) - 1:  # no gap, as nearly always
+            return ([(at, at + size - 1)] for at in range(first, last + 1, size))
+        return (ranges_of(self.lumis[at : at + size]) for at in range(0, len(self.lumis), size))
+
+
 class Filling(ABC):
     """How full jobs get. It is asked file by file, and counts over all locations."""
 
@@ -97,12 +113,15 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
     allowed = work.recovery.lumi_mask() if work.recovery else p.mask()
     average = _average(Jobs(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
     walk = _Walk(p, allowed, filling)
-    walks: Iterable[Iterable[Draft]] = map(walk.over, Jobs(work, p).groups(enough=filling.enough))
+    walks: Iterable[Iterable[Draft | Row]] = map(walk.over, Jobs(work, p).groups(enough=filling.enough))
     if p.apply_lumi_correction:
         walks = [list(each) for each in walks]  # a file may still be attached to the first of all jobs
     for _, drafts in zip(jobs.groups(enough=filling.enough), walks, strict=True):
         files = events = None  # of the job before: there may be very many that differ in nothing but their lumis
         for draft in drafts:
+            if isinstance(draft, Row):
+                yield from _row(jobs, p, draft)
+                continue
             if draft.files is not files:
                 files = draft.files
                 make = jobs.maker(files.values())
@@ -112,6 +131,13 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
             skip = {"skipPileupEvents": jobs.before * draft.limit * average} if p.deterministic_pileup else NOTHING
             alone = draft.here.alone
             yield make(lumi_mask(draft.ranges), estimates, skip, alone and alone.failure)
+
+
+def _row(jobs: Jobs, p: LumiParameters, row: Row) -> Stream:
+    make, estimates = jobs.maker((row.here.file,)), p.performance.of(row.size * row.here.average)
+    failure = row.here.alone and row.here.alone.failure
+    for ranges in row.ranges():
+        yield make(lumi_mask({row.run: ranges}), estimates, NOTHING, failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:
@@ -132,10 +158,11 @@ class _Walk:
         self._runs = frozenset(p.run_whitelist)
         self._filling = filling
         self._corrects = p.apply_lumi_correction
+        self._in_rows = not (p.apply_lumi_correction or p.deterministic_pileup)
         self._draft: Draft | None = None
         self._taken: dict[tuple[int, int], Draft] = {}  # where lumis went, to correct
 
-    def over(self, files: Iterable[File]) -> Iterator[Draft]:
+    def over(self, files: Iterable[File]) -> Iterator[Draft | Row]:
         """Give job after job of one place."""
         self._draft = None
         for file in sorted((each for each in files if each.lumis), key=_order):
@@ -160,7 +187,7 @@ class _Walk:
                 wanted = [lumi for lumi in wanted if (run, lumi) not in self._taken]
             yield run, wanted
 
-    def _fill(self, here: Here, run: int, lumis: Sequence[int]) -> Iterator[Draft]:
+    def _fill(self, here: Here, run: int, lumis: Sequence[int]) -> Iterator[Draft | Row]:
         """Let the open job have what it may of ascending lumis, and begin others with what is left of them."""
         filling = self._filling
         lumis = lumis[: filling.left]
@@ -171,6 +198,13 @@ class _Walk:
             if self._corrects:
                 self._note(self._draft, run, lumis[:free])
             lumis = lumis[free:]
+        full = (len(lumis) - 1) // filling.limit_here * filling.limit_here
+        if self._in_rows and full > 0:  # all but the last, which may still grow
+            if self._draft:
+                yield self._draft
+            self._draft, filling.limit = None, filling.limit_here
+            yield Row(here, run, lumis[:full], filling.limit)
+            lumis = lumis[full:]
         for first in range(0, len(lumis), filling.limit_here):
             if self._draft:
                 yield self._draft
