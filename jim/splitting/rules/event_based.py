@@ -33,16 +33,16 @@ class Parameters(Common):
 
 def split(work: Subscription, p: Parameters) -> Stream:
     """Cut every file, in the order in which they are available; recover only what is in the collection."""
-    jobs = Jobs(work, p)
-    full = p.performance.of(p.events_per_job)
+    jobs, size, pileup = Jobs(work, p), p.events_per_job, p.deterministic_pileup
+    full = p.performance.of(size)
     for files in jobs.groups(work.to_read):
         for file in files:
             make = jobs.maker((file,))
             baggage: dict[str, int] = {"lheInputFiles": p.lhe_input_files} if file.generator else {}
             for mask, events in _cut(work, file, p):
-                if p.deterministic_pileup:
-                    baggage = baggage | {"skipPileupEvents": jobs.before * p.events_per_job}
-                yield make(mask, full if events == p.events_per_job else p.performance.of(events), baggage)
+                if pileup:
+                    baggage = baggage | {"skipPileupEvents": jobs.before * size}
+                yield make(mask, full if events == size else p.performance.of(events), baggage)
 
 
 def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
@@ -58,10 +58,10 @@ def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
 def _read(file: File, p: Parameters) -> Cut:
     if not file.events:
         yield Mask(file.first_event), 0
-    end = file.first_event + file.events
-    for first in range(file.first_event, end, p.events_per_job):
-        events = min(p.events_per_job, end - first)
-        yield events_mask(first, first + events - 1), events
+    end, size = file.first_event + file.events, p.events_per_job
+    for first in range(file.first_event, end, size):
+        after = first + size if first + size < end else end
+        yield events_mask(first, after - 1), after - first
 
 
 def _generated(file: File, p: Parameters) -> Cut:
