@@ -63,6 +63,8 @@ def _entries(n: int, document: Any) -> list[Recovered]:
     if not isinstance(document, Mapping) or not isinstance(document.get("files"), Mapping):
         raise InvalidRecovery(key, document, f"expected a table with files, found {shown(document)}")
     version = whole(1).of(document.get("acdc_version", 1), f"{key}.acdc_version", InvalidRecovery)
+    if version > VERSION:
+        raise InvalidRecovery(f"{key}.acdc_version", version, f"expected 1 or {VERSION}, found {version}")
     return [_entry(f"{key}.files.{name}", version, one) for name, one in document["files"].items()]
 
 

@@ -276,6 +276,7 @@ def test_a_subscription_that_cannot_be(record, key):
         {"documents": [{"files": {"a": {"lfn": "a", "runs": [{"run_number": 1, "lumis": ["x"]}]}}}]},
         {"documents": [{"files": {"a": {"lfn": "a", "events": -1, "runs": []}}}]},
         {"documents": [{"acdc_version": "2", "files": {}}]},
+        {"documents": [{"acdc_version": 3, "files": {}}]},
     ],
 )
 def test_a_recovery_document_that_says_nothing_clear(acdc):
