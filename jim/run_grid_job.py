@@ -223,7 +223,7 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
 
 
-TODO = {
+WHAT_TO_DO = {
     errno.ENOSPC: "free space, or inodes, on its disk, and do it again",
     errno.EDQUOT: "make room below the quota, and do it again",
     errno.EACCES: "see that this account may use it",
@@ -234,7 +234,7 @@ TODO = {
 def _explained(error: Exception) -> Exception:
     """Say what the system, SQLite or Python said of files, the status DB or libraries, with what there is to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        todo = TODO.get(error.errno or 0, "`jim site check` may tell more")
+        todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
         return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
     if type(error).__module__ == "sqlite3":
         return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")

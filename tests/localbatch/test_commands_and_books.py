@@ -15,22 +15,7 @@ from jim.localbatch import __main__ as command_line
 from jim.localbatch import area, daemon, processes
 from jim.localbatch.books import Books
 from jim.localbatch.queue import Queue
-from tests.batch_place import CHECKOUT, PYTHON, Place, in_process, until
-
-WAIT_FOR_GO = 'while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done\n'
-
-
-@pytest.fixture
-def place(tmp_path):
-    with closing(Place(tmp_path)) as place:
-        yield place
-
-
-@pytest.fixture
-def served(place):
-    place.serve()
-    return place
-
+from tests.localbatch.place import CHECKOUT, PYTHON, WAIT_FOR_GO, in_process, until
 
 # The command line
 

@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 import threading
-from contextlib import closing
 
 import psutil
 import pytest
@@ -15,22 +14,7 @@ from jim.clock import Clock
 from jim.localbatch import area, daemon, processes
 from jim.localbatch.books import Books
 from jim.localbatch.queue import Order
-from tests.batch_place import Place, in_process, living, until
-
-WAIT_FOR_GO = 'while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done\n'
-
-
-@pytest.fixture
-def place(tmp_path):
-    with closing(Place(tmp_path)) as place:
-        yield place
-
-
-@pytest.fixture
-def served(place):
-    place.serve()
-    return place
-
+from tests.localbatch.place import WAIT_FOR_GO, in_process, living, until
 
 # Starting and ending
 

@@ -18,8 +18,9 @@ from jim.localbatch import area, daemon, processes
 from jim.localbatch.books import Books
 from jim.localbatch.queue import Order, Queue
 
-CHECKOUT = str(Path(__file__).parents[1])
+CHECKOUT = str(Path(__file__).parents[2])
 PYTHON = (sys.executable, "-P", "-s")
+WAIT_FOR_GO = 'while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done\n'
 
 
 def until(condition, seconds=10.0):
