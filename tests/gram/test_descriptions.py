@@ -1,0 +1,83 @@
+"""GRAM's descriptions as requests."""
+
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.gram_request import attributes_of
+from jim.request import check
+from tests.gram.script import description
+
+# Descriptions
+
+
+def request_of(**more):
+    return check(attributes_of(description(Path("/d"), **more)))[1]
+
+
+def test_a_description_becomes_a_request():
+    asked = request_of(
+        project=["cms"], maxwalltime=["5"], maxmemory=["200"], cores=["2"], executable=["bin/run"], outputs=["a", "b"]
+    )
+    wanted = {"account": "cms", "wall_seconds": 300, "memory_mb": 200, "cores": 2, "executable": "/d/bin/run"}
+    assert {name: asked[name] for name in wanted} == wanted
+    assert asked["outputs"] == ["a", "b"]
+
+
+def test_a_count_is_so_many_runs_or_processors():
+    asked = request_of(count=["3"])
+    assert (asked["job_type"], asked["arguments"], asked["argument_sets"]) == ("parametric", ["hello"], [[], [], []])
+    assert request_of(count=["3"], jobtype=["single"])["cores"] == 3
+    with pytest.raises(BadRequest, match="count: 3: expected 1, for this job type says itself how many"):
+        request_of(count=["3"], jimjobtype=["pythia_monte_carlo"])
+    with pytest.raises(BadRequest, match=r"expected NAME\.tar"):
+        request_of(count=["3"], filestageout=[["result.dat", "https://x/r"]])
+
+
+def test_one_thing_is_said_by_one_name():
+    assert request_of(maxtime=["2"])["wall_seconds"] == 120
+    with pytest.raises(BadRequest, match="max_time: given beside max_wall_time, which says the same"):
+        request_of(maxtime=["2"], maxwalltime=["2"])
+    with pytest.raises(BadRequest, match="wall_seconds: given beside max_time, which says the same"):
+        request_of(maxtime=["2"], wallseconds=["120"])
+
+
+def test_what_is_to_be_staged_out_is_brought_back():
+    pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["/etc/motd", "https://x/m"]]
+    assert request_of(filestageout=pairs)["outputs"] == ["result.dat"]
+
+
+def test_what_was_staged_in_is_sent_along():
+    told = description(Path("/d"), jimstagedin=["a.dat", "/abs/b", "a.dat"])
+    assert attributes_of(told)["inputs"] == ["/d/a.dat", "/abs/b"]
+
+
+def test_what_RSL_cannot_write_is_JSON(place):
+    asked = request_of(splitter=["LumiBased"], splitterparameters=['{"lumis_per_job": 2}'])
+    assert asked["splitter_parameters"] == {"lumis_per_job": 2}
+    sets = request_of(jimjobtype=["parametric"], argumentsets=[["a", "b"], ["c"]])
+    assert sets["argument_sets"] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("count", ["0"], "count: expected 1 to 100,000, found '0'"),
+        ("count", ["many"], "count: expected 1 to 100,000, found 'many'"),
+        ("jobtype", ["mpi"], "job_type: 'mpi'"),
+        ("stdin", ["/etc/passwd"], "stdin: "),
+        ("maxcputime", ["3"], "max_cpu_time: '3': not possible here; say max_wall_time"),
+        ("maxwalltime", ["soon"], "max_wall_time: expected a whole number, found 'soon'"),
+        ("maxwalltime", ["0"], "wall_seconds: expected at least 1"),
+        ("cores", ["2_0"], "cores: expected a whole number, found '2_0'"),
+        ("events", ["3"], "'events': unknown attribute"),
+        ("queue", ["a", "b"], "queue: expected one value"),
+        ("environment", [["LD_PRELOAD", "x"]], "environment: LD_PRELOAD may not be set"),
+        ("environment", [["A"]], "environment: expected a table of texts"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_name(name, value, words):
+    with pytest.raises(BadRequest) as refused:
+        request_of(**{name: value})
+    assert words in str(refused.value)

@@ -1,0 +1,219 @@
+"""What GRAM is told without asking, and what it asks to be first."""
+
+import json
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from jim import gram_service, inbox
+from jim.cli import main
+from jim.clock import Clock
+from jim.errors import BadSite
+from jim.files import replace
+from jim.gram_events import expect, file_of, tell
+from jim.house import House, Workers
+from jim.model import State
+from jim.run_grid_job import Rounds
+from jim.settings import General, Limits
+from jim.site import Site
+from tests.gram.script import DONE, FAILED, PENDING, call, description, ended, files
+from tests.stand_ins import World
+
+# Events
+
+
+@pytest.fixture
+def telling(place):
+    """A keeper's house whose site lets it tell GRAM how jobs are, in a directory that is there."""
+    events = place.directory / "events"
+    events.mkdir()
+    house = House(
+        site=Site(place.state, site=General(gram_events=str(events))),
+        store=place.store,
+        adapter=None,
+        clock=Clock(),
+        workers=Workers(1),
+        health=None,
+        instance="0",
+    )
+    yield house
+    house.workers.stop()
+
+
+def told(house):
+    """Give today's events without their times, which must be now."""
+    file = file_of(Path(house.site.site.gram_events), time.time())
+    lines = [line.split(";") for line in file.read_text().splitlines()]
+    assert all(each[0] == "1" and abs(int(each[1]) - time.time()) < 60 for each in lines)
+    return [";".join(each[2:]) for each in lines]
+
+
+def handed_in(house, place, answer):
+    """Let GRAM hand in job 7, as a door does."""
+    file = place.directory / "jim-description"
+    file.write_text(json.dumps(description(place.directory)))
+    expect(house.site.state, Path(house.site.site.gram_events), "173.72", file)
+    replace(house.site.state / "keys" / inbox.request_name("173.72"), b'{"id": 7, "key": "173.72"}')
+    (house.site.state / "answers/7").write_bytes(answer)
+
+
+def finish(house):
+    tell(house)
+    while not house.workers.idle():
+        house.workers.deliver(20)
+
+
+def test_each_state_is_told_once_and_the_last_after_the_results(telling, place):
+    handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:32\n\n")
+    for number in (32, 1, 1, 2, 16, 2, 2):
+        (place.state / "answers/7").write_bytes(b"GRAM_SCRIPT_JOB_STATE:%d\n\n" % number)
+        tell(telling)
+    assert told(telling) == ["7;1;0", "7;2;0", "7;2;0"]
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    finish(telling)
+    assert told(telling)[3:] == ["7;8;0"]
+    assert (place.directory / "out").read_bytes() == b"out"
+    assert not list((place.state / "gram").iterdir())
+    finish(telling)
+    assert len(told(telling)) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "event"),
+    [
+        (FAILED, "failed", "7;8;1"),
+        (b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:cancelled\nGRAM_SCRIPT_ERROR:8\n\n", "killed", "7;4;0"),
+    ],
+)
+def test_what_did_not_end_well_is_told(telling, place, answer, outcome, event):
+    handed_in(telling, place, answer)
+    ended(place, answer, size=3)
+    place.store.set_grid_job(7, outcome=outcome)
+    finish(telling)
+    assert told(telling) == [event]
+
+
+def test_days_are_made_ahead_and_old_ones_removed(telling):
+    events = Path(telling.site.site.gram_events)
+    (events / "20010101").touch()
+    (events / "notes").touch()
+    tell(telling)
+    names = sorted(each.name for each in events.iterdir())
+    day = 86_400
+    assert names[0] == time.strftime("%Y%m%d", time.gmtime())
+    assert {file_of(events, time.time() + day).name, "notes"} < set(names)
+    assert stat.S_IMODE((events / names[0]).stat().st_mode) == 0o644
+
+
+def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, monkeypatch, capsys):
+    handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    tell(telling)
+    assert not Rounds(telling).idle()
+    started = []
+    monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
+    monkeypatch.setattr("jim.cli.keeper.runs", lambda _: False)
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    assert main(["keeper", "--all"]) == 0
+    assert started == [place.state]
+    (place.state / "answers/7").unlink()
+    tell(telling)
+    assert Rounds(telling).idle()
+    assert main(["keeper", "--all"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_a_job_whose_time_was_over_is_forgotten(telling, place):
+    handed_in(telling, place, DONE)
+    (place.state / "answers/7").unlink()
+    tell(telling)
+    assert not list((place.state / "gram").iterdir())
+    assert not telling.gram_jobs
+
+
+def test_events_that_cannot_be_told_stop_nothing(telling, place):
+    handed_in(telling, place, PENDING.encode())
+    directory = Path(telling.site.site.gram_events)
+    directory.rmdir()
+    tell(telling)
+    directory.mkdir()
+    tell(telling)
+    assert told(telling) == ["7;1;0"]
+
+
+def test_a_job_that_could_not_be_told_of_is_refused(place):
+    (place.state / "site.toml").write_text('[site]\ngram_events = "/nowhere"\n')
+    said = call(place, "submit")
+    assert said.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:site.gram_events: cannot write into /nowhere")
+    assert said.endswith("\nGRAM_SCRIPT_ERROR:3\n\n")
+    assert not list((place.state / "inbox").glob("request-*"))
+
+
+def test_events_are_set_up_and_taken_away(root):
+    before = files(root)
+    with pytest.raises(BadSite, match="install the package globus-seg-job-manager"):
+        list(gram_service.register(root, "root"))
+    assert files(root) == before
+    library = root / "usr/lib/x/libglobus_seg_job_manager.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    list(gram_service.register(root))
+    list(gram_service.register(root, "root"))
+    line = (root / "etc/grid-services/jobmanager-samgrid").read_text()
+    assert line.endswith("-type samgrid -seg-module samgrid\n")
+    assert gram_service.ADAPTER.parent.is_dir()
+    (found,) = (each for each in gram_service.findings(root) if each.name == "events")
+    assert (found.level, "gram_events = " in found.todo) == ("failed", True)
+    list(gram_service.unregister(root))
+    assert files(root) == before | {str(library.relative_to(root))}
+
+
+def test_who_was_told_by_events_hears_the_reason_last(place):
+    place.add(7, answer=FAILED)
+    said = call(place, "stage_out", jobid=["7"])
+    assert said == f"{FAILED.decode()}"
+    place.add(7, answer=DONE)
+    assert call(place, "stage_out", jobid=["7"]) == "GRAM_SCRIPT_STAGED_OUT:a b\n\n"
+
+
+# Priorities
+
+
+def test_the_highest_priority_is_sent_first(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
+    blocking = world.submit(2, key="blocking")
+    world.until(lambda: len(world.batch.accepted) == 1)
+    first, second, third = (world.submit(1, key=key) for key in "abc")
+    world.until(lambda: all(world.state(job) is State.WAITING for job in (first, second, third)))
+    inbox.wish(world.site.state, "priority", str(third), priority=5)
+    inbox.wish(world.site.state, "priority", str(first), priority=-5)
+    world.go()
+    for index in (1, 2):
+        world.batch.start(1, index)
+        world.batch.finish(1, index)
+    world.until(lambda: world.finished(blocking))
+    assert [world.state(job) for job in (first, second, third)] == [State.WAITING, State.SUBMITTED, State.SUBMITTED]
+
+
+def test_a_wish_for_a_priority_that_is_none_is_put_aside(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch)
+    job = world.submit(1)
+    for value in ("high", 1.5, None):
+        inbox.wish(world.site.state, "priority", str(job), priority=value)
+    world.go(2)
+    assert len(list((world.site.state / "inbox").glob(".unreadable-wish-*"))) == 3
+    assert world.store.grid_job(job).priority == 0
+
+
+def test_jim_priority_leaves_a_wish(place, monkeypatch, capsys):
+    monkeypatch.setenv("JIM_STATE", str(place.state))
+    monkeypatch.setattr("jim.run_grid_job.wake", lambda _: None)
+    place.add(7)
+    assert main(["priority", "--", "7", "-5"]) == 0
+    (wish,) = (place.state / "inbox").glob("wish-*")
+    assert json.loads(wish.read_text())["priority"] == -5
+    for words in (["7", "high"], ["7", "1001"], ["7.0", "5"]):
+        assert main(["priority", *words]) == 2
+    assert "expected -1,000 to 1,000" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""What is delivered to GRAM, and how it comes to know us."""
+
+import os
+import stat
+
+import pytest
+
+from jim import gram_service
+from jim.errors import BadSite, JimError
+from jim.gram_results import deliver
+from tests.gram.script import DONE, FAILED, MODULE, description, ended, files
+
+# Results
+
+
+def test_a_single_program_s_own_files_come_back(place):
+    tar = ended(place, DONE)
+    pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["missing", "https://x/m"]]
+    for _ in range(2):
+        assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == DONE
+        contents = [(place.directory / name).read_bytes() for name in ("out", "err", "result.dat", "all.tar")]
+        assert contents == [b"out", b"err", b"42", tar]
+
+
+def test_of_many_the_tar_comes_back(place):
+    tar = ended(place, FAILED, size=3)
+    assert deliver(place.state, 7, description(place.directory)) == FAILED
+    assert (place.directory / "out").read_bytes() == tar
+
+
+def test_what_cannot_be_delivered_is_told(place):
+    ended(place, DONE)
+    said = deliver(place.state, 7, description(place.directory, stdout=["/nowhere/out"]))
+    reason = b"the results cannot be delivered: No such file or directory: /nowhere/out"
+    assert said == b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:%s\nGRAM_SCRIPT_ERROR:155\n\n" % reason
+
+
+def test_a_full_disk_is_waited_for(place):
+    ended(place, DONE)
+    assert deliver(place.state, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"
+
+
+# The service
+
+
+def test_it_is_registered_and_nothing_is_left_of_it(root):
+    before = files(root)
+    list(gram_service.register(root))
+    again = list(gram_service.register(root))
+    assert any("as it is" in line for line in again)
+    assert os.path.realpath(root / gram_service.PERL) == str(MODULE)
+    assert (root / "etc/grid-services/jobmanager-samgrid").read_text().endswith("-type samgrid\n")
+    assert stat.S_IMODE((root / gram_service.RVF).stat().st_mode) == 0o644
+    levels = {each.name: each.level for each in gram_service.findings(root)}
+    assert {name for name, level in levels.items() if level == "failed"} <= {"accounts", "Perl", "RVF"}
+    assert len(list(gram_service.unregister(root))) == 4
+    assert files(root) == before
+    assert {each.name for each in gram_service.findings(root) if each.level == "failed"} >= {"service", "attributes"}
+
+
+def test_what_is_somebody_else_s_is_left_alone(root):
+    (root / gram_service.RVF).write_text("Attribute: theirs\n")
+    before = files(root)
+    for verb in (gram_service.register, gram_service.unregister):
+        with pytest.raises(BadSite, match="was not written by JIM"):
+            list(verb(root))
+    assert files(root) == before
+
+
+def test_without_GRAM_nothing_is_registered(tmp_path):
+    with pytest.raises(JimError, match="install the package globus-gram-job-manager-scripts"):
+        list(gram_service.register(tmp_path))
+
+
+def test_what_GRAM_lets_through_is_what_job_types_declare():
+    text = gram_service.rvf()
+    names = [line.split(": ")[1] for line in text.splitlines() if line.startswith("Attribute: ")]
+    assert len(names) == len(set(names))
+    assert {"jim_job_type", "events", "argument_sets", "mass_min_gev", "splitter", "cores"} <= set(names)
+    assert not {"job_type", "executable", "arguments", "environment", "queue", "key"} & set(names)
+    (values,) = (line.split()[1:] for line in text.splitlines() if line.startswith("Values: "))
+    assert {"executable", "parametric", "pythia_monte_carlo"} <= set(values)
