@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from jim.model import FINAL, Piece, State, Step, Witness
 
-# From format 1 to 2, from 2 to 3.
+# From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
+    "DROP TRIGGER local_job_moved;",
 )
 
 
@@ -172,10 +173,17 @@ HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )
 
-END_WAITING = (
-    "UPDATE local_job SET state = ?, witness = ?, reason = ?, updated = ? WHERE grid = ? AND n IN "
-    "(SELECT n FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? ORDER BY n LIMIT ?)"
+FIRST_WAITING = (
+    "n IN (SELECT n FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? "
+    "ORDER BY n LIMIT ?)"
 )
+
+# The lines of local jobs that will be in another state in a moment; what they do to the tally.
+JOURNAL = (
+    "INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason) "
+    "SELECT ?, grid, n, attempt, state, ?, ifnull(?, witness), ifnull(?, reason) FROM local_job"
+)
+COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +197,6 @@ class Change:
     witness: Witness
     numbers: Sequence[int]
     reason: str = ""
-
-    def words(self) -> tuple[str, str, str]:
-        """Give what is stored of the new state."""
-        return self.now.value, self.witness.value, self.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,6 @@ CREATE TABLE journal (
 );
 CREATE INDEX journal_of ON journal (grid, n);
 
--- The journal follows every change of state by itself, so that none can be missed.
-CREATE TRIGGER local_job_moved AFTER UPDATE OF state ON local_job WHEN OLD.state <> NEW.state BEGIN
-    INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason)
-        VALUES (NEW.updated, NEW.grid, NEW.n, NEW.attempt, OLD.state, NEW.state, NEW.witness, NEW.reason);
-END;
-
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
     INSERT INTO journal (at, grid, was, now, witness, reason)
         VALUES (NEW.updated, NEW.id, OLD.step, NEW.step, 'keeper', NEW.reason);

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
-VERSION = 3
+VERSION = 4
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
@@ -236,46 +236,45 @@ class Store:
         with self.transaction():
             for each in changes:
                 which, values = rows.among(each.numbers)
-                moved = self.db.execute(
-                    "UPDATE local_job SET state = ?, witness = ?, reason = ?, updated = ? "
-                    f"WHERE grid = ? AND {which} AND attempt = ? AND state = ?",
-                    (*each.words(), self.clock.utc(), each.grid, *values, each.attempt, each.was.value),
-                ).rowcount
-                if moved:
-                    self._count(each.grid, each.was.value, each.now.value, moved)
-
-    def _count(self, grid: int, was: str, now: str, moved: int) -> None:
-        """Let the tally follow so many local jobs."""
-        self.db.execute(
-            "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) "
-            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (grid, was, now, moved),
-        )
+                told = {"state": each.now, "witness": each.witness, "reason": each.reason}
+                self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change columns of a local job."""
         if "recovery" in columns:
             columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
-        for name in ("state", "witness"):
-            if name in columns:
-                columns[name] = columns[name].value
         with self.transaction():
-            if "state" in columns:
-                self._count(grid, self.state(grid, n).value, columns["state"], 1)
-            self._set("local_job", columns, grid=grid, n=n)
+            self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
     def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
         """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
-        told = (State.KILLED.value, Witness.USER.value, reason, self.clock.utc())
+        told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
-            ended = self.db.execute(rows.END_WAITING, (*told, grid, grid, at_most)).rowcount
-            self._count(grid, State.WAITING.value, State.KILLED.value, ended)
-        return ended
+            return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
+
+    def _move(self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any]) -> int:
+        """Change columns of those of these local jobs that are in a state; tell how many they were.
+
+        Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
+        journal took as long again as all of this.)
+        """
+        columns = {name: value.value if isinstance(value, Enum) else value for name, value in told.items()}
+        now = self.clock.utc()
+        those = (*values, grid, was.value)
+        if (state := columns.get("state", was.value)) != was.value:
+            line = now, state, columns.get("witness"), columns.get("reason")
+            self.db.execute(f"{rows.JOURNAL} WHERE {which} AND grid = ? AND state = ?", (*line, *those))
+        names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
+        changed = f"UPDATE local_job SET {names} WHERE {which} AND grid = ? AND state = ?"
+        moved = self.db.execute(changed, (*columns.values(), now, *those)).rowcount
+        if moved and state != was.value:
+            self.db.execute(rows.COUNT, (grid, was.value, state, moved))
+        return moved
 
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob]) -> None:
-        """Record, before anything is done, that these local jobs go out together as submission k."""
+        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(
@@ -286,13 +285,11 @@ class Store:
                 "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
                 ((grid, k, idx, job.n, job.attempt + 1, now) for idx, job in enumerate(jobs, 1)),
             )
-            self.db.executemany(
-                "UPDATE local_job SET state = 'submitting', attempt = attempt + 1, submission = ?, witness = 'keeper', "
-                "reason = '', updated = ? WHERE grid = ? AND n = ?",
-                ((k, now, grid, job.n) for job in jobs),
-            )
-            for state, count in Counter(job.state for job in jobs).items():
-                self._count(grid, state.value, State.SUBMITTING.value, count)
+            which, values = rows.among([job.n for job in jobs])
+            sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
+            self.db.execute(sent, (k, grid, *values))
+            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": ""}
+            self._move(grid, State.WAITING, which, values, told)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:

@@ -143,19 +143,26 @@ def test_a_herd_of_which_nothing_can_run_is_over(world):
     assert (world.store.grid_job(1).outcome, world.batch.accepted) == ("failed", [])
 
 
+JOURNAL_BY_TRIGGER = """CREATE TRIGGER local_job_moved AFTER UPDATE OF state ON local_job BEGIN
+    INSERT INTO journal (at, grid, n, now, witness) VALUES ('', NEW.grid, NEW.n, NEW.state, '');
+END;"""
+
+
 def test_a_database_of_before_is_brought_up_to_date(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch)
     submit(world)
-    world.go(1)
+    world.until(lambda: world.store.counts(1))
     world.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
         gone = "ALTER TABLE grid_job DROP COLUMN"
-        db.executescript(f"{gone} splitter; {gone} priority; PRAGMA user_version = 1;")
+        db.executescript(f"{gone} splitter; {gone} priority; {JOURNAL_BY_TRIGGER} PRAGMA user_version = 1;")
     reader = Store(world.site.state / "status.db", world.clock)
     assert reader.grid_job(1).splitter == ""
     reader.close()
     writer = Store(world.site.state / "status.db", world.clock, write=True)
     assert [(each.splitter, each.priority) for each in writer.grid_jobs()] == [("", 0)]
+    writer.set_local_job(1, 0, state=State.KILLED)
+    assert [line.now for line in writer.journal(1, 0)].count("killed") == 1
     writer.close()
 
 
