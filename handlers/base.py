@@ -107,6 +107,15 @@ SPLITTING = {
 }
 
 
+# What a grid job has as a whole. Everything else may be of a local job's own where a splitter splits the request.
+AS_A_WHOLE = frozenset({"job_type", "key", "test", "keep_going", "inputs", "proxy", "token", *SPLITTING})
+
+
+def has_variable(value: Any) -> bool:
+    """Tell whether a value is a text in which a splitter may put something, for each local job."""
+    return isinstance(value, str) and ("$" in value or "%" in value)  # %s: in DIRAC's own dialect
+
+
 class Work(NamedTuple):
     """What there is to do: a number of events to cut, or pieces already cut."""
 

@@ -13,7 +13,7 @@ from jim.errors import JimError
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.model import Piece, State, Step, Witness
-from jim.pieces import herd_of
+from jim.pieces import herd_of, within_limits
 from jim.request import handler_of
 from jim.resolving import Resolved
 from jim.resolving import resolve as resolved
@@ -85,7 +85,8 @@ def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
     """Give the pieces of a grid job; even its request, which may be large, is read only when they are asked for."""
     handler = handler_of(job.job_type, site.site.handlers)
     if job.splitter:
-        stream = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
+        herd = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
+        stream = within_limits(herd, handler, job.request, site)
     else:
         stream = pieces_of(handler.work(job.request), job.events_per_job)
     yield from itertools.islice(stream, 1) if job.request.get("test") == "yes" else stream

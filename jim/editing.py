@@ -11,12 +11,11 @@ from typing import Any
 
 from jim import credentials, packages, sizing
 from jim.errors import BadRequest, nearest
-from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler
+from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.house import House
 from jim.model import State
 from jim.request import check, declarations, handler_of
 from jim.site import Site
-from jim.sizing import Size
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
 
@@ -61,6 +60,9 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
             raise BadRequest(f"{name}: they have been packed and sent; cancel {job.id} and hand it in anew")
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
+    for name in changes if job.splitter and job.size else ():
+        if has_variable(changes[name]):
+            raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
     if changes.keys() - COMMON.keys():
         _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
     return changes
@@ -69,7 +71,7 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
     """Check the request that a change makes, as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers)
-    sizing.check_limits(handler.resources(new), site, Size(job.size, 0, job.events_per_job, None, ""))
+    sizing.check_limits(handler.resources(new), site)
     for kind, path in credentials.named(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
         credentials.usable(kind, path, credentials.now())
     return new

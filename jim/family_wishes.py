@@ -13,7 +13,7 @@ from jim.errors import JimError, UnknownJob
 from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
 from jim.house import House
 from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
-from jim.pieces import herd_of, smaller
+from jim.pieces import herd_of, smaller, within_limits
 from jim.request import handler_of
 from jim.site import Site
 from jim.statusdb.rows import GridJob, LocalJob
@@ -159,8 +159,9 @@ def _keep(house: House, grid: int, asked: Hashable, made: list[Piece] | BaseExce
 def _pieces_of(site: Site, job: GridJob, old: LocalJob, parameters: dict[str, Any]) -> list[Piece]:
     again = smaller(job.request, old.piece, parameters)
     room = site.limits.local_jobs - job.size
-    herd = herd_of(handler_of(job.job_type, site.site.handlers), again, job.id, site.site.name, room, job.size)
-    return [each._replace(source=old.n) for each in herd]
+    handler = handler_of(job.job_type, site.site.handlers)
+    herd = herd_of(handler, again, job.id, site.site.name, room, job.size)
+    return [each._replace(source=old.n) for each in within_limits(herd, handler, again, site)]
 
 
 def _resplittable(house: House, job: GridJob, slices: Slices) -> LocalJob:

@@ -1,7 +1,7 @@
 """From a request that names a splitter to its herd: the pieces of its local jobs.
 
 A splitter makes jobs of the request's input files, or requests of the request itself. Then `$name` and `${name}` are
-put in, for each piece, in those attributes of the request that local jobs have of their own.
+put in, for each piece, in all attributes but those that the grid job has as a whole.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from itertools import count as count_from
 from itertools import islice
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest, nearest
-from jim.handlers.base import COMMON, SPLITTING, Attributes, Handler
+from jim.errors import BadRequest
+from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler, has_variable
 from jim.manifest import expand
 from jim.model import Piece
 from jim.request import value_of
-from jim.sizing import left_to_catalogue
+from jim.request.words import meant
+from jim.site import Site
+from jim.sizing import check_limits, left_to_catalogue
 from jim.splitting.catalogue import splits_requests, splitter_of
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
 from jim.splitting.numbers import TEXT
@@ -27,7 +29,6 @@ from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import Failure, Mask, SplitJob, files_from, jobs_in
 
-OWN = ("executable", "arguments", "environment", "outputs")  # what may differ from one local job to another
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
 LONG = 8192  # characters: what is longer may be too long
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
@@ -45,18 +46,21 @@ Splitter = Callable[[], Iterator[Part]]
 Template = Callable[[Mapping[str, Any]], Any]
 
 
-def check(handler: Handler, request: Attributes, site: str) -> None:
-    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece, if its files are known."""
+def check(handler: Handler, request: Attributes, site: str) -> Attributes:
+    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece, if its files are known.
+
+    Give the request as that piece has it.
+    """
     if left_to_catalogue(request):
         module = splitter_of(request["splitter"])
         _refuse_input(module, request)
         check_parameters(module.Parameters, request["splitter_parameters"])
-        return
+        return request
     parts = splitter(request, site)()
     first = next(parts, None)
     if first is None:
         raise _no_jobs(request)
-    _Making(handler, request, 0, 1).piece(first, 0)
+    return {**request, **_Making(handler, request, 0, 1).piece(first, 0).attributes}
 
 
 def herd_of(
@@ -70,6 +74,14 @@ def herd_of(
     if not count:
         raise _no_jobs(request)
     yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
+
+
+def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
+    """Refuse pieces that ask, with values of their own, for what the site file says can never run."""
+    for piece in pieces:
+        if piece.attributes:
+            check_limits(handler.resources({**request, **piece.attributes}), site)
+        yield piece
 
 
 def _no_jobs(request: Attributes) -> SplitError:
@@ -132,7 +144,7 @@ class _Making:
         self._handler, self._request = handler, request
         self._grid_job, self._digits = str(grid_job), len(str(count))
         declared = COMMON | dict(handler.attributes)
-        self._own = {name: declared[name] for name in OWN if name in declared}
+        self._own = {name: one for name, one in declared.items() if name not in AS_A_WHOLE}
         self._manifest = _varying(request)
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
         self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
@@ -175,7 +187,7 @@ class _Making:
         if templates is None:
             expanded = expand({**self._manifest, **{name: f"\0{name}\0" for name in names}})
             own = {name: expanded[name] for name in self._own if expanded.get(name) is not None}
-            changed = {name: value for name, value in own.items() if value != self._request[name]}
+            changed = {name: value for name, value in own.items() if self._differs(name, value)}
             templates = self._templates[names] = {name: _template(value) for name, value in changed.items()}
             return self._checked({name: fill(told) for name, fill in templates.items()})
         own = {name: fill(told) for name, fill in templates.items()}
@@ -186,10 +198,14 @@ class _Making:
     def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
         """Give what is not as in the request, checked like it."""
         expanded = {**whole, **expand({**varying, **told})}
-        return self._checked({n: _as_texts(expanded[n]) for n in self._own if expanded[n] != self._request[n]})
+        return self._checked({name: expanded[name] for name in self._own if self._differs(name, expanded[name])})
+
+    def _differs(self, name: str, value: Any) -> bool:
+        """Tell whether a value is a local job's own; a text with a variable was not checked for all of them."""
+        return value != self._request[name] or has_variable(value)
 
     def _checked(self, own: dict[str, Any]) -> dict[str, Any]:
-        own = {name: value_of(name, value, self._own[name]) for name, value in own.items()}
+        own = {name: _value(name, value, self._own[name]) for name, value in own.items()}
         if own.keys() - {"arguments"}:
             self._handler.check({**self._request, **own})
         return own
@@ -202,7 +218,8 @@ def _varying(request: Attributes) -> dict[str, Any]:
     """Give the attributes with variables that local jobs have of their own, and those that variables name."""
     texts = {name: json.dumps(value) for name, value in request.items() if name not in SPLITTING and value}
     named = {name for text in texts.values() for name in _NAMED.findall(text)}
-    return {name: request[name] for name, text in texts.items() if name in named or (name in OWN and "$" in text)}
+    varying = {name for name, text in texts.items() if "$" in text} - AS_A_WHOLE
+    return {name: value for name, value in request.items() if name in varying or name in named & texts.keys()}
 
 
 def _template(value: Any) -> Template:
@@ -225,11 +242,16 @@ def _words(failure: Failure) -> str:
 
 
 def _refuse_common(request: Attributes, own: Attributes) -> None:
-    """Refuse values of a local job's own where one batch command is for many."""
-    for name, value in own.items():
-        if name not in OWN and value != request[name]:
-            hint = nearest(name, (each for each in OWN if each in request))
-            raise BadRequest(f"{name}: cannot differ between local jobs of a grid job{hint}")
+    """Refuse a local job's own value of what a grid job has as a whole."""
+    for name in sorted(AS_A_WHOLE & own.keys()):
+        if own[name] != request[name]:
+            raise BadRequest(f"{name}: cannot differ between local jobs of a grid job")
+
+
+def _value(name: str, value: Any, declared: Attribute) -> Any:
+    """Give a local job's own value, checked: variables and splitters know texts, of which some stand for numbers."""
+    text = _as_texts(value)
+    return value_of(name, meant(name, text, declared) if isinstance(text, str) else text, declared)
 
 
 def _as_texts(value: Any) -> Any:

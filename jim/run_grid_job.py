@@ -77,11 +77,12 @@ def prepare(file: Path, site: Site, *, look_up: bool = False, **more: Any) -> tu
         checked, size = {**found.request}, found.size
     if checked["test"] == "yes":
         size = size._replace(pieces=1, why="one small local job, for it is a test")
+    one = checked
     if checked.get("splitter"):
         from jim.pieces import check  # most requests name none, and it is dear
 
-        check(handler, checked, site.site.name)
-    sizing.check_limits(handler.resources(checked), site, size)
+        one = {**check(handler, checked, site.site.name)}
+    sizing.check_limits(handler.resources(one), site, size)
     return handler, checked, size
 
 

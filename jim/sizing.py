@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest, nearest
-from jim.handlers.base import Handler
+from jim.handlers.base import Handler, has_variable
 from jim.model import Resources
 from jim.site import Site
 
@@ -21,6 +21,9 @@ class Size(NamedTuple):
     events_per_job: int
     cpu_seconds: float | None  # one local job, where CPU per event is known
     why: str
+
+
+UNSIZED = Size(0, 0, 0, None, "")
 
 
 def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,9 +106,13 @@ def _within(size: Size, site: Site) -> Size:
     return size
 
 
-def check_limits(asked: Resources, site: Site, size: Size) -> None:
-    """Refuse what the site file says can never run, with the arithmetic."""
+def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
+    """Refuse what the site file says can never run, with the arithmetic.
+
+    What has a variable stands for many values, and is checked with each local job's.
+    """
     batch = site.batch
+    asked = asked._replace(**{name: None for name, value in asked._asdict().items() if has_variable(value)})
     _at_most("wall_seconds", asked.wall_seconds, batch.most_wall_seconds, "s")
     _at_most("memory_mb", asked.memory_mb, batch.most_memory_mb, "MB")
     _at_most("cores", asked.cores, batch.most_cores, "cores")

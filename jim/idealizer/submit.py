@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from jim import arrivals, credentials, verdict, verdicts
 from jim.analysis import Action
@@ -24,6 +25,7 @@ from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
 
 log = logging.getLogger(__name__)
+OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
 ACCEPTED = ("unknown", "recorded", "confirmed", "ended")  # submissions that the batch system has or had, or may have
 
 
@@ -49,11 +51,17 @@ def _bundle(house: House) -> None:
             continue
         waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
         if waiting:
-            first = avoided(house, waiting[0], waiting[0].attempt)  # what shall avoid a host goes by itself
-            waiting = [each for each in waiting if avoided(house, each, each.attempt) == first]
+            first = _told_of_all(house, waiting[0])
+            waiting = [each for each in waiting if _told_of_all(house, each) == first]
             k = job.submissions + 1
             house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting)
             room -= len(waiting)
+
+
+def _told_of_all(house: House, local: LocalJob) -> tuple[str, dict[str, Any]]:
+    """Give what one batch command can say only of all its local jobs: the host to avoid, and what they ask for."""
+    own = {name: value for name, value in local.piece.attributes.items() if name not in OF_EACH}
+    return avoided(house, local, local.attempt), own
 
 
 def avoided(house: House, job: LocalJob, attempt: int) -> str:
@@ -99,7 +107,7 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
         credentials.hand_over(directory.parent, job.request, credentials.now())
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
-    resources = site.complete(handler.resources(job.request))
+    resources = site.complete(handler.resources({**job.request, **jobs[0].piece.attributes}))
     hosts = (avoid,) if avoid else ()
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular
-from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler
+from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
 
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
 DEEPEST = 16
@@ -120,14 +120,23 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     for name in attributes:
         if name not in declared:
             raise BadRequest(f"{shown(name)}: unknown attribute{nearest(str(name), declared)}")
-    checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items()}
+    later = [name for name in declared if _of_its_own(name, attributes)]
+    checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items() if name not in later}
     if not checked.get("splitter"):
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
                 raise BadRequest(f"{name}: given without a splitter ({SPLITTING['splitter'].help})")
     _check_sources(checked)
+    for name in later:
+        _check_text(name, attributes[name])
+        checked[name] = attributes[name] if declared[name].kind is str else declared[name].default
     handler.check(checked)
-    return handler, checked
+    return handler, checked | {name: attributes[name] for name in later}
+
+
+def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
+    """Tell whether an attribute has a variable, and is checked with what each local job has instead."""
+    return name not in AS_A_WHOLE and bool(attributes.get("splitter")) and has_variable(attributes.get(name))
 
 
 def _check_sources(checked: dict[str, Any]) -> None:

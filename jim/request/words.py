@@ -103,15 +103,20 @@ def _value(name: str, one: Said, declared: Attribute) -> Any:
     if one.text is None:
         found = f"{len(one.values)} values; put the text in quotes" if one.values else "nothing"
         raise BadRequest(f"{name}: expected one value, found {found} ({declared.help})")
-    if declared.kind in (int, float) and LONG_NUMBER.fullmatch(one.text):
-        raise BadRequest(f"{name}: {one.text[:40]!r} has more digits than a number may have, 18 ({declared.help})")
-    if declared.kind is int and WHOLE_NUMBER.fullmatch(one.text):
-        return int(one.text)
-    if declared.kind is float and NUMBER.fullmatch(one.text):
-        return float(one.text)
-    if declared.kind is bool and one.text in TRUTHS:
-        return TRUTHS[one.text]
-    return one.text
+    return meant(name, one.text, declared)
+
+
+def meant(name: str, text: str, declared: Attribute) -> Any:
+    """Give the number or truth that a text stands for, where one was declared; else the text itself."""
+    if declared.kind in (int, float) and LONG_NUMBER.fullmatch(text):
+        raise BadRequest(f"{name}: {text[:40]!r} has more digits than a number may have, 18 ({declared.help})")
+    if declared.kind is int and WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    if declared.kind is float and NUMBER.fullmatch(text):
+        return float(text)
+    if declared.kind is bool and text in TRUTHS:
+        return TRUTHS[text]
+    return text
 
 
 def _fill(table: dict[str, str], name: str, one: Said) -> None:

@@ -111,6 +111,16 @@ def test_what_a_splitter_has_given_to_each_local_job(home):
     assert "1: edit wished: queue=long" in home.out("edit", "1", "queue=long")
 
 
+def test_variables_are_put_in_only_when_it_is_split(home):
+    asked = {"job_type": "executable", "executable": "/bin/true", "splitter": "Parametric"}
+    home.add(1, size=0, **{**check(asked)[1], "key": "key-1"})
+    home.store.add_pieces(1, 0, [Piece()])
+    home.store.end_split(1, 1)
+    code, _, said = home.run("edit", "1", "queue=q$SplitID")
+    told = "jim: queue: 1 has been split, and variables are put in only then; hand it in anew\n"
+    assert (code, said) == (2, told)
+
+
 def test_what_is_in_the_package_is_packed(home):
     words = {"job_type": "pythia_monte_carlo", "events": 500}
     home.add(1, size=0, **{**check(words)[1], "key": "key-1"})

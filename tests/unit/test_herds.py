@@ -14,7 +14,7 @@ from jim.inbox import deposit, slices_of
 from jim.model import Piece, State, Step
 from jim.pieces import herd_of, recovering
 from jim.request import check
-from jim.site import General, Limits
+from jim.settings import Batch, General, Limits
 from jim.statusdb.record import herd
 from jim.statusdb.store import Store
 from tests.stand_ins import World
@@ -117,6 +117,29 @@ def test_the_site_s_limit_holds(tmp_path, monkeypatch):
     submit(world)
     world.until(lambda: world.finished(1))
     assert "more than the 3 local jobs this site allows" in world.store.grid_job(1).reason
+
+
+BY_MEMORY = {"splitter_parameters": {"Parameters": ["1", "2", "1", "2", "1"]}, "memory_mb": "${Parameter}000"}
+
+
+def test_local_jobs_go_out_together_with_those_that_ask_for_the_same(world, monkeypatch):
+    asked, command = [], world.batch.submit_command
+    monkeypatch.setattr(world.batch, "submit_command", lambda batch: (asked.append(batch), command(batch))[1])
+    submit(world, "Parametric", queue="slow", **BY_MEMORY)
+    world.until(lambda: len(world.batch.tasks) == 5)
+    assert [(each.size, each.resources.memory_mb, each.resources.queue) for each in asked] == [
+        (3, 1000, "slow"),
+        (2, 2000, "slow"),
+    ]
+    assert [words[-1] for words in sent(world).values()] == ["arg 0", "arg 2", "arg 4", "arg 1", "arg 3"]
+
+
+def test_a_local_job_s_own_wish_is_held_against_the_site_s_limits(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, batch=Batch(most_memory_mb=1500))
+    submit(world, "Parametric", **BY_MEMORY)
+    world.until(lambda: world.finished(1))
+    assert "memory_mb: 2,000 MB" in world.store.grid_job(1).reason
+    assert states(world) == []
 
 
 def test_what_can_never_run_is_never_sent(world):

@@ -128,6 +128,18 @@ def test_requests_are_split_by_parameters():
     assert words(pieces) == [("4 p 0 0",), ("5 q 1 1",)]
 
 
+def test_any_attribute_may_be_of_a_local_job_s_own():
+    given = {"Parameters": 2, "ParameterStart": 2, "ParameterStep": 0}
+    asked = {"memory_mb": "${Parameter}000", "queue": "q$SplitID", "wall_seconds": "1$memory_mb", "cores": 3}
+    pieces = herd("ParametricJDL", given | {"Parameters.X": ["a", "b"]}, **asked, account="%(X)s")
+    assert [piece.attributes for piece in pieces] == [
+        {"memory_mb": 2000, "queue": "q0", "wall_seconds": 12000, "account": "a"},
+        {"memory_mb": 2000, "queue": "q1", "wall_seconds": 12000, "account": "b"},
+    ]
+    pieces = herd("GenericSplitter", {"attribute": "cores", "values": [1, 2]}, cores=2)
+    assert [piece.attributes for piece in pieces] == [{"cores": 1}, {}]
+
+
 @pytest.mark.parametrize(
     ("splitter", "parameters", "more", "told"),
     [
@@ -142,7 +154,23 @@ def test_requests_are_split_by_parameters():
         ("LumiBased", {}, {"recovery": {"documents": 1}}, "acdc.documents: expected a list"),
         ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits no input files"),
         ("ArgSplitter", {"args": [["a\x00"]]}, {"input_files": []}, "cannot be passed on safely"),
-        ("GenericSplitter", {"attribute": "cores", "values": [2]}, {"input_files": []}, "cores: cannot differ"),
+        ("GenericSplitter", {"attribute": "inputs", "values": [["a"]]}, {"input_files": []}, "inputs: cannot differ"),
+        (
+            "GenericSplitter",
+            {"attribute": "cores", "values": [2, 0]},
+            {"input_files": []},
+            "cores: expected at least 1",
+        ),
+        (
+            "GenericSplitter",
+            {"attribute": "cores", "values": ["two"]},
+            {"input_files": []},
+            "cores: expected a whole n",
+        ),
+        ("FileBased", {}, {"memory_mb": "$SplitId"}, r"memory_mb: expected a whole number, found '\$SplitId'"),
+        ("FileBased", {}, {"queue": "$SplitID/q"}, r"queue: '\$SplitID/q' is not possible"),
+        ("FileBased", {}, {"queue": "a b"}, "queue: 'a b' is not possible"),
+        ("FileBased", {}, {"queue": "$a\n"}, "queue: holds the character"),
         ("GenericSplitter", {"attribute": "outputs", "values": ["x"]}, {"input_files": []}, "expected a list of texts"),
         ("GenericSplitter", {"attribute": "outputs", "values": [["/x"]]}, {"input_files": []}, "inside the payload's"),
         ("FileBased", {}, {"executable": "$InputFiles/x"}, "executable: .* is not possible"),
