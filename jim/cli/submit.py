@@ -11,6 +11,7 @@ from jim import run_grid_job, stdout
 from jim import site as site_file
 from jim.cli.reading import add_json, look
 from jim.cli.text import facts, plain, say, say_json, span
+from jim.handlers.base import has_variable
 from jim.model import Resources
 from jim.site import Site
 from jim.sizing import Size
@@ -102,12 +103,18 @@ def _altogether(size: Size, site: Site) -> str:
 
 
 def _asked(resources: Resources) -> str:
+    wall = resources.wall_seconds or 0
     words = [
         f"queue {resources.queue}" if resources.queue else "the batch system's own queue",
         f"account {resources.account}" if resources.account else "",
-        f"at most {span(resources.wall_seconds or 0)} each",
-        f"{resources.memory_mb:,} MB" if resources.memory_mb else "no memory asked for",
-        f"{resources.cores:,} cores" if resources.cores else "",
-        f"{resources.disk_mb:,} MB of disk" if resources.disk_mb else "",
+        f"at most {_number(wall, 's') if has_variable(wall) else span(wall)} each",
+        _number(resources.memory_mb, "MB") if resources.memory_mb else "no memory asked for",
+        _number(resources.cores, "cores") if resources.cores else "",
+        _number(resources.disk_mb, "MB of disk") if resources.disk_mb else "",
     ]
     return ", ".join(filter(None, words))
+
+
+def _number(value: int | str, unit: str) -> str:
+    """Tell a number, or what it is made of for each local job."""
+    return f"{value} {unit}" if isinstance(value, str) else f"{value:,} {unit}"
