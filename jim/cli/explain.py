@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from jim.cli.reading import View, add_json, look
 from jim.cli.text import ago, counted, plain, say, say_json
@@ -10,28 +11,37 @@ from jim.cli.unsent import Wait
 from jim.cli.waits import of_grid_job, of_local_job
 from jim.statusdb.rows import GridJob, LocalJob
 
+NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim explain` takes."""
-    parser.add_argument("target", metavar="G|G.n", help="a grid job, or a local job of it")
+    parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what it waits for."""
     view = look()
-    job, local = view.target(arguments.target)
-    waits = list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
+    job, members = view.members(arguments.target)
+    asked: Sequence[LocalJob | None] = members or [None]
     if arguments.json:
-        record = view.record(job) if local is None else view.local_record(job, local)
-        say_json(record | {"waits_for": [_document(view, wait) for wait in waits]})
+        documents = [_document(view, job, local) for local in asked]
+        say_json(documents if len(documents) > 1 else documents[0])
         return 0
-    say(_head(view, job, local))
-    for wait in waits or [Wait("nothing that is stored", "the keeper moves it on in its next round")]:
-        say(f"\n* {plain(wait.what)}")
-        say(f"  evidence: {wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}")
-        say(f"  next:     {plain(wait.next)}")
+    for at, local in enumerate(asked):
+        if at:
+            say()
+        say(_head(view, job, local))
+        for wait in _waits(view, job, local) or [NOTHING]:
+            say(f"\n* {plain(wait.what)}")
+            say(f"  evidence: {wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}")
+            say(f"  next:     {plain(wait.next)}")
     return 0
+
+
+def _waits(view: View, job: GridJob, local: LocalJob | None) -> list[Wait]:
+    return list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
 
 
 def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
@@ -42,6 +52,11 @@ def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
     return f"{job.id}: {record['status']}, step {record['step']}{f' ({counts})' if counts else ''}"
 
 
-def _document(view: View, wait: Wait) -> dict[str, object]:
+def _document(view: View, job: GridJob, local: LocalJob | None) -> dict[str, object]:
+    record = view.record(job) if local is None else view.local_record(job, local)
+    return record | {"waits_for": [_wait_document(view, wait) for wait in _waits(view, job, local)]}
+
+
+def _wait_document(view: View, wait: Wait) -> dict[str, object]:
     age = round(view.age(wait.seen), 1) if wait.seen else 0.0
     return {"what": wait.what, "witness": wait.witness, "seen": wait.seen, "age_s": age, "next": wait.next}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jim.site_check import Finding
 
-WIDE = 100_000  # columns: lines stay whole, and a terminal wraps them by itself
 COLOURS = {
     "completed": "green",
     "running": "cyan",
@@ -99,19 +98,21 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, with colours where there is a terminal for them."""
+    """Print a table, with colours where there is a terminal for them; rich's own takes 2 ms for a row."""
+    from rich.cells import cell_len
+    from rich.color import ColorSystem
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich.style import Style
 
-    console = Console(width=WIDE, markup=False, emoji=False, highlight=False)
-    columns = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="none")
-    for name in head:
-        columns.add_column(Text(name, style="bold"), no_wrap=True)
-    for row in rows:
-        words = [plain("" if cell is None else cell) for cell in row]
-        columns.add_row(*(Text(word, style=COLOURS.get(word, "")) for word in words))
-    with console.capture() as shown:
-        console.print(columns)
-    for line in shown.get().splitlines():
-        print(line.rstrip())
+    console = Console()
+    coloured = console.is_terminal and console.color_system is not None and not console.no_color
+    words = [[plain("" if cell is None else cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(head, *words, strict=True)]
+    for row, style in ((head, "bold"), *((each, "") for each in words)):
+        line = []
+        for word, width in zip(row, widths, strict=True):
+            room = " " * (width - cell_len(word))
+            how = style or COLOURS.get(word, "")
+            shown = Style.parse(how).render(word, color_system=ColorSystem.STANDARD) if coloured and how else word
+            line.append(shown + room)
+        print("  ".join(line).rstrip())

@@ -29,10 +29,12 @@ def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -
 
 
 def herd(job: GridJob) -> str:
-    """Say whether a splitter makes a herd of it: single, will split, or split."""
+    """Say whether a splitter makes a herd of it: single, will split, or split; not split, where it could not."""
     if not job.splitter:
         return "single"
-    return "split" if job.size else "will split"
+    if job.size:
+        return "split"
+    return "not split" if job.step is Step.FINISHED else "will split"
 
 
 def failures(store: Store, grid: int) -> str:

@@ -117,6 +117,7 @@ def test_the_site_s_limit_holds(tmp_path, monkeypatch):
     submit(world)
     world.until(lambda: world.finished(1))
     assert "more than the 3 local jobs this site allows" in world.store.grid_job(1).reason
+    assert herd(world.store.grid_job(1)) == "not split"
 
 
 BY_MEMORY = {"splitter_parameters": {"Parameters": ["1", "2", "1", "2", "1"]}, "memory_mb": "${Parameter}000"}

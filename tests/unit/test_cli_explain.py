@@ -1,0 +1,303 @@
+"""The people's door: explain."""
+
+import fcntl
+import json
+import os
+
+import pytest
+
+from jim.model import State, Step, Witness
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
+
+KEEPER_ASLEEP = """
+* no keeper is running: the last heartbeat was 60 s ago
+  evidence: heartbeat, just now
+  next:     a poll, a wish or `jim keeper` starts one; until then nothing moves
+"""
+
+
+def explained(home, target):
+    """Explain, without the first line."""
+    return home.out("explain", target).partition("\n")[2]
+
+
+def test_explain_what_waits_without_a_keeper(home):
+    home.add()
+    home.beat(ago=60)
+    assert home.out("explain", "1") == (
+        "1: submitted, step split (4 waiting)\n"
+        f"{KEEPER_ASLEEP}\n"
+        "* 4 local jobs wait to be sent\n"
+        "  evidence: keeper, just now\n"
+        "  next:     sent in the keeper's next rounds\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "said"),
+    [
+        ("boot-1 idle\n", "no keeper is running: the last one had nothing left to do"),
+        ("boot-0 999\n", "no keeper is running: the machine was started anew"),
+        ("nonsense", "no keeper is running, and none has been"),
+        ("boot-1 979\n", "no keeper is running: the last heartbeat was 21 s ago"),  # polls wait 20 s
+    ],
+)
+def test_explain_a_missing_keeper(home, heartbeat, said):
+    home.add()
+    (home.site.state / "heartbeat").write_text(heartbeat)
+    assert f"* {said}\n" in home.out("explain", "1")
+
+
+@pytest.mark.parametrize("verb", ["suspend", "resume", "cancel", "retry"])
+def test_explain_a_wish_that_is_not_taken_up_yet(home, verb):
+    home.add()
+    home.move(0, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.run(verb, "1")
+    (home.site.state / "inbox/wish-999999999-odd").write_text("[]")
+    assert f"\n* {verb} of 1 wished, and not taken up yet\n  evidence: user, just now\n" in home.out("explain", "1")
+
+
+def test_explain_a_late_wish_for_a_local_job(home):
+    home.add()
+    home.move(0, State.FAILED, Witness.EXIT_RECORD, "exit 3")
+    home.finish("failed")
+    home.run("retry", "1.0")
+    for target in ("1", "1.0"):
+        assert "\n* retry of 1.0 wished, and not taken up yet\n" in home.out("explain", target)
+
+
+def test_a_keeper_that_is_silent_is_not_denied(home):
+    home.add()
+    home.beat(ago=25)
+    heart = home.site.state / "heartbeat"
+    with (home.site.state / "keeper.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        holds = f"a keeper holds the lock (pid {os.getpid()}), but has said nothing"
+        assert f"\n{holds} for 25 s; it may be at something long; " in home.out("status")
+        assert f"* {holds} for 25 s\n" in home.out("explain", "1")
+        assert f"`kill -CONT {os.getpid()}` lets it go on" in home.out("explain", "1")
+        heart.write_text("boot-0 999\n")
+        assert f"* {holds} yet\n" in home.out("explain", "1")
+    assert "* no keeper is running: the machine was started anew\n" in home.out("explain", "1")
+
+
+def test_a_request_in_the_inbox_has_the_age_of_its_handing_in(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    home.run("submit", str(file))
+    (handed,) = (home.site.state / "inbox").glob("request-*")
+    content = json.loads(handed.read_text()) | {"created": "2026-01-31T11:58:00.000Z"}
+    handed.write_text(json.dumps(content))
+    assert [job["age_s"] for job in home.json("status")] == [120.0]
+
+
+def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
+    home.add()
+    log = home.site.state / "keeper.log"
+    end = (
+        "2026-01-31 CRITICAL root the keeper ends\nTraceback …\n  File …\njim.errors.BadSite: unknown system 'x\x1b'\n"
+    )
+    log.write_text(f"2026-01-31 11:00:00 INFO jim: up\n{end}")
+    assert "and none has been; its last words: jim.errors.BadSite: unknown system 'x\\x1b'\n" in explained(home, "1")
+    log.write_text(f"{end}2026-01-31 11:00:00 INFO jim: up again\n")
+    assert "last words" not in explained(home, "1")
+
+
+def test_explain_a_request_in_the_inbox(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    home.run("submit", str(file))
+    assert home.out("explain", "1").startswith("1: new, step accepted\n\n* no keeper is running")
+    assert "* it is to be sized\n" in home.out("explain", "1")
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("queued = 3", "throttle: 3 in the queue of 3 allowed"),
+        ("queued_per_grid_job = 2", "throttle: 3 of this grid job in the queue of 2 allowed"),
+    ],
+)
+def test_explain_the_throttle(home, limits, said):
+    (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
+    sent(home)
+    home.move(2, State.SUBMITTED)
+    assert f"* 1 local job waits to be sent: {said}\n" in home.out("explain", "1")
+    assert "  next:     the next go as soon as others end\n" in home.out("explain", "1")
+
+
+def test_explain_the_next_attempt(home):
+    home.beat()
+    home.add(size=1)
+    home.move(0, State.RUNNING)
+    home.move(0, State.WAITING, Witness.CLAIM, "attempt 1: vanished", attempt=1, spent=1, due=1005.0)
+    home.later("2026-01-31T12:00:02.000Z", now=1002.0)
+    assert home.out("explain", "1").partition("\n")[2] == (
+        "\n* 1 local job waits for the next attempt\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     1.0 in 3 s, after attempt 1: vanished\n"
+    )
+    assert home.out("explain", "1.0") == (
+        "1.0: waiting, attempt 1\n"
+        "\n* waits for its next attempt, after attempt 1: vanished\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     attempt 2 (1 of 3 spent), in 3 s\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "what", "next_"),
+    [
+        (
+            {"state": "unknown", "reason": EVIL, "due": 1003.0},
+            f"submission 1 (2 local jobs): outcome unknown: {EVIL_SHOWN}",
+            "JIM looks for its mark jim-cafe-1-1 again in 3 s: found, it is adopted; else fenced and sent anew",
+        ),
+        (
+            {"state": "refused", "reason": "qsub (exit 1): no such queue"},
+            "submission 1 (2 local jobs) was refused: qsub (exit 1): no such queue",
+            "JIM makes sure that nothing of it can start, and ends its local jobs as failed",
+        ),
+        (
+            {"tries": 2, "reason": "qsub: too many jobs", "due": 1012.0},
+            "submission 1 (2 local jobs) was not taken: qsub: too many jobs",
+            "handed over again in 12 s (try 3)",
+        ),
+        (
+            {"reason": ""},
+            "submission 1 (2 local jobs) is handed to the batch system",
+            "its answer is waited for, 1 min at most",
+        ),
+    ],
+)
+def test_explain_a_submission(home, columns, what, next_):
+    home.beat()
+    home.add(size=2)
+    home.send(0, 1, **columns)
+    for target in ("1", "1.1"):
+        lines = home.out("explain", target).splitlines()
+        assert lines[2] == f"* {what}"
+        assert lines[4] == f"  next:     {next_}"
+
+
+def test_explain_what_the_batch_system_has(home):
+    sent(home)
+    assert explained(home, "1") == (
+        "\n* 1 local job waits to be sent\n"
+        "  evidence: keeper, just now\n"
+        "  next:     sent in the keeper's next rounds\n"
+        "\n* 1 local job is held in the batch system\n"
+        "  evidence: queue, seen 3 s ago\n"
+        "  next:     each starts when it is released; the batch system is asked every 2 s\n"
+        "\n* 1 local job runs\n"
+        "  evidence: claim, seen 3 s ago\n"
+        "  next:     each ends with its exit record; the batch system is asked every 2 s\n"
+        "\n* 1 local job has failed: exit 3\n"
+        "  evidence: keeper, seen 0 s ago\n"
+        "  next:     the others go on; `jim retry 1` gives what failed another set of attempts\n"
+    )
+    assert explained(home, "1.0") == (
+        "\n* runs, batch job 4711, on node7 since 2026-01-31T11:00:00.000Z\n"
+        "  evidence: claim, seen 0 s ago\n"
+        "  next:     it ends with its exit record; the batch system is asked every 2 s\n"
+    )
+    assert explained(home, "1.2") == (
+        "\n* ended as failed: exit 3\n"
+        "  evidence: exit record, seen 0 s ago\n"
+        "  next:     nothing by itself; `jim retry 1.2` gives it another set of attempts\n"
+    )
+
+
+def test_explain_how_fresh_a_claim_is(home, monkeypatch):
+    sent(home)
+    place = home.site.work / "1" / "s1"
+    place.mkdir(parents=True)
+    (place / "claim.1").write_text("")
+    touched = (place / "claim.1").stat().st_mtime
+    monkeypatch.setattr("time.time", lambda: touched + 42)
+    assert "on node7 since 2026-01-31T11:00:00.000Z, its claim touched 42 s ago\n" in explained(home, "1.0")
+
+
+def test_explain_a_batch_system_that_does_not_answer(home):
+    sent(home)
+    home.later("2026-01-31T12:00:37.000Z")
+    trouble = {"trouble": "sinfo (did not return after 60.0 s), no output", "failures": 4, "retry_due": 1012.0}
+    home.site.summary.write_text(json.dumps(trouble))
+    assert explained(home, "1").startswith(
+        "\n* the batch system has not answered for 40 s (4 in a row); "
+        "last words: sinfo (did not return after 60.0 s), no output\n"
+        "  evidence: queue, seen 40 s ago\n"
+        "  next:     asked again in 12 s, at growing intervals up to 5 min; what runs goes on meanwhile\n"
+    )
+    assert "  next:     they go when the batch system answers again\n" in explained(home, "1")
+
+
+@pytest.mark.parametrize(
+    ("wish", "what", "next_"),
+    [
+        ("suspend", "suspended by wish; 1 of its local jobs still run", "`jim resume 1` lets it go on"),
+        (
+            "cancel",
+            "cancel wished; still in the batch system: 1 held, 1 running",
+            "JIM says it again to the batch system until each end is seen, then collects what completed",
+        ),
+        ("resume", "resume wished; in the batch system: 1 held, 1 running", "JIM says it again until it is seen"),
+    ],
+)
+def test_explain_a_wish(home, wish, what, next_):
+    sent(home)
+    home.store.set_grid_job(1, wish=wish)
+    assert explained(home, "1").startswith(f"\n* {what}\n  evidence: user, just now\n  next:     {next_}\n")
+    assert explained(home, "1.0").startswith(f"\n* {what}\n")
+
+
+def test_explain_steps_that_fail(home):
+    home.beat()
+    home.add(size=0)
+    home.store.set_grid_job(1, tries=2, due=1004.0, reason="[Errno 28] No space left on device")
+    assert "* it is to be sized: [Errno 28] No space left on device\n" in explained(home, "1")
+    assert "  next:     try 3 in 4 s\n" in explained(home, "1")
+    home.store.set_grid_job(1, step=Step.COLLECTING)
+    home.store.set_grid_job(1, tries=1, due=1004.0, reason="collecting: No space left on device")
+    assert explained(home, "1").startswith("\n* collecting: No space left on device\n")
+    assert "  next:     try 2 in 4 s, and again until it works\n" in explained(home, "1")
+
+
+def test_explain_what_is_finished(home):
+    home.add()
+    home.finish("failed", "1 of 4 local jobs failed")
+    home.later("2026-02-01T12:00:00.000Z")
+    assert home.out("explain", "1") == (
+        "1: failed, step finished (4 waiting)\n"
+        "\n* finished as failed: 1 of 4 local jobs failed\n"
+        "  evidence: keeper, seen 1 d ago\n"
+        "  next:     rows and files are removed in 29 d; `jim retry 1` tries what failed once more\n"
+    )
+
+
+def test_explain_as_json(home):
+    sent(home)
+    document = home.json("explain", "1.2")
+    assert list(document) == [*RECORD_NAMES, "waits_for"]
+    assert document["waits_for"] == [
+        {
+            "what": "ended as failed: exit 3",
+            "witness": "exit record",
+            "seen": "2026-01-31T12:00:00.000Z",
+            "age_s": 0.0,
+            "next": "nothing by itself; `jim retry 1.2` gives it another set of attempts",
+        }
+    ]
+
+
+def test_explain_several_local_jobs(home):
+    home.add(1)
+    home.move(1, State.FAILED, reason="exit 3")
+    told = home.out("explain", "1.0-1,3")
+    assert [line for line in told.splitlines() if line.startswith("1.")] == [
+        "1.0: waiting, attempt 0",
+        "1.1: failed, attempt 0",
+        "1.3: waiting, attempt 0",
+    ]
+    assert [each["id"] for each in home.json("explain", "1.0-1,3")] == ["1.0", "1.1", "1.3"]
+    assert home.run("explain", "1.2-4")[2] == "jim: there is no local job 1.4: 1 has 0 … 3\n"
