@@ -20,7 +20,6 @@ from jim.targets import Target
 
 NEXT = {
     "cancel": "what waits is not sent, the rest is ended at the batch system; what completed is still collected",
-    "retry": "what failed or was killed gets another set of attempts",
     "force": "the keeper takes your word for it, and gathers the outputs anew",
     "suspend": "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
     "resume": "what is held is released, and sending goes on",
@@ -117,9 +116,9 @@ def _too_late(
         return _unforceable(states, State(arguments.to))
     if verb != "retry":
         return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
-    if job.step is not Step.FINISHED or AGAIN.intersection(_states(view, job, slices)):
+    if AGAIN.intersection(_states(view, job, slices)):
         return ""
-    return "nothing failed or was killed"
+    return "nothing failed or was killed" if job.step is Step.FINISHED else "nothing has failed or was killed so far"
 
 
 def _unforceable(states: set[State], to: State) -> str:

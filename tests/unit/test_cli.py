@@ -265,7 +265,6 @@ def wishes(home):
         ("cancel", "what waits is not sent, the rest is ended at the batch system; what completed is still collected"),
         ("suspend", "nothing more is sent, what is queued is held, what runs is suspended where the batch system can"),
         ("resume", "what is held is released, and sending goes on"),
-        ("retry", "what failed or was killed gets another set of attempts"),
     ],
 )
 def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
@@ -293,6 +292,7 @@ def test_a_wish_that_comes_too_late(home):
 
 def test_retry_opens_what_failed(home):
     home.add()
+    assert home.out("retry", "1") == "1: nothing has failed or was killed so far; retry changes nothing\n"
     home.move(2, State.FAILED)
     home.finish("failed", "1 of 4 local jobs failed")
     assert "1: retry wished: " in home.out("retry", "1")
