@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_local_job import ABC, Site, applets, pack, sh, site, until
-
-__all__ = ["applets", "site"]  # fixtures
+from tests.wrapper.worker import ABC, Site, pack, sh, until
 
 
 def names_in(place: Path) -> set[str]:

@@ -1,0 +1,27 @@
+"""A worker node for each shell that is here."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.wrapper.worker import SHELLS, Site
+
+
+@pytest.fixture(scope="session")
+def applets(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Make a PATH on which every command is busybox's."""
+    where = tmp_path_factory.mktemp("applets")
+    subprocess.run([shutil.which("busybox") or "", "--install", "-s", str(where)], check=True)
+    return str(where)
+
+
+@pytest.fixture(params=sorted(SHELLS))
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    path = request.getfixturevalue("applets") if request.param == "busybox" else os.defpath + ":/usr/bin:/bin"
+    made = Site(tmp_path, SHELLS[request.param], path)
+    yield made
+    made.end()

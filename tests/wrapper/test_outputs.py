@@ -1,0 +1,112 @@
+"""The wrapper under every shell: the manifest of outputs."""
+
+import pytest
+
+from tests.wrapper.worker import ABC, NOTHING, Site, pack, python, sh
+
+
+@pytest.mark.parametrize(
+    ("script", "patterns", "expected"),
+    [
+        ("printf abc >'a  b.dat'", ["a  *.dat"], [f"file 3 {ABC} a  b.dat"]),
+        ("printf abc >' x '", [" x "], [f"file 3 {ABC}  x "]),
+        ("printf abc >-n", ["-*"], [f"file 3 {ABC} -n"]),
+        ("printf abc >é", ["*"], [f"file 3 {ABC} é"]),
+        ("printf abc >'[1]'", ["*1]"], [f"file 3 {ABC} [1]"]),
+        ("printf abc >'$(id)'", ["*id)"], [f"file 3 {ABC} $(id)"]),
+        ("mkdir a; printf abc >a/x.dat; : >a/y", ["a/*.dat"], [f"file 3 {ABC} a/x.dat"]),
+        ("mkdir -p d/e; printf abc >d/e/.h; : >d/x", ["d"], [f"file 3 {ABC} d/e/.h", f"file 0 {NOTHING} d/x"]),
+        ("mkdir -p d/e; printf abc >d/e/..h", ["d/", "d/e/*"], [f"file 3 {ABC} d/e/..h"]),
+        ("printf abc >x.dat", ["*.dat", "x*", "*", "x.dat"], [f"file 3 {ABC} x.dat"]),
+        ("printf abc >.x; : >y", [".*"], [f"file 3 {ABC} .x"]),
+        (":", ["no.dat", "no*", "a/b"], ["missing no.dat", "missing a/b"]),
+        ("ln -s /etc/passwd escape.dat", ["*.dat"], ["refused link escape.dat"]),
+        ("ln -s nowhere x.dat", ["x.dat"], ["refused link x.dat"]),
+        ("mkdir d; ln -s /etc d/e; : >d/x", ["d"], ["refused link d/e", f"file 0 {NOTHING} d/x"]),
+        ("ln -s /etc e", ["e/passwd", "e/pass*wd", "e/"], ["refused link e/passwd", "refused link e"]),
+        ("mkdir a; ln -s /etc a/e; mkdir a/f; : >a/f/passwd", ["a/*/passwd"],
+            ["refused link a/e/passwd", f"file 0 {NOTHING} a/f/passwd"]),
+        ("mkfifo f.dat", ["*"], ["refused special f.dat"]),
+        ("ln -s /dev/zero z.dat", ["z.dat"], ["refused link z.dat"]),
+        ("printf abcd >x; printf abc >y", ["*"], ["refused large x", f"file 3 {ABC} y"]),
+        ("printf abc >\"$(printf 'a\\nb')\"; printf abc >ab", ["a*"], ["refused name a?b", f"file 3 {ABC} ab"]),
+        ("x=$(printf 'd/x\\n/y'); mkdir -p \"${x%/y}\"; : >\"$x\"", ["d"], ["refused name d/x?"]),
+        ("printf abc >'a\\b'", ["a*"], ["refused name a?b"]),
+        ("printf abc >'a\tb'", ["a*"], ["refused name a?b"]),
+        (": >../secret", ["../secret", "/etc/passwd", "a/../../secret", "a\\*", "a//b", "./x"],
+            ["refused name " + name for name in ("../secret", "/etc/passwd", "a/../../secret", "a?*", "a//b", "./x")]),
+        ("cd ..; rm -rf run.1", ["x"], ["missing stdout"]),
+        ("rm stdout; ln -s /etc/passwd stdout", [], ["refused link stdout"]),
+    ],
+)  # fmt: skip
+def test_manifest(site: Site, script: str, patterns: list[str], expected: list[str]) -> None:
+    limit = "limit 3" if "abcd" in script else "limit 1000000"
+    site.jobs(*sh(script), facts=(limit, *(f"out {pattern}" for pattern in patterns)))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == sorted(expected)
+
+
+def test_bytes_in_a_name(site: Site) -> None:
+    site.jobs(*python("open(b'a\\xff\\xe9.dat', 'wb').write(b'abc')"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert site.manifest() == [f"file 3 {ABC} a\udcff\udce9.dat"]
+
+
+def test_a_sparse_giant_is_not_read(site: Site) -> None:
+    make = "import os; os.truncate(os.open('big', os.O_CREAT | os.O_WRONLY), 100 << 30)"
+    site.jobs(*python(make), facts=("out big",))
+    assert site.run() == 0
+    assert site.manifest() == ["refused large big"]
+
+
+def test_a_socket_is_not_opened(site: Site) -> None:
+    site.jobs(*python("import socket; socket.socket(socket.AF_UNIX).bind('s')"), facts=("out s",))
+    assert site.run() == 0
+    assert site.manifest() == ["refused special s"]
+
+
+def test_the_input_is_no_output(site: Site) -> None:
+    pack(site)
+    site.jobs("/bin/true", facts=("out *", "out input/sub/data.txt"))
+    assert site.run() == 0
+    assert site.manifest() == ["refused link input/sub/data.txt"]
+
+
+@pytest.mark.parametrize("change", ["printf d >>grow.dat", "printf xyz >grow.dat", "rm grow.dat"])
+def test_a_file_that_changes_while_it_is_read(site: Site, change: str) -> None:
+    site.fake("sha256sum", f'$real "$@"; {change}')
+    site.jobs(*sh("printf abc >grow.dat; printf abc >still.dat"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == [f"file 3 {ABC} still.dat", "refused changed grow.dat"]
+
+
+def test_a_file_that_cannot_be_read(site: Site) -> None:
+    site.fake("sha256sum", 'for one do [ "$one" = ./b.dat ] || $real "$one"; done')
+    site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", f"file 3 {ABC} c.dat", "refused unreadable b.dat"]
+
+
+def test_a_file_that_is_gone_before_it_is_read(site: Site) -> None:
+    site.fake("stat", 'rm -f a.dat c.dat; exec $real "$@"')
+    site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == [f"file 3 {ABC} b.dat", "refused changed a.dat", "refused changed c.dat"]
+
+
+@pytest.mark.parametrize(("command", "script"), [("sort", "exit 1"), ("stat", "echo 1 of another ./file")])
+def test_outputs_that_cannot_be_listed(site: Site, command: str, script: str) -> None:
+    """A manifest that lacks something without saying so would be worse than none."""
+    site.fake(command, script)
+    site.jobs(*sh("printf abc >a.dat"), facts=("out *.dat",))
+    assert site.run() == 72
+    assert "cannot list the outputs" in site.file("log.1")
+    assert not (site.here / "exit.1").exists()
+
+
+@pytest.mark.parametrize("count", [100, 201])
+def test_many_files(site: Site, count: int) -> None:
+    make = f"for i in range({count}): open(f'{{i}} .dat', 'w').write('abc')"
+    site.jobs(*python(make), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == sorted(f"file 3 {ABC} {i} .dat" for i in range(count))

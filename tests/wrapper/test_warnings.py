@@ -1,0 +1,81 @@
+"""The wrapper under every shell: signals that warn of the end."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+from tests.wrapper.worker import Site, processes_of, sh, until
+
+GATE = 'mkfifo gate; : >up; trap "exit 5" ALRM; while :; do read line <gate; done'
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP", "USR1", "USR2", "XCPU"])
+def test_a_warning_is_passed_on(site: Site, name: str) -> None:
+    site.jobs(*sh(f"trap 'echo got {name}; exit 3' {name}; {GATE}"))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    process.send_signal(signal.Signals[f"SIG{name}"])
+    assert process.wait(10) == 1
+    record = site.record()
+    assert (record["code"], record["signal"]) == ("3", "-")
+    assert record["reason"] == f"signal {name} from the batch system"
+    assert site.file("run.1/stdout") == f"got {name}\n"
+
+
+@pytest.mark.parametrize(("name", "number"), [("TERM", "15"), ("INT", "15"), ("USR1", "10")])
+def test_a_payload_that_dies_of_a_warning(site: Site, name: str, number: str) -> None:
+    site.jobs(*sh(f": >up; exec {sys.executable} -S -c 'import time; time.sleep(50)'"))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    process.send_signal(signal.Signals[f"SIG{name}"])
+    assert process.wait(10) == 1
+    record = site.record()
+    assert (record["code"], record["signal"]) == ("-", number)
+    assert record["reason"] == f"signal {name} from the batch system"
+
+
+def test_a_warning_reaches_the_whole_family(site: Site) -> None:
+    child = f"trap 'echo child; exit' TERM; {GATE}"
+    site.jobs(*sh(f"trap 'echo parent; wait; exit 4' TERM; /bin/sh -c '{child.replace(chr(39), chr(34))}' & wait"))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    process.terminate()
+    assert process.wait(10) == 1
+    assert sorted(site.file("run.1/stdout").split()) == ["child", "parent"]
+    assert site.record()["code"] == "4"
+
+
+def test_a_payload_may_go_on_after_warnings(site: Site) -> None:
+    """The batch system signals the process group, over and over; the payload takes its time."""
+    site.jobs(*sh(f"trap : USR1 TERM; trap 'exit 9' HUP; {GATE}"), facts=("touch 0.05",))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    for _ in range(10):
+        os.killpg(process.pid, signal.SIGUSR1)
+        os.killpg(process.pid, signal.SIGTERM)
+    claim = site.here / "claim.1"
+    first = claim.stat().st_mtime_ns
+    until(lambda: claim.stat().st_mtime_ns > first)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(10) == 1
+    record = site.record()
+    assert (record["code"], record["signal"], record["reason"]) == ("9", "-", "signal HUP from the batch system")
+    assert not processes_of(process.pid)
+
+
+def test_a_warning_before_the_payload_began(site: Site) -> None:
+    site.fake("mkdir", 'kill -s TERM "$PPID"; exec $real "$@"')
+    site.jobs(*sh("echo ran"))
+    assert site.run() == 1
+    record = site.record()
+    assert (record["code"], record["signal"], record["reason"]) == ("-", "15", "signal TERM from the batch system")
+    assert "ran" not in [path.read_text() for path in site.here.glob("run.1/stdout")]
+
+
+def test_a_warning_while_the_record_is_written(site: Site) -> None:
+    site.fake("dd", 'kill -s TERM "$PPID" $$; exec $real "$@"')
+    site.jobs("/bin/true")
+    assert site.run() == 0
+    assert site.record()["reason"] == "-"

@@ -1,0 +1,161 @@
+"""A worker node to try the wrapper on: its work directory, its shells, what its commands do."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SHELL = Path(__file__).parents[2] / "shell"
+PROGRAMS = ("local-job", "jim-publish")
+MARK = "jim-3f9a-12-1"
+HOST = Path("/proc/sys/kernel/hostname").read_text().strip()
+NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"  # "hello\n"
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180
+TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+
+
+def shells() -> dict[str, list[str]]:
+    """Those that are different; bash as RHEL's /bin/sh, which is posix mode."""
+    found = {"sh": ["/bin/sh"]}
+    dash, busybox, bash = (shutil.which(name) for name in ("dash", "busybox", "bash"))
+    if dash and not Path("/bin/sh").samefile(dash):
+        found["dash"] = [dash]
+    if busybox:
+        found["busybox"] = [busybox, "sh"]
+    if bash:
+        found["bash"] = [bash, "--posix"]
+    return found
+
+
+SHELLS = shells()
+
+
+def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for an event that has no handle to wait on."""
+    deadline, tick = time.monotonic() + seconds, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "this never came true"
+        tick.wait(0.003)
+
+
+def processes_of(session: int) -> list[str]:
+    """Give the command lines of the living processes of a session; a zombie has ended, whoever has noticed."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(process.name)) == session and ") Z " not in (process / "stat").read_text(errors="replace"):
+                found.append((process / "cmdline").read_text(errors="replace").replace("\0", " ").strip())
+    return found
+
+
+@dataclass
+class Site:
+    """A work directory, a worker node to run on, and what its commands do."""
+
+    root: Path
+    shell: list[str]
+    path: str
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spool.mkdir(parents=True)
+        self.here.mkdir(parents=True)
+        for name in PROGRAMS:
+            shutil.copy(SHELL / name, self.here.parent)
+
+    @property
+    def spool(self) -> Path:
+        return self.root / "work" / "spool"
+
+    @property
+    def here(self) -> Path:
+        return self.root / "work" / "12" / "s1"
+
+    def jobs(self, *argv: str | bytes, index: int = 1, facts: tuple[str, ...] = ()) -> None:
+        """Write what the keeper would: common facts, then one local job."""
+        common = [f"mark {MARK}", "touch 60", "spool ../../spool", "limit 10000000000", *facts]
+        own = [f"n {index - 1}", "attempt 2", "seed 417330291"]
+        lines = [f"* {fact}".encode() for fact in common] + [f"{index} {fact}".encode() for fact in own]
+        lines += [f"{index} arg ".encode() + (arg if isinstance(arg, bytes) else arg.encode()) for arg in argv]
+        assert not any(b"\n" in line for line in lines)
+        with (self.here / "jobs").open("ab") as jobs:
+            jobs.write(b"".join(line + b"\n" for line in lines))
+
+    def fake(self, command: str, script: str) -> None:
+        """Put a command before the real one, which the script may call as $real."""
+        real = shutil.which(command, path=self.path)
+        target = self.root / "bin" / command
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(f"#!/bin/sh\nreal='{real}'\n{script}\n")
+        target.chmod(0o755)
+
+    def start(self, index: int | str = 1, where: Path | None = None, **env: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [*self.shell, str(self.here.parent / "local-job"), str(where or self.here), str(index)],
+            env={"PATH": f"{self.root / 'bin'}:{self.path}", "HOME": "/", **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, index: int | str = 1, where: Path | None = None, **env: str) -> int:
+        return self.start(index, where, **env).wait(30)
+
+    def file(self, name: str) -> str:
+        return (self.here / name).read_text(errors="surrogateescape")
+
+    def record(self, index: int = 1) -> dict[str, str]:
+        lines = self.file(f"exit.{index}").splitlines()
+        assert lines[0] == "jim-exit 1"
+        assert lines[-1] == "end"
+        return dict(line.split(" ", 1) for line in lines[1:15])
+
+    def manifest(self, index: int = 1) -> list[str]:
+        """Give the manifest without the two empty files that every local job has."""
+        lines = self.file(f"exit.{index}").split("\n")[15:-2]
+        return [line for line in lines if line not in (f"file 0 {NOTHING} stdout", f"file 0 {NOTHING} stderr")]
+
+    def no_naps(self) -> None:
+        """Make the wrapper's pauses short, but not those between two touches."""
+        self.fake("sleep", f'case $1 in 60) exec $real 60 ;; *) echo "$1" >>"{self.root}/naps" ;; esac')
+
+    def naps(self) -> list[str]:
+        return (self.root / "naps").read_text().split()
+
+    def end(self) -> None:
+        for process in self.started:
+            if processes_of(process.pid):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def sh(script: str) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", script)
+
+
+def python(script: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", "-c", script)
+
+
+def pack(site: Site) -> Path:
+    """Put a package where a grid job finds it, and give that place."""
+    place = site.root / "work" / "packages" / "abc"
+    place.mkdir(parents=True)
+    source = site.root / "data.txt"
+    source.write_text("hello\n")
+    with tarfile.open(place / "package.tar", "w") as tar:
+        tar.add(source, "sub/data.txt")
+    (site.here.parent / "package").symlink_to("../packages/abc")
+    return place
