@@ -1,4 +1,8 @@
-"""An exit record as the wrapper leaves it, for tests of those who read one."""
+"""An exit record, as the wrapper leaves it and as it is read, for tests of those who want one."""
+
+from __future__ import annotations
+
+from jim.records import ExitRecord
 
 
 def exit_record(mark: str, hour: int, manifest: str = "") -> str:
@@ -21,3 +25,12 @@ reason -
 recovery -
 {manifest}end
 """
+
+
+def record(
+    code: int | None = 0, signal: int | None = None, reason: str = "", recovery: str = "", refused: tuple[str, ...] = ()
+) -> ExitRecord:
+    """Give the record of a first attempt that has ended like that, as it is read."""
+    time = "2026-01-31T12:00:00Z"
+    end = (code if signal is None else None, signal, reason, recovery, (), refused)
+    return ExitRecord("jim-1-1-1", 1, 0, 1, "nonce", "node7", "4711", time, time, 0.1, *end)

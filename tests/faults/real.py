@@ -71,6 +71,12 @@ def alive(pid: int) -> bool:
         return False
 
 
+def doomed(seen, side: str, times: int = 0, move: str = "") -> tuple[str, ...]:
+    """Give the command of a keeper that is killed at a side of a move; `seen` lists the moves it came to."""
+    seen.touch()
+    return (sys.executable, "-P", "-s", str(ROOT / "tests/faults/doomed.py"), str(seen), side, str(times), move)
+
+
 class Place:
     """One state directory and its ledger of payloads."""
 

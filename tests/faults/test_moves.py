@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 
 import pytest
 
 from jim.run_grid_job import moves
-from tests.faults.real import ROOT, at_once
+from tests.faults.real import at_once, doomed
 
 PIECES = 2
 MOVES = {move.__name__ for move in moves()} | {"deliver"}
@@ -18,11 +17,6 @@ ANSWER_LOST = 'once || exec "$@"; "$@" >/dev/null; exit 1'
 # but these: nothing is wished, nothing is old or to be renewed, GRAM is told of nothing; and a wrapper that starts
 # early tells what would be looked up.
 IDLE = {"fulfil", "age", "renew", "tell", "look_up"}
-
-
-def doomed(seen, side: str, times: int = 0, move: str = "") -> tuple[str, ...]:
-    seen.touch()
-    return (sys.executable, "-P", "-s", str(ROOT / "tests/faults/doomed.py"), str(seen), side, str(times), move)
 
 
 def rough(place, name: str):

@@ -8,8 +8,7 @@ import tarfile
 import pytest
 
 from jim.tar import Tar
-from tests.faults.real import LIMIT, until
-from tests.faults.test_moves import doomed
+from tests.faults.real import LIMIT, doomed, until
 from tests.stand_ins import World
 
 # What a payload leaves as its output x, and what is said of it. A device needs root; a FIFO is as special.

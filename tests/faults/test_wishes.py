@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.real import LIMIT, until
-from tests.faults.test_moves import doomed
+from tests.faults.real import LIMIT, doomed, until
 
 # Children that left their parents, their session and their environment; and one that does not listen.
 CLEARED = "(env -i setsid sleep 301 &)"

@@ -133,6 +133,12 @@ def test_nobody_imports_a_door() -> None:
     assert life == {"jim/run_grid_job.py", "jim/waking.py", "jim/sitetest/ground.py"}
 
 
+def test_nothing_is_imported_from_a_test_module() -> None:
+    """What several of them need has a module of its own in their room."""
+    from_tests = re.compile(r"^(?:from|import) tests\S*\.test_", re.MULTILINE)
+    assert [each.name for each in (ROOT / "tests").rglob("*.py") if from_tests.search(each.read_text())] == []
+
+
 def test_the_keeper_knows_no_step() -> None:
     assert importers("jim.keeper") <= {"jim/waking.py", "jim/site_check.py", "jim/cli/reading.py"}
 

@@ -9,17 +9,10 @@ import pytest
 from jim import verdict
 from jim.model import Observation, State, Witness
 from jim.records import ExitRecord
+from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
 OOM = "killed by signal 9: by the site or for want of memory"
-
-
-def record(
-    code: int | None = 0, signal: int | None = None, reason: str = "", recovery: str = "", refused: tuple[str, ...] = ()
-) -> ExitRecord:
-    time = "2026-01-31T12:00:00Z"
-    end = (code if signal is None else None, signal, reason, recovery, (), refused)
-    return ExitRecord("jim-1-1-1", 1, 0, 1, "nonce", "node7", "4711", time, time, 0.1, *end)
 
 
 @pytest.mark.parametrize(

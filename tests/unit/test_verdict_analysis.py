@@ -16,8 +16,8 @@ from jim.model import Batch, State, Witness
 from jim.named import function
 from jim.site import General, Limits
 from jim.statusdb.rows import HELD
+from tests.exit_records import record
 from tests.stand_ins import World
-from tests.unit.test_verdict import record
 
 
 def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="", host="node7") -> Failed:
