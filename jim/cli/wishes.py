@@ -11,7 +11,7 @@ from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.family import FORCED_FROM
-from jim.family_wishes import ENDED_BADLY, again_of, retryable
+from jim.family_wishes import again_of, retryable
 from jim.inbox import require_local_job, slices_of
 from jim.model import State, Step
 from jim.splitting.lumi_ranges import joined
@@ -24,8 +24,6 @@ NEXT = {
     "suspend": "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
     "resume": "what is held is released, and sending goes on",
 }
-AGAIN = frozenset(ENDED_BADLY)
-NOTHING_LIKE = "nothing has ended like that"
 LONGEST_SHOWN = 200
 
 
@@ -60,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         number, slices = slices_of(target)
         job = view.grid_job(number)
         again = _again(view, job, slices, more) if verb == "retry" and job.size else []
-        late = _too_late(view, job, slices, verb, arguments) or (
-            verb == "retry" and any(more.values()) and not again and NOTHING_LIKE
-        )
+        late = _too_late(view, job, slices, verb, arguments)
+        if verb == "retry":
+            late = "" if again else _nothing_to_retry(job, more)
         if late:
             say(f"{target}: {late}; {verb} changes nothing")
             continue
@@ -114,10 +112,12 @@ def _too_late(
     if verb == "force":
         states = _states(view, job, slices)
         return _unforceable(states, State(arguments.to))
-    if verb != "retry":
-        return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
-    if AGAIN.intersection(_states(view, job, slices)):
-        return ""
+    return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
+
+
+def _nothing_to_retry(job: GridJob, more: dict[str, Any]) -> str:
+    if any(more.values()):
+        return "nothing has ended like that"
     return "nothing failed or was killed" if job.step is Step.FINISHED else "nothing has failed or was killed so far"
 
 
