@@ -48,12 +48,18 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
 
 
 def processes_of(session: int) -> list[str]:
-    """Give the command lines of the living processes of a session; a zombie has ended, whoever has noticed."""
-    found = []
+    """Give the command lines of the living processes of a session."""
+    return list(living(session).values())
+
+
+def living(session: int) -> dict[int, str]:
+    """Give the living processes of a session, each with its command line; a zombie has ended, whoever has noticed."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if os.getsid(int(process.name)) == session and ") Z " not in (process / "stat").read_text(errors="replace"):
-                found.append((process / "cmdline").read_text(errors="replace").replace("\0", " ").strip())
+                words = (process / "cmdline").read_text(errors="replace")
+                found[int(process.name)] = words.replace("\0", " ").strip()
     return found
 
 
@@ -133,6 +139,12 @@ class Site:
 
     def naps(self) -> list[str]:
         return (self.root / "naps").read_text().split()
+
+    def kill(self, process: subprocess.Popen[bytes], command: str) -> None:
+        """Kill what runs a command in the session of a wrapper."""
+        for pid, words in living(process.pid).items():
+            if words == command:
+                os.kill(pid, signal.SIGKILL)
 
     def end(self) -> None:
         for process in self.started:
