@@ -1,11 +1,14 @@
 """The contract of an adapter: a batch system's words, and pure functions between text and values.
 
-An adapter never runs anything and keeps nothing. The idealizer runs the argument lists that the
-`*_command` functions build, always under a time limit, and hands the answer, good or bad, to the
-`parse_*` function of the same name. A parser that cannot be sure raises:
+An adapter is a module of this folder, or a site's own ([site] handlers, [batch] system = "mysite.name"), with
+`ADAPTER = Class`. It never runs anything and keeps nothing. The idealizer, which is the keeper's part for this,
+runs the argument lists that the `*_command` functions build, always under a time limit, and hands the answer to
+the `parse_*` function of the same name; that of a change goes to `parse_cancel`, and of a ping its exit code is
+all that counts. Who cannot be sure raises, in the words of `trouble`:
 
 * `Unclear`: no one can tell whether the command was obeyed, as when a submission ran into its time limit,
-  or printed no id. The idealizer then looks for the submission's mark before it does anything else.
+  or printed no id. Before such a submission is sent again, it is looked for and fenced; an unclear listing
+  changes nothing.
 * `Refused`: the batch system's plain no. Nothing was done, and the same call will never succeed.
 * `BatchError` itself: nothing was done, and the same call may succeed later. A server that is down says this.
 
@@ -33,11 +36,11 @@ class Adapter(ABC):
     # of them in [batch.commands].
     commands: Mapping[str, tuple[str, ...]]
     index_variable: str  # set by the batch system in a job: the array index
-    id_variable: str  # its batch id
+    id_variable: str  # set likewise: its batch id
     restart_variable: str = ""  # how often it was restarted, where that is told
     array_limit: int = 1000  # highest index the batch system takes
     name_length: int = 60  # how much of a job name survives in a listing
-    shared_work: bool = True  # worker nodes see the work directory
+    shared_work: bool = True  # worker nodes see the work directory; `jim site check` proves it
     # Once this batch system tells that a job has ended, no process of it lives. Where that is not certain, the
     # next attempt has to wait until the claim of the ended one has not been touched for some minutes.
     end_is_death: bool = False
@@ -59,14 +62,14 @@ class Adapter(ABC):
 
     @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
-        """Build the command that hands over one submission, own restart switched off."""
+        """Build the command that hands over one submission, with the batch system's own restart switched off."""
 
     @abstractmethod
     def parse_submit(self, answer: Answer) -> str:
         """Read the batch id, or raise."""
 
     def batch_id(self, told: str) -> str:
-        """Turn what a job was told of its own id into the id of its submission."""
+        """Give the id that `parse_submit` gave, where a member of an array is told one of its own."""
         return told
 
     @abstractmethod
@@ -79,7 +82,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        """Build the command that tells how these ended jobs ended."""
+        """Build the command that tells what accounting knows of these, which listings no longer show."""
 
     @abstractmethod
     def parse_history(self, answer: Answer) -> Listing:
@@ -98,7 +101,7 @@ class Adapter(ABC):
         """Build the command that ends these jobs, (batch id, index) each; index 0 means all of a batch id."""
 
     def parse_cancel(self, answer: Answer) -> None:
-        """Raise what the failure of a cancel or a change means; that a job is gone is none."""
+        """Raise what the failure of a cancel or a change means; that a job is gone already is no failure."""
         if not self.says(self.gone, f"{answer.err}\n{answer.out}"):
             self.output(answer)
 
@@ -108,7 +111,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def ping_command(self) -> list[str]:
-        """Build a cheap command that exits 0 only when the batch system answers."""
+        """Build a cheap command that exits 0 only when the batch system answers; an empty listing counts only then."""
 
     def set_up_command(self, slots: int) -> list[str] | None:
         """Build the command that prepares a batch system of JIM's own; None for everyone else's."""
@@ -128,7 +131,7 @@ class Adapter(ABC):
         """
         if answer.code is not None and answer.code >= 0:
             text = f"{answer.err}\n{answer.out}"
-            # First, as some say "rejected" of what they could not even hand over.
+            # Transient first: some say "rejected" when they could not reach the server.
             if self.says((*self.transient, r"\Acannot start: "), text):
                 return BatchError(answer.facts())
             if self.says(self.permanent, text):

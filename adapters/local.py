@@ -30,7 +30,7 @@ class Local(Adapter):
     array_limit, name_length = 10_000, 200
     end_is_death = True  # an ended task's leavings are killed before its end is told
     can_suspend = True
-    # An I/O error is left out: SQLite may find the transaction whole when it looks again.
+    # "disk I/O error" is no such word: the transaction may be there all the same when SQLite looks again.
     transient = (
         r"cannot record: (database is locked|database or disk is full|unable to open database)",
         r"has no queue\.db, but is not empty",
@@ -46,7 +46,7 @@ class Local(Adapter):
             "history": (*program, "history"),
             "find": (*program, "find"),
             "cancel": (*program, "cancel"),
-            "change": program,  # the verb comes with each change
+            "change": program,  # the verb comes with each change, and with the set-up
             "ping": (*program, "ping"),
         }
         super().__init__(commands, area)
@@ -67,11 +67,10 @@ class Local(Adapter):
         ]
 
     def parse_submit(self, answer: Answer) -> str:
-        if answer.code != 0:
-            raise self.trouble(answer)
-        if not re.fullmatch(r"[1-9][0-9]*\n", answer.out, re.ASCII):
+        id_ = self.output(answer)
+        if not re.fullmatch(r"[1-9][0-9]*\n", id_, re.ASCII):
             raise Unclear(answer.facts())
-        return answer.out.strip()
+        return id_.strip()
 
     def query_command(self) -> list[str]:
         return list(self.commands["query"])
@@ -105,9 +104,9 @@ class Local(Adapter):
 
     def _lines(self, answer: Answer, width: int) -> Iterator[list[str]]:
         """Give the fields of each line, once the frame proves that none is missing and all are whole."""
-        if answer.code != 0:
-            raise self.trouble(answer)
-        frame = re.fullmatch(r"jobs ([0-9]+)\n((?:[1-9][0-9]*\|[1-9][0-9]*\|.+\n)*)end\n", answer.out, re.ASCII)
+        frame = re.fullmatch(
+            r"jobs ([0-9]+)\n((?:[1-9][0-9]*\|[1-9][0-9]*\|.+\n)*)end\n", self.output(answer), re.ASCII
+        )
         lines = [line.split("|") for line in frame[2].split("\n")[:-1]] if frame else []
         if not frame or len(lines) != int(frame[1]) or any(len(line) != width for line in lines):
             raise Unclear(answer.facts())

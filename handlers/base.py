@@ -2,11 +2,12 @@
 
 The order of things is JIM's and stands in `run_grid_job.py`; a handler never repeats it:
 
-    check ─> work ─> split into pieces ─> prepare_work_area (once per grid job)
-          ─> command_and_arguments (once per attempt) ─> outputs ─> collect (once, beside the tar)
+    check ─> work, for its size ─> prepare_work_area (once per grid job) ─> split into pieces
+          ─> per submission resources, environment, outputs; per attempt command_and_arguments
+          ─> collect (beside the tar, each time that is made)
 
-A door asks for `check`, `work` and `resources`, to refuse and to size. The keeper asks for the rest and, to split, for
-`work` again; after a crash it asks anew, so an answer must stay the same.
+A door asks what it needs to refuse and to size. The keeper asks for the rest and, to split, for `work` again; after a
+crash it asks anew, so an answer must stay the same.
 
 A job type is a module of this folder (or any dotted name a site installs) with a class `HANDLER`.
 Most override `attributes`, `command_and_arguments`, and a number or two.
@@ -45,7 +46,7 @@ PROGRAM = r"/.*\S|[^-/\s][^/]*"
 
 # What every request may say.
 COMMON = {
-    "job_type": Attribute(str, "what to run: the name of a handler", required=True),
+    "job_type": Attribute(str, "what to run; `jim types` lists what there is", required=True),
     "key": Attribute(
         str, "the gatekeeper's own id of this request; the same key is the same grid job", pattern=r".*\S.*"
     ),
@@ -136,7 +137,7 @@ class Handler:
 
     attributes: Mapping[str, Attribute] = {}
     cpu_seconds_per_event: float | None = None  # of this type, where the request does not say
-    events_per_job: int = 250  # rule of thumb, where no CPU time per event is known
+    events_per_job: int = 250  # rule of thumb, unless the request says it, or CPU per event and the site's limits do
     analyser: str = ""  # what decides on failed attempts: dotted name of a function, as in jim/analysis.py
     phases: tuple[str, ...] = ()  # what the payload publishes, in order
 

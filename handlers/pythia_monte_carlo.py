@@ -15,7 +15,7 @@ PAYLOAD = Path(__file__).parent / "parts" / "pythia_generate.py"
 
 
 class PythiaMonteCarlo(Handler):
-    """Complete events; of each, the e⁺e⁻ mass. Beside the tar lies a picture of the Z peak."""
+    """Generates complete events and records the e⁺e⁻ mass of each; beside the tar lies a picture of the Z peak."""
 
     attributes = BY_EVENTS | {
         "mass_min_gev": Attribute(float, "least mass of the Z/γ*, in GeV", default=60.0, minimum=20, maximum=500),
@@ -37,6 +37,7 @@ class PythiaMonteCarlo(Handler):
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
         """Generate the piece's events with the attempt's own seed."""
         numbers = (piece.events, piece.first_event, job.seed, request["mass_min_gev"], request["mass_max_gev"])
+        # The keeper's own Python: where that and its pythia8mc are not, as on other nodes, this cannot run.
         return (sys.executable, f"input/{PAYLOAD.name}", *map(str, numbers))
 
     def outputs(self, request: Attributes) -> Iterable[str]:
@@ -51,11 +52,11 @@ class PythiaMonteCarlo(Handler):
         masses = Histogram.between(request["mass_min_gev"], request["mass_max_gev"])
         for mass in column("events.tsv", "mass_gev", results):
             masses.fill(mass)
-        notes = ("Pythia 8, √s = 1.96 TeV", f"{masses.entries:,} events")
-        picture = draw(masses, "p p̄ → Z/γ* → e⁺e⁻", "m(e⁺e⁻)", "GeV", notes)
+        count = f"{masses.entries:,} events"
+        picture = draw(masses, "p p̄ → Z/γ* → e⁺e⁻", "m(e⁺e⁻)", "GeV", ("Pythia 8, √s = 1.96 TeV", count))
         replace_durably(beside / "mass.svg", picture.encode())
         where = "has no peak" if masses.peak is None else f"peak at {masses.peak:.1f} GeV"
-        return f"e+e- mass {where}, {notes[1]}, picture: mass.svg"
+        return f"e+e- mass {where}, {count}, picture: mass.svg"
 
 
 HANDLER = PythiaMonteCarlo

@@ -1,9 +1,13 @@
-"""The life of a grid job, on one page.
+"""The life of a grid job: what doors do, and the keeper's `moves`.
 
-A door hands over a request (`submit`) or a wish (`cancel`): it is checked, made durable, and answered
-at once. The keeper then makes the moves below, round after round, until every grid job is finished.
-Each move reads the store, does one thing, and records it; after a kill at any place, the next round
-takes it up again.
+A door hands over a request (`submit`) or a wish (`cancel`): it is checked, made durable in the inbox, and
+answered at once. `shell/jim-poll` is no part of this: a script, it prints the answer that the keeper has
+written, and has a keeper started where the heartbeat is old. Submissions, wishes and polls start a keeper
+where none runs; after a reboot a timer does.
+
+The keeper makes its moves round after round, until every grid job is finished. Each move reads the store,
+does one thing, and records it; after a kill at any place, the next round takes it up again. Nobody else
+writes the store: doors write the inbox, and wrappers on worker nodes report through the spool.
 """
 
 from __future__ import annotations
@@ -53,11 +57,13 @@ def taken_in(number: int) -> str:
     return f"the request was taken in as grid job {number}, and handed in again with the same key it has the same id"
 
 
-def prepare(file: Path, site: Site, *, look_up: bool = False, **more: Any) -> tuple[Handler, dict[str, Any], Size]:
-    """Read, check and size a request; everything that can be refused is refused here, with nothing stored.
+def prepare(
+    file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any
+) -> tuple[Handler, dict[str, Any], Size]:
+    """Read, check and size a request; what a door can refuse is refused here, with nothing stored.
 
     `more` are attributes besides those of the file. What only the site's catalogue knows is left to the keeper: a door
-    is to answer at once. A dry run looks it up.
+    is to answer at once. A dry run asks it.
     """
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
@@ -70,19 +76,19 @@ def prepare(file: Path, site: Site, *, look_up: bool = False, **more: Any) -> tu
         checked = sizing.of_test(checked)
     _hold_files(checked, file, site)
     size = sizing.size(handler, checked, site)
-    if look_up:
+    if ask_catalogue:
         from jim.resolving import resolve
 
         found = resolve(handler, checked, site)
         checked, size = {**found.request}, found.size
     if checked["test"] == "yes":
-        size = size._replace(pieces=1, why="one small local job, for it is a test")
-    one = checked
+        size = size._replace(pieces=1, why="one small local job: this is a test")
+    sample = checked  # as one of its local jobs has it
     if checked.get("splitter"):
-        from jim.pieces import check  # most requests name none, and it is dear
+        from jim.pieces import check  # most requests name none, and loading it is slow
 
-        one = {**check(handler, checked, site.site.name)}
-    sizing.check_limits(handler.resources(one), site, size)
+        sample = {**check(handler, checked, site.site.name)}
+    sizing.check_limits(handler.resources(sample), site, size)
     return handler, checked, size
 
 
@@ -94,7 +100,7 @@ def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
         checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
         members(checked["inputs"], site.limits.input_bytes)
     if checked.get("proxy") or checked.get("token"):
-        from jim import credentials  # nor does most of them need one
+        from jim import credentials  # nor do most need these
 
         for kind, path in credentials.named(checked).items():
             credentials.usable(kind, path, credentials.now())
@@ -105,11 +111,11 @@ def cancel(target: str) -> int:
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish("cancel", target)
-    return gram.final_state(answer) or gram.FAILED
+    return gram.final_state(answer) or gram.FAILED  # GRAM knows no other word for what is cancelled
 
 
 def deliver(number: str, file: Path) -> bytes:
-    """Put what a grid job leaves where GRAM looks for it, once it has ended; return what its poll says."""
+    """Once a grid job has ended, put its results where GRAM expects them; return what its poll says."""
     from jim.gram_results import deliver  # what makes files is loaded once for each grid job
 
     return deliver(site_file.load().state, inbox.target_of(number)[0], request.read(file))
@@ -130,7 +136,7 @@ def require_keeper(state: Path) -> None:
 
 
 def wake(state: Path) -> None:
-    """See to it that a keeper runs. Where none can be started, what is stored is not denied: a poll will try again."""
+    """See to it that a keeper runs. If none can be started, what is stored counts all the same; a poll tries again."""
     from jim import waking  # what starts processes is loaded once the request is durable, and for no other verb
 
     with suppress(OSError):
@@ -157,16 +163,16 @@ def moves() -> tuple[Move, ...]:
     return (
         take_inbox,  # requests and wishes of the doors
         take_spool,  # starts, ends and publications of the wrappers
-        resolve,  # accepted ─> resolved: its size, its directory
-        split,  # resolved ─> split: its local jobs
+        resolve,  # a grid job, accepted ─> resolved: its size, its directory
+        split,  # resolved ─> split: its local jobs. The first that the batch system takes makes it active
         fulfil,  # cancel, suspend, resume
         renew,  # proxies and tokens
-        send,  # waiting ─> submitting ─> submitted
-        look_up,  # submissions whose answer was lost
+        send,  # local jobs, waiting ─> submitting ─> submitted: the intent is stored, then a thread runs the command
+        look_up,  # submissions whose answer was lost: adopted by claim or mark, else fenced, and sent again
         query,  # one question for all jobs
-        settle,  # what good listings no longer show
-        verify,  # completing ─> completed
-        collect,  # active ─> collecting ─> finished
+        settle,  # what two good listings did not show: its exit record is there, or it is fenced, or its claim is dead
+        verify,  # local jobs, completing ─> completed
+        collect,  # a grid job, active ─> collecting ─> finished
         age,  # what is finished has an age limit
         write,  # what polls print
         tell,  # GRAM, where it does not poll
@@ -186,7 +192,7 @@ class Rounds:
             move(self.house)
 
     def deliver(self, timeout: float) -> bool:
-        """Take in what a worker has done."""
+        """Take in what a worker thread has done."""
         return self.house.workers.deliver(timeout)
 
     def idle(self) -> bool:

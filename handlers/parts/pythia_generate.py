@@ -142,9 +142,9 @@ def summarise(pythia: Any, asked: argparse.Namespace) -> None:
 def main() -> None:
     """Do it in two phases."""
     asked = options()
-    publish("initialise", 0, 1, "generator")
+    publish("initialise", 0, 1, "generators")
     pythia = generator(asked)
-    publish("initialise", 1, 1, "generator")
+    publish("initialise", 1, 1, "generators")
     generate(pythia, asked)
     summarise(pythia, asked)
     publish("generate", asked.events, asked.events, "events")

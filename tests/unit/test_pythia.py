@@ -121,8 +121,8 @@ def test_the_summary_says_how_they_were_made(twenty):
 def test_it_publishes_its_phases_in_order(twenty):
     lines = (twenty / "published").read_text().splitlines()
     assert lines[:3] == [
-        "phase initialise 0 1 generator",
-        "phase initialise 1 1 generator",
+        "phase initialise 0 1 generators",
+        "phase initialise 1 1 generators",
         "phase generate 0 20 events",
     ]
     assert lines[-1] == "phase generate 20 20 events"
