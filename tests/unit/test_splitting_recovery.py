@@ -61,6 +61,15 @@ def test_events_are_numbered_by_the_lumis_that_are_recovered(events, lumis, expe
     assert [job.mask[:4] for job in made] == expected
 
 
+def test_what_failed_is_recovered_once_however_often_it_is_told():
+    told = [document(MC, {1: lumis}, 2, 10) for lumis in ([4, 5], [4], [5, 4], [5, 6])]
+    made = recovered("EventBased", [file(MC, {1: range(1, 10)})], told, events_per_job=50, events_per_lumi=10)
+    assert [job.mask[:4] for job in made] == [(31, 50, 4, 5)]
+    told = [document("a", {1: [1]}, 2, 10, first) for first in (20, 0, 20)]
+    made = recovered("EventBased", [file("a", {1: [1]})], told, events_per_job=50)
+    assert [job.mask[:2] for job in made] == [(0, 9), (20, 29)]
+
+
 def test_a_job_takes_consecutive_lumis_only_and_is_estimated_in_full():
     documents = [document(MC, {1: [7, 2]}, 2, 15), document(MC, {1: [1, 3]}, 2, 15)]
     made = recovered(

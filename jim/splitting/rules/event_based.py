@@ -48,10 +48,11 @@ def split(work: Subscription, p: Parameters) -> Stream:
 def _cut(work: Subscription, file: File, p: Parameters) -> Cut:
     if not (work.recovery and work.recovery.entries):
         return _generated(file, p) if file.generator else _read(file, p)
-    entries = sorted(work.recovery.entries[file.lfn], key=lambda entry: entry.first_event)
+    entries = work.recovery.entries[file.lfn]
     if file.generator:
         return _recovered(entries, p)
-    parts = (file._replace(first_event=entry.first_event, events=entry.events) for entry in entries)
+    ranges = sorted({(entry.first_event, entry.events) for entry in entries})
+    parts = (file._replace(first_event=first, events=events) for first, events in ranges)
     return chain.from_iterable(_read(part, p) for part in parts)
 
 
@@ -85,9 +86,15 @@ def _lowest_lumi(file: File) -> int:
 
 
 def _recovered(entries: Sequence[Recovered], p: Parameters) -> Cut:
-    """Take runs of consecutive lumis; their events follow from their numbers, as those of the lost jobs did."""
-    left = sum(entry.events for entry in entries)
-    lumis = {lumi for entry in entries for _, those in entry.runs for lumi in those}
+    """Take runs of consecutive lumis; their events follow from their numbers, as those of the lost jobs did.
+
+    What failed may have been told twice: an entry counts only where it has lumis that are new.
+    """
+    left, lumis = 0, set[int]()
+    for entry in entries:
+        those = {lumi for _, those in entry.runs for lumi in those}
+        left += 0 if those <= lumis else entry.events
+        lumis |= those
     per_lumi = p.events_per_lumi or p.events_per_job
     for lumi, last in ranges_of(sorted(lumis)):
         while lumi <= last and left > 0:
