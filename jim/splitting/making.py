@@ -54,7 +54,7 @@ class Jobs:
         """
         files = self._work.files if files is None else files
         for locations, those in [(None, list(files))] if self._p.trust_site_lists else by_location(files):
-            if not (self._work.waits and enough and not enough(those)):
+            if those and not (self._work.waits and enough and not enough(those)):
                 self.open_group(locations)
                 yield those
 
@@ -98,7 +98,7 @@ class Jobs:
             if self._production:
                 mask = Mask(*mask[:4], 1, 1, mask.run_lumis)
             if not sites:
-                failure = failure or NO_SITE
+                failure = NO_SITE
             # Half the time of its constructor.
             return new(
                 SplitJob, (self._group, self._locations, alike, mask, estimates, sites, failure, baggage, parents)

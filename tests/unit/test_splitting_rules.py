@@ -372,15 +372,19 @@ def test_min_file_based_gives_no_estimates():
 def test_size_based_fills_in_the_order_of_availability():
     files = [file(name, size=size) for name, size in (("c", 6), ("a", 4), ("b", 11), ("d", 1), ("e", 9), ("f", 1))]
     assert names(jobs("SizeBased", work(*files), size_per_job=10)) == ["c a", "b", "d e", "f"]
+    assert jobs("SizeBased", work(), trustSitelists=True, siteWhitelist=["a1"]) == []
 
 
-def test_run_based_groups_by_the_lowest_run_wherever_files_are():
-    runs = (("a", 2, A), ("b", 1, A), ("c", 2, B), ("d", 2, A))
+def test_run_based_groups_by_the_lowest_run_at_each_place():
+    runs = (("a", 2, A), ("b", 1, A), ("c", 2, B), ("d", 2, A), ("e", 2, A))
     made = jobs(
         "RunBased", work(*(file(n, runs={run: [1], 9: [1]}, locations=at) for n, run, at in runs)), files_per_job=2
     )
-    assert names(made) == ["b", "d c", "a"]
-    assert [(job.group, job.sites) for job in made] == [(0, ("a1", "a2")), (1, ("a1", "a2")), (1, ("a1", "a2"))]
+    assert names(made) == ["b", "e d", "a", "c"]
+    assert [(job.group, job.locations, job.sites) for job in made] == [
+        *((n, A, ("a1", "a2")) for n in (0, 1, 1)),
+        (2, B, ("b1",)),
+    ]
     with pytest.raises(SplitError, match="b: has no run"):
         jobs("RunBased", work(file("a", runs={1: []}), file("b")))
 
@@ -608,6 +612,13 @@ def test_a_job_that_may_run_nowhere_fails_at_once(locations):
     (job,) = jobs("FileBased", work(file("f", locations=locations)), siteWhitelist=["b1"])
     assert (job.sites, job.failure.code) == ((), 71101)
     assert names([job]) == ["f"]
+
+
+def test_that_a_job_may_run_nowhere_is_told_before_that_it_takes_too_long():
+    limits = {"events_per_job": 100, "job_time_limit": 1, "performance": COST}
+    for splitter in ("EventAwareLumiBased", "EventAwareLumiByWork"):
+        (job,) = jobs(splitter, work(file("f", 100, {1: [1]}, frozenset())), **limits)
+        assert job.failure.code == 71101
 
 
 def test_locations_are_groups_unless_the_site_lists_are_trusted():

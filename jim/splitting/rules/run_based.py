@@ -1,4 +1,4 @@
-"""RunBased: files of one run, by the lowest that each holds, wherever they are."""
+"""RunBased: files of one place and one run, by the lowest that each holds."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class Parameters(Common):
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the files of each run into jobs, those that came last first; each run is a job group."""
+    """Cut the files of each run into jobs, those that came last first; each run of a place is a job group."""
     jobs = Jobs(work, p)
-    runs: dict[int, list[File]] = {}
     for file in work.to_read:
         if file.lowest_run is None:
             raise SplitError(file.lfn, file.runs, "has no run, and RunBased splits by runs")
-        runs.setdefault(file.lowest_run, []).append(file)
-    for _, files in sorted(runs.items()):
-        files.reverse()
-        jobs.open_group(None)
-        for first in range(0, len(files), p.files_per_job):
-            yield jobs.make(files[first : first + p.files_per_job])
+    for files in jobs.groups(work.to_read):
+        runs: dict[int, list[File]] = {}
+        for file in reversed(files):
+            runs.setdefault(file.runs[0][0], []).append(file)
+        for _, those in sorted(runs.items()):
+            jobs.another_group()
+            for first in range(0, len(those), p.files_per_job):
+                yield jobs.make(those[first : first + p.files_per_job])
