@@ -545,29 +545,69 @@ def slurm(gate, lab):
     """JIM on the Slurm lab, with a job type of the site's own."""
     lab("slurm")
     own = gate.home.parent / "own/lab"
-    own.mkdir(parents=True)
+    own.mkdir(parents=True, exist_ok=True)
     (own / "counting.py").write_text(EVENTS_TYPE)
     gate.let_poll(f'[site]\nhandlers = "{own.parent}"\n[batch]\nsystem = "slurm"\n{FAST}{KEPT}')
     yield gate
     gate.let_poll()
 
 
-def test_events_become_local_jobs_of_slurm(slurm):
-    out = slurm.ours() / "events.tar"
-    out.unlink(missing_ok=True)
-    staged = f"(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))(file_stage_out=(e.tar $(GLOBUSRUN_GASS_URL){out}))"
-    rsl = f"&(executable=none)(jim_job_type=lab.counting)(events=2000){staged}"
+D0 = {
+    "sam_experiment": "d0",
+    "group": "mcc99",
+    "station_name": "manhep",
+    "runjob_requestid": "13669",
+    "runjob_numevts": "2000",
+    "d0_release_version": "p14.07.00",
+    "jobfiles_dataset": "mcc99-p14.07.00-jobfiles",
+    "minbias_dataset": "mcc99-p14.07.00-minbias",
+}
+PHASES = ("generator", "d0gstar", "d0sim", "d0reco")
+
+
+def staged(tar):
+    """Ask for the tar as a file of the client's, and see that none is there before."""
+    tar.unlink(missing_ok=True)
+    there = "(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))"
+    return f"{there}(file_stage_out=(results.tar $(GLOBUSRUN_GASS_URL){tar}))"
+
+
+def test_a_request_of_d0_becomes_eight_local_jobs_of_slurm(slurm):
+    out, standins = slurm.ours() / "d0.tar", slurm.home.parent / "standins"
+    shutil.copytree(ROOT / "examples/standins", standins)
+    said = "".join(f"({name}={value})" for name, value in (D0 | {"program": f"{standins}/mc_runjob"}).items())
+    rsl = f"&(executable=/bin/ls)(jim_job_type=dzero_monte_carlo){said}{staged(out)}"
     code, _, err = slurm.run("globusrun", "-w", "-r", SAMGRID, rsl)
     assert (code, err) == (0, "")
     job = slurm.jobs()[-1]
     assert out.read_bytes() == slurm.tar(job)
+    (sent,) = slurm.show(job)["submissions"]
+    ended = [
+        line.partition("ArrayTaskId=")[2].split()[0]
+        for line in (LABS / "slurm/log/jobcomp.log").read_text().splitlines()
+        if " JobState=COMPLETED " in line and f" ArrayJobId={sent['batch_id']} " in line
+    ]
+    assert sorted(ended) == [*"12345678"]
     with tarfile.open(out) as tar:
-        pieces = [tar.extractfile(f"{job}.{n}/stdout").read().split() for n in range(8)]
-        assert f"{job}.8/stdout" not in tar.getnames()
-    assert [int(event) for piece in pieces for event in piece] == list(
-        range(int(pieces[0][0]), 2000 + int(pieces[0][0]))
-    )
-    assert {len(piece) for piece in pieces} == {250}
+        brought = {name: tar.extractfile(name).read() for name in tar.getnames()}
+    names = {f"{job}.{n}/{name}" for n in range(8) for name in ("stdout", "stderr")}
+    for phase in PHASES:
+        files = [f"{job}.{n}/{phase}_p14.07.00_13669_{1 + 250 * n:08d}" for n in range(8)]
+        names |= {*files, *(f"{name}.json" for name in files)}
+        events = [[int(line[:9]) for line in brought[name].splitlines()] for name in files]
+        assert events == [list(range(1 + 250 * n, 251 + 250 * n)) for n in range(8)]
+    assert brought.keys() == names | {"summary.json"}
+
+
+def test_a_job_type_of_the_site_s_own(slurm):
+    out = slurm.ours() / "events.tar"
+    rsl = f"&(executable=none)(jim_job_type=lab.counting)(events=500){staged(out)}"
+    code, _, err = slurm.run("globusrun", "-w", "-r", SAMGRID, rsl)
+    assert (code, err) == (0, "")
+    job = slurm.jobs()[-1]
+    with tarfile.open(out) as tar:
+        pieces = [tar.extractfile(f"{job}.{n}/stdout").read().split() for n in range(2)]
+    assert [[int(event) for event in piece] for piece in pieces] == [list(range(1, 251)), list(range(251, 501))]
 
 
 # Every byte
