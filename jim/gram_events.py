@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jim import gram, inbox, request
 from jim.errors import BadSite, JimError, UnknownJob
@@ -25,6 +25,7 @@ from jim.model import State
 from jim.records import read_exit_record
 
 if TYPE_CHECKING:
+    from jim.clock import Clock
     from jim.house import House  # a door needs none of what it loads
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,14 @@ DAY = 86_400
 # Where the file of a day is missing, job managers look again only after 30 s; a keeper that has no work makes none.
 DAYS_AHEAD = 30
 A_DAY = "[0-9]" * 8  # what the file of a day is called
+
+
+class Event(NamedTuple):
+    """What a line says, but for the time."""
+
+    job: int
+    state: int
+    exit_code: int = 0
 
 
 # The door's part
@@ -55,17 +64,17 @@ def tell(house: House) -> None:
     """Append the states that job managers have not been told yet."""
     if not house.site.site.gram_events:
         return
-    directory, lines = Path(house.site.site.gram_events), []
+    directory, events = Path(house.site.site.gram_events), []
     try:
-        make_days(directory, house.site.keep.finished_days)
+        make_days(directory, house.clock.epoch(), house.site.keep.finished_days)
         for file, number in list(_untold(house)):
             answer = house.answered.get(number) or _answer(house, file, number)
             if gram.final_state(answer) is not None:
                 _end(house, file, number)
             elif answer != house.told_gram.get(number):
-                lines += [_line(number, each) for each in (gram.PENDING, gram.ACTIVE) if answer == gram.state(each)]
+                events += [Event(number, each) for each in (gram.PENDING, gram.ACTIVE) if answer == gram.state(each)]
                 house.told_gram[number] = answer
-        _append(directory, lines)
+        _append(directory, house.clock, events)
     except OSError as error:  # jobs go on, whether or not somebody hears of it
         house.told_gram.clear()
         if house.pace("gram events"):
@@ -128,8 +137,8 @@ def _ended(house: House, file: Path, number: int, jobdir: str, said: bytes) -> N
         return
     with suppress(UnknownJob):
         exited = gram.final_state(said) == gram.DONE or gram.is_failure(said, gram.EXECUTION_FAILED)
-        event = _line(number, gram.DONE, exit_code(house, number)) if exited else _line(number, gram.FAILED)
-        _append(Path(house.site.site.gram_events), [event])
+        event = Event(number, gram.DONE, exit_code(house, number)) if exited else Event(number, gram.FAILED)
+        _append(Path(house.site.site.gram_events), house.clock, [event])
     _forget(house, file, number)
 
 
@@ -159,9 +168,8 @@ def file_of(directory: Path, seconds: float) -> Path:
     return directory / time.strftime("%Y%m%d", time.gmtime(seconds))
 
 
-def make_days(directory: Path, keep_days: float = 30.0) -> None:
+def make_days(directory: Path, now: float, keep_days: float = 30.0) -> None:
     """Make the files of today and of some days to come, and remove those whose time is over."""
-    now = time.time()
     if file_of(directory, now + DAYS_AHEAD * DAY).exists() and file_of(directory, now).exists():
         return
     for ahead in range(DAYS_AHEAD + 1):
@@ -173,24 +181,40 @@ def make_days(directory: Path, keep_days: float = 30.0) -> None:
 
 
 def _open(file: Path) -> int:
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     os.fchmod(descriptor, 0o644)  # job managers read it
     return descriptor
 
 
-def _line(number: int, state: int, code: int = 0) -> bytes:
-    return f"1;{int(time.time())};{number};{state};{code}\n".encode()
+def _append(directory: Path, clock: Clock, events: list[Event]) -> None:
+    """Append events to the file of this day.
+
+    When the day is over, readers go on to the next file, and there they pass over what is of the day before. So events
+    that midnight has overtaken are told again, of the new day; to hear one twice does no harm.
+    """
+    told: set[Path] = set()
+    while events and (file := file_of(directory, now := clock.epoch())) not in told:
+        _append_whole(file, b"".join(b"1;%d;%d;%d;%d\n" % (now, *each) for each in events))
+        told.add(file)
 
 
-def _append(directory: Path, lines: list[bytes]) -> None:
-    """Append whole lines, or nothing: a reader would take half a line for another event."""
-    if not lines:
-        return
-    descriptor, text = _open(file_of(directory, time.time())), b"".join(lines)
+def _append_whole(file: Path, lines: bytes) -> None:
+    """Append whole lines that outlive a power cut, or nothing: at half a line readers would stay for ever."""
+    descriptor = _open(file)
     try:
-        size = os.fstat(descriptor).st_size
-        if os.write(descriptor, text) != len(text):
+        size = _whole(descriptor)
+        if os.write(descriptor, lines) != len(lines):
             os.ftruncate(descriptor, size)
-            raise OSError(f"no room in {directory}")
+            raise OSError(f"no room in {file.parent}")
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _whole(descriptor: int) -> int:
+    """Cut off half a line that an end in the middle of writing has left; return the size then."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        size = os.pread(descriptor, size, 0).rfind(b"\n") + 1
+        os.ftruncate(descriptor, size)
+    return size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _let_account_tell(root: Path, account: str) -> Iterator[str]:
     if directory.is_symlink():
         raise BadSite(f"{directory} is a link; move it away first")
     directory.mkdir(parents=True, exist_ok=True)
-    make_days(directory)
+    make_days(directory, time.time())
     for place in (*directory.glob(A_DAY), directory):
         os.chown(place, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
     directory.chmod(0o755)

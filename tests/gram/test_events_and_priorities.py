@@ -108,6 +108,103 @@ def test_days_are_made_ahead_and_old_ones_removed(telling):
     assert stat.S_IMODE((events / names[0]).stat().st_mode) == 0o644
 
 
+DAY = 86_400
+MIDNIGHT = 1_796_169_600.0  # 2026-12-02, UTC
+
+
+class Hands(Clock):
+    """A clock that says one after another of these, and then the last one for ever."""
+
+    def __init__(self, *seconds):
+        self.seconds = list(seconds)
+
+    def epoch(self):
+        return self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0]
+
+
+def lines_of(house, day):
+    return (Path(house.site.site.gram_events) / day).read_text().splitlines()
+
+
+def test_tomorrow_is_there_before_midnight_and_after_it_the_keeper_goes_on_there(telling, place):
+    events = Path(telling.site.site.gram_events)
+    handed_in(telling, place, PENDING.encode())
+    telling.clock = Hands(MIDNIGHT - 1)
+    tell(telling)
+    assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
+    assert lines_of(telling, "20261202") == []
+    (place.state / "answers/7").write_bytes(b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    telling.clock = Hands(MIDNIGHT)
+    tell(telling)
+    assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
+    assert lines_of(telling, "20261202") == ["1;1796169600;7;2;0"]
+    assert (events / "20270101").exists()
+    telling.clock = Hands(MIDNIGHT + 40 * DAY)
+    tell(telling)
+    assert sorted(each.name for each in events.iterdir())[0] > "20261202"
+
+
+def test_what_midnight_overtakes_is_told_of_the_new_day_too(telling, place):
+    """Readers have left the old file by then, and in the new one they pass over times of the day before."""
+    handed_in(telling, place, PENDING.encode())
+    telling.clock = Hands(MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT)
+    tell(telling)
+    assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
+    assert lines_of(telling, "20261202") == ["1;1796169600;7;1;0"]
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    telling.clock = Hands(MIDNIGHT + DAY - 1, MIDNIGHT + DAY - 1, MIDNIGHT + DAY)
+    finish(telling)
+    assert lines_of(telling, "20261202")[1:] == ["1;1796255999;7;8;0"]
+    assert lines_of(telling, "20261203") == ["1;1796256000;7;8;0"]
+
+
+@pytest.mark.parametrize("left", ["1;1796;6;8", "\0\0\0\0"])
+def test_half_a_line_is_cut_off_before_the_next(telling, place, left):
+    handed_in(telling, place, PENDING.encode())
+    file = Path(telling.site.site.gram_events) / "20261201"
+    file.write_text(f"1;1796169598;6;2;0\n{left}")
+    telling.clock = Hands(MIDNIGHT - 1)
+    tell(telling)
+    assert lines_of(telling, "20261201") == ["1;1796169598;6;2;0", "1;1796169599;7;1;0"]
+
+
+def test_a_line_is_on_the_disk_before_its_job_is_forgotten(telling, place, monkeypatch):
+    handed_in(telling, place, DONE)
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    forgotten = []
+    monkeypatch.setattr("jim.gram_events.os.fsync", lambda _: forgotten.append(any((place.state / "gram").iterdir())))
+    finish(telling)
+    assert told(telling) == ["7;8;0"]
+    assert forgotten == [True]
+    assert not list((place.state / "gram").iterdir())
+
+
+class Killed(BaseException):
+    """What a kill leaves, seen from within: nothing is done any more."""
+
+
+@pytest.mark.parametrize("step", ["make_days", "_answer", "_end", "_append", "_append_whole", "_forget"])
+def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monkeypatch, step):
+    handed_in(telling, place, DONE)
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    monkeypatch.setattr(f"jim.gram_events.{step}", _die)
+    with pytest.raises(Killed):
+        finish(telling)
+    monkeypatch.undo()
+    for memory in (telling.gram_jobs, telling.told_gram, telling.paced):
+        memory.clear()
+    finish(telling)
+    assert told(telling) == ["7;8;0"] * (2 if step == "_forget" else 1)
+    assert not list((place.state / "gram").iterdir())
+
+
+def _die(*_):
+    raise Killed
+
+
 def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, monkeypatch, capsys):
     handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
     tell(telling)
