@@ -101,9 +101,10 @@ class Daemon(NamedTuple):
         os.kill(pid, signal.SIGKILL)
         until(lambda: not _lives(pid), f"{self.pid_file.stem} is gone")
 
-    def start_again(self) -> None:
-        """Start it as its lab does: with nothing of ours in its environment."""
-        clean = ["env", "-i", f"PATH={PLAIN_PATH}", f"JIM_LAB={LABS / 'slurm'}", *self.start]
+    def start_again(self, **more: object) -> None:
+        """Start it as its lab does: with nothing of ours in its environment, but for what is said here."""
+        variables = [f"{name}={value}" for name, value in more.items()]
+        clean = ["env", "-i", f"PATH={PLAIN_PATH}", f"JIM_LAB={LABS / 'slurm'}", *variables, *self.start]
         subprocess.run(clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
 
     @contextmanager

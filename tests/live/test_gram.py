@@ -94,9 +94,9 @@ class Gatekeeper:
         command = ["env", f"X509_USER_PROXY={proxy}", str(LAB / "client"), *words]
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, proxy: Path = PROXY) -> subprocess.Popen[str]:
         """Start a client, and do not wait for it."""
-        command = [str(LAB / "client"), *words]
+        command = ["env", f"X509_USER_PROXY={proxy}", str(LAB / "client"), *words]
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -141,6 +141,14 @@ class Gatekeeper:
                 if words in line and each.stat().st_uid in self.uids:
                     found.append(int(each.name))
         return found
+
+    def proxy(self, name: str, valid: str) -> Path:
+        """Make a proxy that is good for so many hours:minutes."""
+        user, proxy = LAB / "user", self.ours() / name
+        words = ("-cert", str(user / "certificate.pem"), "-key", str(user / "key.pem"), "-out", str(proxy))
+        code, *said = self.run("grid-proxy-init", "-q", "-bits", "2048", "-valid", valid, *words)
+        assert code == 0, said
+        return proxy
 
     def ours(self) -> Path:
         """Make a directory of the grid user's."""
@@ -465,13 +473,7 @@ def test_restart_finds_a_job_again(gate):
 
 
 def test_a_proxy_that_expires_and_is_renewed(gate):
-    short = gate.ours() / "short.pem"
-    user = LAB / "user"
-    made = gate.run(
-        *("grid-proxy-init", "-q", "-bits", "2048", "-valid", "0:11", "-out", str(short)),
-        *("-cert", str(user / "certificate.pem"), "-key", str(user / "key.pem")),
-    )
-    assert made[0] == 0, made
+    short = gate.proxy("short.pem", "0:11")
     gate.end("globus-job-manager ")
     go = gate.home.parent / "go-renewed"
     file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done; echo renewed")
@@ -790,6 +792,51 @@ def test_who_is_told_hears_of_a_cancel(told):
     assert told.run("globusrun", "-kill", contact)[0] == 0
     assert not told.pids("sleep 600")
     until(lambda: f";{job};4;0\n" in "".join(each.read_text() for each in EVENTS.glob("2*")), "it is told")
+
+
+DAY = 86_400
+
+
+@pytest.fixture
+def before_midnight(told):
+    """Gatekeeper, job manager and keeper for whom it is soon midnight, UTC; how many seconds they are ahead."""
+    proxy = told.proxy("3-days.pem", "72:00")
+    ahead = DAY - int(time.time()) % DAY - 12
+    told.end("globus-job-manager ", "run_grid_job keeper")
+    GATEKEEPER.kill()
+    GATEKEEPER.start_again(JIM_LAB_AHEAD=ahead)
+    keeper = ["-P", "-s", "-m", "jim.run_grid_job", "keeper", str(told.state)]
+    variables = {"HOME": told.account, "PATH": PLAIN_PATH, "PYTHONPATH": told.home, "LD_PRELOAD": LAB / "ahead.so"}
+    variables |= {"JIM_STATE": told.state, "JIM_LAB_AHEAD_PYTHON": ahead}
+    become = ["runuser", "-u", USER, "--", "env", "-i", *(f"{name}={value}" for name, value in variables.items())]
+    process = subprocess.Popen([*become, told.python, *keeper], cwd="/", stdin=subprocess.DEVNULL)
+    until(told.has_keeper, "the keeper has its lock")
+    yield ahead, proxy
+    told.end("globus-job-manager ", "run_grid_job keeper")
+    process.wait(20)
+    GATEKEEPER.kill()
+    GATEKEEPER.start_again()
+
+
+def test_it_is_midnight(told, before_midnight):
+    ahead, proxy = before_midnight
+    midnight = (int(time.time()) + ahead) // DAY * DAY + DAY
+    today, tomorrow = (EVENTS / time.strftime("%Y%m%d", time.gmtime(midnight - 1 + n * DAY)) for n in range(2))
+    go = told.home.parent / "go-tomorrow"
+    file = script(told, f"until [ -e {go} ]; do sleep 0.1; done; exit 3")
+    client = told.start("globusrun", "-r", SAMGRID, f"&(executable={file})", proxy=proxy)
+    until(lambda: ";2;0\n" in today.read_text(), "it is told that it runs")
+    assert tomorrow.read_text() == ""
+    until(lambda: time.time() + ahead > midnight + 3, "it is tomorrow, and the job manager has looked")
+    began = time.monotonic()
+    go.touch()
+    said, _ = client.communicate(timeout=60)
+    assert said.endswith("DONE\nexit code: 3\n")
+    assert time.monotonic() - began < QUERY_SECONDS + 3
+    assert told.run("globusrun", "-r", SAMGRID, f"&(executable={file})", proxy=proxy)[1].endswith("exit code: 3\n")
+    ends = [line.split(";")[3:] for line in tomorrow.read_text().splitlines()]
+    assert [each for each in ends if each[0] == "8"] == [["8", "3"]] * 2
+    assert ";8;" not in today.read_text()
 
 
 def test_a_keeper_killed_before_it_told(told):

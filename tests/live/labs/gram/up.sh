@@ -79,7 +79,7 @@ sign 'Other User' "$dir/other" extendedKeyUsage=clientAuth
 chown -R "$client:" "$dir/user" "$dir/other"
 printf '"%s/CN=%s" %s\n' "$base" 'Grid User' "$user" "$base" 'Other User' "$other" >"$dir/grid-mapfile"
 
-cc -O2 -shared -fPIC -o "$dir/loopback.so" "$here/loopback.c" -ldl
+for name in loopback ahead; do cc -O2 -shared -fPIC -o "$dir/$name.so" "$here/$name.c" -ldl; done
 # A client that sends what no command line client sends: signals.
 # shellcheck disable=SC2046
 cc -O2 -o "$dir/gram-signal" "$here/signal.c" $(pkg-config --cflags --libs globus-gram-client globus-common)
@@ -104,10 +104,10 @@ done
 for name in jobmanager-fork jobmanager; do quietly globus-gatekeeper-admin -e jobmanager-fork-poll -n "$name"; done
 cat >"$dir/gatekeeper" <<GATEKEEPER
 #!/bin/sh
-# Start the gatekeeper, with nothing of the caller's environment.
+# Start the gatekeeper, with nothing of the caller's environment. JIM_LAB_AHEAD: seconds that its time is ahead (ahead.c).
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LANG=C.UTF-8 \\
-    GLOBUS_HOSTNAME=localhost GLOBUS_TCP_PORT_RANGE=$ports LD_PRELOAD="$dir/loopback.so" JIM_LAB="$dir" \\
-    setsid /usr/sbin/globus-gatekeeper -p 2119 -pidfile "$dir/gatekeeper.pid" -l "$dir/gatekeeper.log" \\
+    GLOBUS_HOSTNAME=localhost GLOBUS_TCP_PORT_RANGE=$ports LD_PRELOAD="$dir/loopback.so $dir/ahead.so" JIM_LAB="$dir" \\
+    JIM_LAB_AHEAD="\${JIM_LAB_AHEAD:-0}" setsid /usr/sbin/globus-gatekeeper -p 2119 -pidfile "$dir/gatekeeper.pid" -l "$dir/gatekeeper.log" \\
     -gridmap "$dir/grid-mapfile" -x509_cert_dir "$certificates" -x509_user_cert "$dir/host/certificate.pem" \\
     -x509_user_key "$dir/host/key.pem" </dev/null >/dev/null 2>>"$dir/init.log"
 GATEKEEPER
