@@ -156,6 +156,13 @@ def install(place: Path) -> dict[str, str]:
     return {"PATH": PLAIN_PATH, "JIM_PYTHON": _python()}
 
 
+def copy_of_the_source(place: Path) -> Path:
+    """Copy what `make install` installs from."""
+    left_out = shutil.ignore_patterns(".git", ".venv", "tests", "__pycache__")
+    shutil.copytree(ROOT, place, symlinks=True, ignore=left_out)
+    return place
+
+
 def _python() -> str:
     """Find this Python where the lab's user may run it."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.site import FAST, KEPT, LABS, PLAIN_PATH, ROOT, USER, Daemon
+from tests.live.site import FAST, KEPT, LABS, PLAIN_PATH, ROOT, USER, Daemon, copy_of_the_source
 from tests.live.site import until as patiently
 
 LAB = LABS / "gram"
@@ -41,7 +41,8 @@ class Gatekeeper:
     """The lab's gatekeeper with this JIM behind it, its grid user's clients, and what JIM keeps for the account."""
 
     def __init__(self, place: Path, python: str) -> None:
-        self.home, self.python = place / "jim", python
+        self.home, self.python, self.payloads = place / "jim", python, place / "payloads"
+        self.payloads.mkdir(mode=0o755)
         self.uids = {pwd.getpwnam(name).pw_uid for name in (USER, OTHER)}
         self.account = Path(pwd.getpwnam(USER).pw_dir)
         self.client = Path(pwd.getpwnam("gridclient").pw_dir)
@@ -160,7 +161,7 @@ class Gatekeeper:
     def close(self) -> None:
         self.jim("gram", "unregister")
         self.end("globus-job-manager ", "run_grid_job keeper", "jim.localbatch --area", "sleep 600")
-        self.end(f"{self.home.parent}/payloads", f"{self.state}/work")  # what a test that failed has left
+        self.end(str(self.payloads), f"{self.state}/work")  # what a test that failed has left
         for name in (USER, OTHER):
             shutil.rmtree(Path(pwd.getpwnam(name).pw_dir) / ".local/state/jim", ignore_errors=True)
 
@@ -181,9 +182,7 @@ def gate(lab, installed):
 
 def script(gate, text):
     """Make a program that the account may run."""
-    place = gate.home.parent / "payloads"
-    place.mkdir(exist_ok=True, mode=0o755)
-    file = place / f"{len(list(place.iterdir()))}.sh"
+    file = gate.payloads / f"{len(list(gate.payloads.iterdir()))}.sh"
     file.write_text(f"#!/bin/sh\n{text}\n")
     file.chmod(0o755)
     return file
@@ -612,6 +611,61 @@ def test_a_job_type_of_the_site_s_own(slurm):
     assert [[int(event) for event in piece] for piece in pieces] == [list(range(1, 251)), list(range(251, 501))]
 
 
+# Another release
+
+
+@pytest.fixture
+def release(gate, tmp_path):
+    """Put JIM there by `make install`, behind the gatekeeper; what it gives starts to install another release."""
+    prefix, home, python = Path("/opt/jim live gram"), gate.home, gate.python
+    source = copy_of_the_source(tmp_path / "source")
+
+    def install(version):
+        (source / "jim/__init__.py").write_text(f'__version__ = "{version}"\n')
+        words = [f"PREFIX={prefix}", "PYTHON=/usr/bin/python3", "LIBRARIES=system"]
+        return subprocess.Popen(["make", "-s", "-C", source, "install", *words], env={"PATH": PLAIN_PATH})
+
+    assert not prefix.exists()
+    assert install("9.1").wait(120) == 0
+    gate.let_poll()  # no process of the JIM before is left
+    gate.home, gate.python = prefix / "libexec/jim", "/usr/bin/python3"
+    gate.jim("gram", "register")
+    yield install
+    gate.end("jim.localbatch --area")
+    gate.home, gate.python = home, python
+    gate.let_poll()
+    shutil.rmtree(prefix)
+
+
+def test_another_release_is_installed_while_jobs_are_in_the_middle(gate, release):
+    started, go = gate.account / "started", gate.payloads / "go-upgraded"
+    started.unlink(missing_ok=True)
+    file = script(gate, f'echo "$1" >>{started}; until [ -e {go} ]; do sleep 0.2; done; echo "$1"')
+    told = gate.account / "upgraded.tar"
+    client = gate.start("globusrun", "-s", "-r", SAMGRID, f"&(executable={file})(arguments=one)")
+    until(lambda: gate.pids(str(file)), "it runs")
+    sets = "".join(f"({n})" for n in range(SLOTS + 4))
+    _, many = gate.submit(f"&(executable={file})(jim_job_type=parametric)(argument_sets={sets})(stdout={told})")
+    until(lambda: len(gate.pids(str(file))) >= SLOTS, "no slot is free, and some wait")
+    handed_in = []
+    for version in ("9.2", "9.3"):  # the second one removes what the job manager began with, but for what runs
+        process = release(version)
+        while process.poll() is None:
+            handed_in.append(gate.submit("&(executable=/bin/echo)(arguments=meanwhile)")[1])
+        assert process.wait() == 0
+        assert gate.jim("--version", account=USER) == f"jim {version}\n"
+    assert len(handed_in) >= 2
+    keeper = (gate.state / "keeper.lock").read_text()
+    gate.end("run_grid_job keeper")
+    go.touch()
+    assert client.communicate(timeout=90) == ("one\n", "")
+    until(lambda: told.stat().st_size and told.read_bytes() == gate.tar(many), "the tar was delivered")
+    assert (gate.state / "keeper.lock").read_text() != keeper
+    until(lambda: all(gate.answer(each) == "GRAM_SCRIPT_JOB_STATE:8\n\n" for each in handed_in), "all are done")
+    assert sorted(started.read_text().split()) == sorted(["one", *map(str, range(SLOTS + 4))])
+    assert "failed" not in gate.jim("gram", "check")
+
+
 # Every byte
 
 
@@ -702,8 +756,7 @@ def test_the_page_leads_from_nothing_to_a_first_job(lab, libraries, tmp_path):
     for name in ("bin", "apart"):
         (tmp_path / name).mkdir()
     (tmp_path / "bin/apt-get").symlink_to("/bin/true")  # the packages are there
-    copy = tmp_path / "copy"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests", "__pycache__"))
+    copy = copy_of_the_source(tmp_path / "copy")
     alone = tmp_path / "alone"
     alone.write_text("set -eu\nip link set lo up\n" + "".join(blocks))
     script, apart = tmp_path / "script", NOWHERE_ELSE.format(apart=tmp_path / "apart")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.site import ROOT, until
+from tests.live.site import ROOT, copy_of_the_source, until
 
 ACCOUNT = "jimuser"
 DEBIAN = ("python3-lxml", "python3-psutil", "python3-tenacity", "python3-rich", "python3-venv")
@@ -69,8 +69,7 @@ def prefix():
 
 def install(prefix, **words):
     """Install a copy of this tree, and take the copy away."""
-    copy = prefix.with_name("jim live copy")
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests", "__pycache__"))
+    copy = copy_of_the_source(prefix.with_name("jim live copy"))
     try:
         settings = {"PREFIX": prefix, "PYTHON": "/usr/bin/python3"} | words
         said("make", "-C", copy, "install", *(f"{name}={word}" for name, word in settings.items()), env=PLAIN)
@@ -124,8 +123,7 @@ def test_units_and_manual_page_are_read_as_they_were_meant(prefix):
 
 
 def test_pip_installs_a_jim_whose_doors_work(tmp_path, account):
-    place, source = Path("/opt/jim live pip"), tmp_path / "source"
-    shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests"))
+    place, source = Path("/opt/jim live pip"), copy_of_the_source(tmp_path / "source")
     try:
         said("/usr/bin/python3", "-m", "venv", place)
         said(place / "bin/pip", "install", "--quiet", "--disable-pip-version-check", source)
@@ -178,8 +176,7 @@ def commands(section):
 
 def test_the_page_holds_as_it_is_written(tmp_path):
     """Without systemd, which does not run everywhere, and without a gatekeeper."""
-    copy = tmp_path / "jim"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "tests"))
+    copy = copy_of_the_source(tmp_path / "jim")
     (cron,) = re.findall(r"`(cp .*/etc/cron\.d/)`", (ROOT / "docs/installing.md").read_text())
     steps = [*commands("Install"), *commands("Make the site"), "mkdir -p /etc/cron.d", cron]
     steps += ["sudo -u mc jim submit /usr/local/share/jim/examples/hello.toml"]
