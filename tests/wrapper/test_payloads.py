@@ -153,15 +153,18 @@ def test_in_a_container(site: Site) -> None:
     assert (lines[:10], lines[-1]) == (words, "in a  b")
 
 
-def test_the_tools_of_a_site_are_on_the_path(site: Site) -> None:
+@pytest.mark.parametrize("facts", [(), ("container apptainer", "image /img.sif")], ids=["plain", "in a container"])
+def test_the_tools_of_a_site_are_on_the_path(site: Site, facts: tuple[str, ...]) -> None:
+    """Also in a container, which does not take over the PATH of the host."""
+    site.fake("apptainer", 'while [ "$1" != /img.sif ]; do shift; done; shift; PATH=/usr/bin:/bin; exec "$@"')
     place = pack(site)
     (place / "unpacked.x" / "tools").mkdir(parents=True)
-    (place / "unpacked.x" / "tools" / "fetch").write_text("#!/bin/sh\necho fetched\n")
+    (place / "unpacked.x" / "tools" / "fetch").write_text('#!/bin/sh\necho "fetched $1"\n')
     (place / "unpacked.x" / "tools" / "fetch").chmod(0o500)
     (place / "ready").write_text("unpacked.x\n")
-    site.jobs("fetch")
+    site.jobs("fetch", "a  b", facts=facts)
     assert site.run() == 0
-    assert site.file("run.1/stdout") == "fetched\n"
+    assert site.file("run.1/stdout") == "fetched a  b\n"
 
 
 # Scratch on the worker's own disk
