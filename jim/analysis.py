@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from jim.errors import JimError
 from jim.model import Witness
-from jim.named import function
+from jim.named import foreign, function
 from jim.records import FATAL, HOLD, RECOVERABLE, ExitRecord
 
 USUAL = "jim.analysis.usual"
@@ -83,9 +83,10 @@ def analyser(name: str, own: str = "") -> Analyser:
 def decide(name: str, own: str, failed: Failed) -> Decision:
     """Ask an analyser; where it cannot answer, the usual one does, and says so."""
     try:
-        action, why = analyser(name, own)(failed)
-        decision = Decision(Action(action), str(why))
-    except (JimError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+        with foreign("it failed"):
+            action, why = analyser(name, own)(failed)
+            decision = Decision(Action(action), " ".join(str(why).split()))
+    except (JimError, OSError) as error:
         action, _ = usual(failed)
         return Decision(action, f"{name or USUAL} could not decide: {error}")
     return decision._replace(why=decision.why and f"{decision.why} ({name})") if name else decision

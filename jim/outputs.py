@@ -21,6 +21,7 @@ from jim.handlers.base import Result
 from jim.house import House, Key
 from jim.idealizer.retry import AGAIN, delay
 from jim.model import State, Step, Witness, roll_up
+from jim.named import foreign
 from jim.records import ExitRecord, Output, read_exit_record
 from jim.request import handler_of
 from jim.sandbox import grid_directory, submission_directory
@@ -225,9 +226,10 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
     claims = _claims(store, house.site.work, job.id, State.COMPLETED)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
-        return handler.collect(job.request, found, place)
-    except (JimError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
-        log.warning("%d: the job type's collect step failed: %s: %s", job.id, type(error).__name__, error)
+        with foreign("collect"):
+            return str(handler.collect(job.request, found, place) or "")
+    except (JimError, FileNotFoundError) as error:
+        log.warning("%d: the job type's collect step failed: %s", job.id, error)
         return f"nothing was made of the outputs: {error}"
 
 

@@ -17,6 +17,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler, has_variable
 from jim.manifest import expand
 from jim.model import Piece
+from jim.named import foreign
 from jim.request import value_of
 from jim.request.words import meant
 from jim.site import Site
@@ -80,7 +81,9 @@ def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes
     """Refuse pieces that ask, with values of their own, for what the site file says can never run."""
     for piece in pieces:
         if piece.attributes:
-            check_limits(handler.resources({**request, **piece.attributes}), site)
+            with foreign(f"job type {request['job_type']}"):
+                resources = handler.resources({**request, **piece.attributes})
+            check_limits(resources, site)
         yield piece
 
 

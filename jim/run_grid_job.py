@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from jim import gram, inbox, request, sizing, stdout
 from jim import site as site_file
 from jim.errors import BadRequest, JimError
+from jim.named import foreign
 
 if TYPE_CHECKING:
     from jim.handlers.base import Handler
@@ -88,7 +89,9 @@ def prepare(
         from jim.pieces import check  # most requests name none, and loading it is slow
 
         sample = {**check(handler, checked, site.site.name)}
-    sizing.check_limits(handler.resources(sample), site, size)
+    with foreign(f"job type {checked['job_type']}"):
+        resources = handler.resources(sample)
+    sizing.check_limits(resources, site, size)
     return handler, checked, size
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jim.errors import BadRequest, nearest
 from jim.handlers.base import Handler, has_variable
 from jim.model import Resources
+from jim.named import foreign
 from jim.site import Site
 
 TEST_EVENTS = 10
@@ -43,7 +44,8 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
         return Size(0, 0, 0, None, f"by {unknown} in the site's catalogue, which the keeper looks up")
     if request.get("splitter"):
         return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
-    work = handler.work(request)
+    with foreign(f"job type {request['job_type']}"):
+        work = handler.work(request)
     if not work.events:
         return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)
     per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event

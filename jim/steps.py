@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.named import function
+from jim.named import foreign, function
 from jim.request import check
 
 Request = Mapping[str, Any]
@@ -24,12 +24,11 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     for name in names:
         step: Step = function("step of site.steps", name, own)
         try:
-            given = dict(step(dict(request)))
+            with foreign(f"step {name} failed"):
+                given = dict(step(dict(request)))
             _, checked = check(given, own)
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error
-        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
-            raise JimError(f"step {name} failed: {type(error).__name__}: {error}") from error
         for kept in KEPT:
             if checked[kept] != request[kept]:
                 raise JimError(f"step {name} gave another {kept} than it was given")

@@ -56,7 +56,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     site, grid_job = house.site, house.store.grid_job(attempt.grid)
     try:
         name = handler_of(grid_job.job_type, site.site.handlers).analyser or site.limits.analyser
-    except BadRequest:  # the job type is not there any more
+    except (BadRequest, OSError):  # the job type is not there any more
         name = site.limits.analyser
     failed = Failed(
         verdict.reason,

@@ -12,6 +12,7 @@ from typing import Any
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
+from jim.named import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
 DEEPEST = 16
@@ -90,9 +91,10 @@ def handler_of(job_type: object, own: str = "") -> Handler:
         sys.path.append(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
     try:
-        handler: Handler = importlib.import_module(name).HANDLER()
-    except (ImportError, AttributeError, NameError, SyntaxError, TypeError, ValueError) as error:
-        raise BadRequest(f"job_type: cannot load {job_type!r}: {error}{nearest(job_type, job_types(own))}") from error
+        with foreign(f"job_type: cannot load {job_type!r}"):
+            handler: Handler = importlib.import_module(name).HANDLER()
+    except JimError as error:
+        raise BadRequest(f"{error}{nearest(job_type, job_types(own))}") from error
     return handler
 
 
@@ -130,7 +132,8 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     for name in later:
         _check_text(name, attributes[name])
         checked[name] = attributes[name] if declared[name].kind is str else declared[name].default
-    handler.check(checked)
+    with foreign(f"job type {attributes['job_type']}"):
+        handler.check(checked)
     return handler, checked | {name: attributes[name] for name in later}
 
 

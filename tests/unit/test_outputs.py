@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jim import outputs
+from jim.handlers.parametric import Parametric
 from jim.model import State
 from jim.tar import Tar
 from tests.stand_ins import World
@@ -134,6 +135,25 @@ def test_an_output_that_changed_after_it_was_verified_does_not_get_in(world, cha
     assert list((world.site.work / str(grid) / "result").iterdir()) == []
     (run_of(world, grid, 1) / "dat").write_bytes(b"data")
     assert tar_of(world, grid)["1.0/dat"] == b"data"
+
+
+@pytest.mark.parametrize(
+    "raised", [RuntimeError, NameError, type("Own", (Exception,), {}), SystemExit, FileNotFoundError]
+)
+def test_what_goes_wrong_in_a_job_types_collect_takes_nothing_from_the_tar(world, monkeypatch, raised):
+    """Nor does it end the keeper, which works for other grid jobs, too."""
+
+    def collect(handler, request, results, beside):
+        raise raised("no such histogram")
+
+    monkeypatch.setattr(Parametric, "collect", collect)
+    grid = started(world, 1)
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+    job = world.store.grid_job(grid)
+    assert (job.outcome, job.tries) == ("completed", 0)
+    assert job.result["line"].startswith("nothing was made of the outputs: ")
+    assert "no such histogram" in job.result["line"]
 
 
 # Its format

@@ -30,6 +30,10 @@ def broken(request):
     return request["nothing"]
 
 
+def mistyped(request):
+    return reqest
+
+
 def wrong(request):
     return request | {"cores": "many"}
 
@@ -80,6 +84,7 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
     ("step", "kind", "words"),
     [
         ("stepsite.steps.broken", JimError, "step stepsite.steps.broken failed: KeyError: 'nothing'"),
+        ("stepsite.steps.mistyped", JimError, r"mistyped failed: NameError: .* \(steps.py, line 21\)"),
         ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
         ("stepsite.steps.another", JimError, "step stepsite.steps.another gave another key than it was given"),
         ("stepsite.steps.none", JimError, "step of site.steps 'stepsite.steps.none' cannot be loaded"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def careful(failed):
 
 def broken(failed):
     return failed.record.no_such_thing
+
+
+class Own(Exception):
+    pass
+
+
+def raises(failed):
+    raise {1: RuntimeError, 2: Own, 3: SystemExit, 4: FileNotFoundError, 5: AssertionError}[failed.attempt]("no idea")
+
+
+def long_winded(failed):
+    return Decision(Action.HOLD, "look at it:\\n\\n  twice")
 """
 
 
@@ -84,8 +97,11 @@ def test_one_of_the_sites_own(own: str) -> None:
     ("name", "reason"),
     [
         ("jim_own_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
-        ("jim_own_site.analysis.none", "cannot be loaded: module 'jim_own_site.analysis' has no attribute 'none'"),
-        ("jim_no_site.analysis", "cannot be loaded: No module named 'jim_no_site'"),
+        (
+            "jim_own_site.analysis.none",
+            "cannot be loaded: AttributeError: module 'jim_own_site.analysis' has no attribute 'none'",
+        ),
+        ("jim_no_site.analysis", "cannot be loaded: ModuleNotFoundError: No module named 'jim_no_site'"),
     ],
 )
 def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, reason: str) -> None:
@@ -93,6 +109,20 @@ def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, 
     assert found.action is Action.RETRY
     assert f"{name} could not decide: " in found.why
     assert reason in found.why
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4, 5])
+def test_whatever_one_raises_the_keeper_goes_on(own: str, kind: int) -> None:
+    found = decide("jim_own_site.analysis.raises", own, replace(failed(record(signal=9)), attempt=kind))
+    assert found.action is Action.RETRY
+    assert "jim_own_site.analysis.raises could not decide: " in found.why
+    assert "no idea" in found.why
+    assert ("(analysis.py, line " in found.why) == (kind != 4)
+
+
+def test_what_one_says_becomes_one_line_of_the_journal(own: str) -> None:
+    found = decide("jim_own_site.analysis.long_winded", own, failed(record(3)))
+    assert found.why == "look at it: twice (jim_own_site.analysis.long_winded)"
 
 
 def test_what_is_no_decision() -> None:
