@@ -97,7 +97,7 @@ def _told_or_not(name: str, own: str) -> Record:
     """Tell of a job type; one that cannot be loaded must not hide the others."""
     try:
         return told(name, handler_of(name, own))
-    except BadRequest as error:
+    except (BadRequest, OSError) as error:
         return {"name": name, "about": str(error).partition(" (known: ")[0]}
 
 

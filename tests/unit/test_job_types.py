@@ -32,7 +32,7 @@ HANDLER = Darts
 
 @pytest.fixture
 def own(home, tmp_path, monkeypatch):
-    """A site with job types of its own: one that works, four that cannot be loaded, and modules that are none."""
+    """A site with job types of its own: one that works, five that cannot be loaded, and modules that are none."""
     place = tmp_path / "own"
     (place / "jtmine").mkdir(parents=True)
     (place / "jtmine/darts.py").write_text(OWN.lstrip())
@@ -40,6 +40,7 @@ def own(home, tmp_path, monkeypatch):
     (place / "jtmine/typo.py").write_text("class HANDLER(:\n")
     (place / "jtmine/raises.py").write_text("raise RuntimeError('no licence')\nHANDLER = 1\n")
     (place / "jtmine/ends.py").write_text("raise SystemExit('no licence')\nHANDLER = 1\n")
+    (place / "jtmine/reads.py").write_text("open('/no/such/licence')\nHANDLER = 1\n")
     (place / "jtmine/adapter.py").write_text("raise SystemExit('it must not be loaded')\n")
     (place / "alone.py").write_text("class HANDLER: ...\n")
     (home.site.state / "site.toml").write_text(f'[site]\nhandlers = "{place}"\n')
@@ -62,11 +63,12 @@ def test_what_samgrid_called_it_is_told(home):
 
 def test_a_site_s_own_are_listed_and_a_broken_one_does_not_hide_them(own):
     told = {each["name"]: each["about"] for each in own.json("types")}
-    assert told.keys() == {*JIMS, *(f"jtmine.{one}" for one in ("darts", "broken", "typo", "raises", "ends"))}
+    assert told.keys() == {*JIMS, *(f"jtmine.{one}" for one in ("darts", "broken", "typo", "raises", "ends", "reads"))}
     assert told["jtmine.darts"] == "Throws darts."
     assert told["jtmine.typo"].startswith("job_type: cannot load 'jtmine.typo'")
     assert "'Darts' is not defined" in told["jtmine.broken"]
     assert "RuntimeError: no licence (raises.py, line 1)" in told["jtmine.raises"]
+    assert "/no/such/licence" in told["jtmine.reads"]
     assert "SystemExit: no licence (ends.py, line 1)" in told["jtmine.ends"]
 
 
