@@ -25,6 +25,7 @@ LONGEST = 256 * 1024
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 SEQUENCE, VERSION, SHORT_YEAR, LONG_YEAR = 0x30, 0xA0, 0x17, 0x18  # tags of ASN.1
 BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
+LAST_SECOND = 253_402_300_799.0  # of the year 9999: no calendar goes further
 
 
 def named(request: Mapping[str, Any]) -> dict[str, str]:
@@ -75,8 +76,11 @@ def told(end: float) -> str:
 def _end_of_token(content: bytes) -> float | None:
     """Read the end of a JSON web token; other tokens do not show theirs."""
     part = content.strip().split(b".")[1:2]
-    with suppress(ValueError, KeyError, TypeError, IndexError):  # also what base64 and JSON raise
-        return float(json.loads(base64.urlsafe_b64decode(part[0] + b"=" * (-len(part[0]) % 4)))["exp"])
+    with suppress(
+        ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError
+    ):  # also of base64 and JSON
+        end = float(json.loads(base64.urlsafe_b64decode(part[0] + b"=" * (-len(part[0]) % 4)))["exp"])
+        return min(max(0.0, end), LAST_SECOND)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,13 @@ def token(**claims: object) -> bytes:
         ("proxy", LONGER + b"-----BEGIN PRIVATE KEY-----\nx\n" + OLD + LONG, OLD_END),
         ("token", token(exp=1772539201), 1772539201),
         ("token", token(sub="me"), None),
+        ("token", token(exp=-1e300), 0.0),
+        ("token", token(exp=float("-inf")), 0.0),
+        ("token", token(exp=float("nan")), 0.0),
+        ("token", token(exp=1e300), 253_402_300_799),
+        ("token", token(exp=10**400), None),
+        ("token", token(exp="never"), None),
+        ("token", b"x." + base64.urlsafe_b64encode(b"[" * 90_000), None),
         ("token", b"opaque", None),
         ("token", b"a.b.c", None),
         ("token", b"..", None),
@@ -83,6 +91,8 @@ def token(**claims: object) -> bytes:
 )
 def test_when_it_ends(kind: str, content: bytes, end: int | None) -> None:
     assert credentials.ends(kind, content) == end
+    if end is not None:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.told(end))
 
 
 @pytest.mark.parametrize("content", [b"no certificate", LONG[:80] + LONG[300:], LONG.replace(b"MII", b"AAA")])
