@@ -100,6 +100,8 @@ def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
     if checked.get("inputs"):
         from jim.packages import members  # most requests send nothing along
 
+        if "" in checked["inputs"]:
+            raise BadRequest("inputs: '': expected the path of a file or directory")
         checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
         members(checked["inputs"], site.limits.input_bytes)
     if checked.get("proxy") or checked.get("token"):

@@ -253,6 +253,10 @@ def test_the_door_looks_at_what_is_sent_along(tmp_path: Path) -> None:
     tree(tmp_path)
     with pytest.raises(BadRequest, match=f"inputs: cannot read {tmp_path}/card.txt: No such file"):
         prepare(file, site)
+    file.write_text('job_type = executable\nexecutable = /bin/true\ninputs = code ""\n')
+    with pytest.raises(BadRequest, match="inputs: '': expected the path"):  # not all that is beside the request
+        prepare(file, site)
+    file.write_text("job_type = executable\nexecutable = /bin/true\ninputs = code card.txt\n")
     (tmp_path / "card.txt").write_text("mass 80\n")
     _, checked, _ = prepare(file, site)
     assert checked["inputs"] == [str(tmp_path / "code"), str(tmp_path / "card.txt")]
