@@ -94,7 +94,7 @@ def handler_of(job_type: object, own: str = "") -> Handler:
         with foreign(f"job_type: cannot load {job_type!r}"):
             handler: Handler = importlib.import_module(name).HANDLER()
     except JimError as error:
-        raise BadRequest(f"{error}{nearest(job_type, job_types(own))}") from error
+        raise BadRequest(str(error)) from error
     return handler
 
 
