@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from operator import index
@@ -103,10 +104,12 @@ def again_of(
 
     Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
     has failed on its creation can never run. Of these only what `failed` and was not killed, for a reason in which
-    these words are, and at most so many.
+    these words are, and at most so many. A number is no part of a longer one: `exit 1` is not `exit 137`.
     """
     able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
-    able = [each for each in able if reason.casefold() in each.reason.casefold()]
+    if reason:
+        words = re.compile(rf"(?!(?<=\d)\d){re.escape(reason)}(?!(?<=\d)\d)", re.IGNORECASE)
+        able = [each for each in able if words.search(each.reason)]
     not_killed = [each for each in able if each.state is not State.KILLED]
     return (not_killed if failed or (not_killed and not slices) else able)[:most]
 

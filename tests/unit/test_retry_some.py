@@ -13,22 +13,25 @@ from tests.stand_ins import World
 
 
 def ended(home):
-    """Six local jobs, most of which have ended badly."""
-    home.add(size=6)
+    """Seven local jobs, most of which have ended badly."""
+    home.add(size=7)
     home.move(0, State.FAILED, reason="exit 3")
     home.move(1, State.FAILED, reason="vanished: it started, ended, and left no exit record")
     home.move(2, State.FAILED, reason="Exit 3, and more")
     home.move(3, State.KILLED, reason="cancelled (exit 3)")
     home.move(4, State.COMPLETED)
     home.move(5, State.RUNNING)
+    home.move(6, State.FAILED, reason="exit 35")
 
 
 @pytest.mark.parametrize(
     ("words", "chosen"),
     [
-        (["1"], "1.0-2"),
-        (["1", "--failed"], "1.0-2"),
+        (["1"], "1.0-2,6"),
+        (["1", "--failed"], "1.0-2,6"),
         (["1", "--reason", "exit 3"], "1.0,2"),
+        (["1", "--reason", "exit"], "1.0-2,6"),
+        (["1", "--reason", "it 35"], "1.6"),
         (["1", "--reason", "vanished"], "1.1"),
         (["1", "--reason", "cancelled"], "1.3"),
         (["1", "--max", "2"], "1.0-1"),
@@ -44,7 +47,7 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
     assert out == f"{words[0]}: retry wished: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
 
 
-@pytest.mark.parametrize("words", [["--reason", "no such"], ["--failed", "--reason", "cancelled"]])
+@pytest.mark.parametrize("words", [["--reason", "no such"], ["--reason", "5"], ["--failed", "--reason", "cancelled"]])
 def test_nothing_has_ended_like_that(home, words):
     ended(home)
     assert home.out("retry", "1", *words) == "1: nothing has ended like that; retry changes nothing\n"
