@@ -14,7 +14,7 @@ from jim.errors import BadRequest, nearest
 from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.house import House
 from jim.model import State
-from jim.request import check, declarations, handler_of
+from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site import Site
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
@@ -37,8 +37,8 @@ def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
     try:
         return name, kind(text) if kind in (int, float) and "_" not in text else json.loads(text)
     except ValueError:
-        example = {"list": '["a.dat", "b.dat"]', "table": '{"A": "1"}'}.get(str(kind), "")
-        raise BadRequest(f"{name}: cannot read {text[:80]!r}; expected {example or 'a number or JSON'}") from None
+        example = {"list": ' such as ["a.dat", "b.dat"]', "table": ' such as {"A": "1"}'}.get(str(kind), "")
+        raise BadRequest(f"{name}: cannot read {text[:80]!r}; expected {KIND_NAMES[kind]}{example}") from None
 
 
 def written(name: str, value: Any) -> str:

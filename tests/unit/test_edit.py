@@ -55,9 +55,10 @@ def test_one_that_is_so_already(home):
     [
         (["quue=long"], "'quue': unknown attribute; did you mean 'queue'?"),
         (["queue=a b"], "queue: 'a b' is not possible"),
-        (["memory_mb=much"], "memory_mb: cannot read 'much'; expected a number or JSON"),
+        (["memory_mb=much"], "memory_mb: cannot read 'much'; expected a whole number"),
         (["memory_mb=-1"], "memory_mb: expected at least 1 and at most 100,000,000, found -1"),
-        (["outputs=a.dat"], """outputs: cannot read 'a.dat'; expected ["a.dat", "b.dat"]"""),
+        (["outputs=a.dat"], """outputs: cannot read 'a.dat'; expected a list of texts such as ["a.dat", "b.dat"]"""),
+        (["keep_going=yes"], "keep_going: cannot read 'yes'; expected true or false"),
         (['outputs=["/etc/passwd"]'], "outputs: '/etc/passwd' must be a name or pattern inside"),
         (['environment={"LD_PRELOAD": "x"}'], "environment: LD_PRELOAD may not be set by a request"),
         (["executable="], "executable: missing"),
