@@ -73,13 +73,18 @@ def test_concatenation_keeps_runs_apart(tmp_path):
     ]
 
 
-def test_an_analysis_runs_over_the_files_of_its_dataset():
-    assert split("d0/analysis.toml") == [["wc", "-w", "a1", "a2"], ["wc", "-w", "b1"]]
+def test_an_analysis_runs_over_the_files_of_its_dataset(tmp_path):
+    counting = ["sh", "-c", 'cd "${SAM_STORAGE:-.}" && exec wc -w "$@"', "count"]
+    commands = split("d0/analysis.toml")
+    assert commands == [[*counting, "a1", "a2"], [*counting, "b1"]]
+    (tmp_path / "b1").write_text("two words\n")
+    delivered, stored = run(tmp_path, commands[1]), run(HOME, commands[1], SAM_STORAGE=str(tmp_path))
+    assert (delivered.stdout, stored.stdout) == ("2 b1\n", "2 b1\n")
     handler, request = check(read(EXAMPLES / "d0/analysis.toml"))
     again = handler.command_and_arguments(
         request, JOB._replace(recovery=("-x",)), Piece(arguments=("-w",), files=("f",))
     )
-    assert list(again) == ["wc", "-w", "-x", "f"]
+    assert list(again) == ["sh", "-w", "-x", "f"]
     assert handler.environment(request)["SAM_STATION"] == "manhep"
 
 
