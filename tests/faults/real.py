@@ -113,13 +113,22 @@ class Place:
         script.chmod(0o755)
         return script
 
-    def submit(self, pieces: int = 2, *, key: str = "key", body: str = "", outputs: tuple[str, ...] = ()) -> int:
+    def submit(
+        self,
+        pieces: int = 2,
+        *,
+        key: str = "key",
+        body: str = "",
+        outputs: tuple[str, ...] = (),
+        inputs: tuple[str, ...] = (),
+    ) -> int:
         """Hand in a grid job as the door does, without starting a keeper."""
         raw = {
             "job_type": "parametric",
             "executable": str(self.payload(body=body)),
             "argument_sets": [[str(n)] for n in range(pieces)],
             "outputs": ["out.txt", *outputs],
+            "inputs": list(inputs),
         }
         return inbox.deposit(self.state, key, request.check(raw)[1] | {"key": key})
 
