@@ -67,8 +67,10 @@ def _look_up(catalogue: Catalogue, found: dict[str, object], name: str, kind: st
         if not found.get("events"):
             found["events"] = events
             return told
-        return f"{told}, of which {found['events']:,} are asked for"
+        asked = f"{found['events']:,} are asked for"
+        return f"{told}, of which {asked}" if found["events"] <= events else f"{told}, but {asked}"
     files = catalogue.files(word)
     if name == "dataset" and left_to_catalogue(found):
         found["input_files"] = [each.to_record() for each in files]
-    return f"dataset {word} has {len(files):,} files, {sum(each.events for each in files):,} events"
+    count = "1 file" if len(files) == 1 else f"{len(files):,} files"
+    return f"dataset {word} has {count}, {sum(each.events for each in files):,} events"

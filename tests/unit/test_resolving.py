@@ -112,6 +112,12 @@ def test_events_that_are_given_hold(world):
     assert "input_files" not in world.store.grid_job(1).request
 
 
+def test_more_events_than_the_request_id_has_are_told(world):
+    submit(world, SHOOT, request_id="13669", events=601)
+    world.until(lambda: world.batch.tasks)
+    assert "request id 13669 has 600 events, but 601 are asked for" in world.store.grid_job(1).why
+
+
 @pytest.mark.parametrize(
     ("splitter", "parameters", "pieces"),
     [
