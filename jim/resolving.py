@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.catalogue import Catalogue, catalogue_at
 from jim.errors import BadRequest
@@ -58,7 +58,7 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
     return Resolved(found, how, told)
 
 
-def _look_up(catalogue: Catalogue, found: dict[str, object], name: str, kind: str) -> str:
+def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) -> str:
     """Put into a request what the catalogue knows of one attribute, and say it."""
     word = str(found[name])
     if kind == "request id":
