@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from jim.splitting.errors import SplitError, shown
 
 # What no file name, batch system or terminal carries safely.
 ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+DIGITS = 18  # of a number at most: products of such numbers are still floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,17 @@ def _need(possible: object) -> None:
         raise ValueError
 
 
+def _fits(value: float) -> None:
+    if not abs(value) < 10**DIGITS:  # nor is nan
+        raise ValueError(f"a number of at most {DIGITS} digits")
+
+
 def whole(minimum: int | None = 0) -> Kind:
     """Make the kind of whole numbers that are not too small."""
 
     def read(value: Any) -> int:
         _need(type(value) is int and (minimum is None or value >= minimum))
+        _fits(value)
         return int(value)
 
     return Kind("a whole number" if minimum is None else f"a whole number, {minimum} or more", read)
@@ -50,7 +56,8 @@ def number(minimum: float | None = 0) -> Kind:
     """Make the kind of finite numbers that are not too small."""
 
     def read(value: Any) -> float:
-        _need(type(value) in (int, float) and math.isfinite(value) and (minimum is None or value >= minimum))
+        _need(type(value) in (int, float) and (minimum is None or value >= minimum))
+        _fits(value)
         return value  # type: ignore[no-any-return]
 
     return Kind("a number" if minimum is None else f"a number, {minimum:g} or more", read)

@@ -72,6 +72,31 @@ def test_what_may_be_nothing_may_not_be_less(splitter, name, value):
     assert refused(InvalidParameter, lambda: parameters(splitter, **{name: value})).key == name
 
 
+@pytest.mark.parametrize("value", [10**18, 10**400, -(10**400), 1e18, math.inf])
+@pytest.mark.parametrize(
+    ("splitter", "name"),
+    [
+        ("EventAwareLumiBased", "job_time_limit"),
+        ("ParentlessMergeBySize", "max_wait_time"),
+        ("LumiBased", "lumis_per_job"),
+    ],
+)
+def test_no_number_is_too_large_to_reckon_with(splitter, name, value):
+    assert refused(InvalidParameter, lambda: parameters(splitter, **{name: value})).value == value
+    assert parameters(splitter, **{name: 10**18 - 1})
+
+
+def test_the_largest_file_is_split_and_estimated():
+    largest = 10**18 - 1
+    told = {"lfn": "f", "size": largest, "events": largest, "first_event": largest, "runs": {largest: [largest]}}
+    work = Subscription.from_record({"files": [told], "fileset": {"open": False}})
+    costs = {"timePerEvent": 1e17, "sizePerEvent": largest}
+    (job,) = split("EventAwareLumiBased", {"performance": costs, "allowCreationFailure": False}, work)
+    assert json.dumps(job.to_record(), allow_nan=False)
+    error = refused(InvalidFile, Subscription.from_record, {"files": [told | {"events": 10**400}]})
+    assert str(error).startswith("file 'f'.events: expected a number of at most 18 digits, found 1000")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
