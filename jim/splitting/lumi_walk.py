@@ -146,7 +146,8 @@ def _average(groups: Iterable[list[File]]) -> int:
 
 
 def _order(file: File) -> tuple[int, tuple[int, ...], str]:
-    return *file.runs[0], file.lfn
+    run, lumis = next(each for each in file.runs if each[1])
+    return run, lumis, file.lfn
 
 
 class _Walk:

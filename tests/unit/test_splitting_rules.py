@@ -182,6 +182,12 @@ def test_an_open_fileset_does_not_hold_back_what_is_left_over():
     assert lumis(made) == ["1:1-2", "1:3"]
 
 
+def test_a_run_without_lumis_says_nothing_of_where_a_file_comes():
+    files = file("a", runs={1: [], 2: [5]}), file("b", runs={2: [1]})
+    assert names(jobs("LumiBased", work(*files))) == ["b", "a"]
+    assert lumis(jobs("EventAwareLumiBased", work(*files))) == ["2:1,5"]
+
+
 def test_lumi_based_skips_the_pileup_by_the_average_of_the_last_file():
     files = file("f", 30, {1: [1, 2, 3]}), file("g", 40, {2: [1, 2]})
     made = jobs("LumiBased", work(*files, jobs_before=2), lumis_per_job=2, deterministicPileup=True)
@@ -308,6 +314,9 @@ def test_by_work_skips_the_pileup_of_the_largest_lumis_and_jobs():
     made = jobs("EventAwareLumiByWork", work(*files, jobs_before=1), events_per_job=30, deterministicPileup=True)
     assert lumis(made) == ["1:1-3", "1:4", "1:5"]
     assert [job.baggage["skipPileupEvents"] for job in made] == [1 * 40 * 3, 2 * 40 * 3, 3 * 40 * 3]
+    empty = work(file("a", 0, {1: [1, 2, 3]}), jobs_before=1)
+    (job,) = jobs("EventAwareLumiByWork", empty, deterministicPileup=True)
+    assert job.baggage["skipPileupEvents"] == 1 * 1 * 3  # of lumis that seem empty, one each
 
 
 def test_by_work_looks_at_the_total_before_it_takes_a_lumi():
@@ -503,6 +512,14 @@ def test_a_file_at_two_storages_is_merged_once_where_the_others_are():
     subscription = work(sized("a", 30, locations=AB), sized("b", 30, locations=A))
     (job,) = jobs("ParentlessMergeBySize", subscription, **LIMITS)
     assert (names([job]), job.sites) == (["a b"], ("a1", "a2"))
+
+
+@pytest.mark.parametrize("splitter", ["ParentlessMergeBySize", "WMBSMergeBySize", "SiblingProcessingBased"])
+def test_files_of_two_storages_stay_apart_even_where_the_site_lists_are_trusted(splitter):
+    files = [sized(name, 30, locations=at, parents=("p",)) for name, at in (("a", A), ("b", B))]
+    subscription = work(*files, producers=(Producer("g", frozenset("p"), "success"),))
+    made = jobs(splitter, subscription, trustSitelists=True, siteWhitelist=["z"])
+    assert [(names([job]), job.sites) for job in made] == [(["a"], ("z",)), (["b"], ("z",))]
 
 
 def test_what_merging_takes():

@@ -108,7 +108,7 @@ class _Jobs(Jobs):
     def __init__(self, work: Subscription, p: Parameters) -> None:
         super().__init__(work, p, limit=p.job_limit)
         self._parameters = p
-        self.most_events = self._most_lumis = 0  # of one lumi, of one job: those seen so far
+        self.most_events = self._most_lumis = 1  # of one lumi, of one job: those seen so far, or one
 
     def of(self, draft: _Draft, failure: Failure | None = None) -> SplitJob:
         """Make a job of lumis: their ranges, joined over files."""

@@ -31,7 +31,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
     jobs.open_group(None)
     places: dict[tuple[str, int], list[File]] = {}
     for file in work.to_read:
-        storage = "" if p.trust_site_lists else min(file.locations, default="")
+        storage = min(file.locations, default="")
         places.setdefault((storage, 0 if p.merge_across_runs else place(file)[0]), []).append(file)
     for (storage, _), files in sorted(places.items()):
         files.sort(key=lambda file: (*place(file), file.first_event, file.lfn))

@@ -30,8 +30,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
     storages: dict[str, list[File]] = {}
     for file in sorted(work.to_read):
         if all(file.lfn in each.complete for each in work.siblings) and file.lfn not in failed:
-            storage = "" if p.trust_site_lists else min(file.locations, default="")
-            storages.setdefault(storage, []).append(file)
+            storages.setdefault(min(file.locations, default=""), []).append(file)
     for storage, files in sorted(storages.items()):
         jobs.open_group(None)
         for first in range(0, len(files), p.files_per_job):

@@ -31,7 +31,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
     if orphans and not work.open:
         yield Settled(orphans, "failed")
     whole_ones = [each for each in work.to_read if each.parents and succeeded.issuperset(each.parents)]
-    for units in _units(whole_ones, p):
+    for units in _units(whole_ones):
         for those in merged(units, p, p.max_merge_events, forced=is_forced(work)):
             size = sum(each.size for each in those)
             files = (file for unit in those for file in sorted(unit.files, key=_by_events))
@@ -53,12 +53,11 @@ def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str]]:
     return succeeded - failed, failed
 
 
-def _units(files: Iterable[File], p: Parameters) -> Iterable[list[Unit]]:
+def _units(files: Iterable[File]) -> Iterable[list[Unit]]:
     """Put together what has one parent, at each place and run."""
     places: dict[tuple[tuple[str, ...], int], dict[str, list[File]]] = {}
     for file in files:
-        locations = () if p.trust_site_lists else tuple(sorted(file.locations))
-        units = places.setdefault((locations, file.lowest_run or 0), {})
+        units = places.setdefault((tuple(sorted(file.locations)), file.lowest_run or 0), {})
         units.setdefault(min(file.parents), []).append(file)
     for _, units in sorted(places.items()):
         yield sorted(Unit.of(name, those) for name, those in units.items())
