@@ -69,7 +69,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def in_words(error: ValueError) -> str:
     """Say what a parser means to who writes files, and no programs."""
     if isinstance(error, UnicodeDecodeError):
-        return f"not a text file (byte {error.start} is no UTF-8)"
+        before = error.object[max(0, error.start - 40) : error.start].decode(errors="replace")
+        return f"not a text file (byte {error.start}, after {before!r}, is no UTF-8)"
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
 
 

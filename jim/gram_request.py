@@ -8,12 +8,14 @@ own sentence.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import PurePath
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
 from typing import Any
 
-from jim.errors import BadRequest
+from jim.errors import BadRequest, BadSite
 from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.words import GRAM_NAMES, MOST_COPIES, plain
@@ -53,6 +55,8 @@ CANNOT = {
 }
 # These are of the gatekeeper's machine, added by GRAM itself; a payload finds its own.
 PROXY = "X509_USER_PROXY"
+SERVICE = Path("/etc/grid-services/jobmanager-samgrid")
+EVENTS_OPTION = " -seg-module samgrid"
 NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROXY})
 Description = Mapping[str, list[Any]]
 
@@ -95,6 +99,29 @@ def staged_out(description: Description) -> list[str]:
     """Name what `file_stage_out` asks for of what a job leaves; a path or a URL is a file that is there anyway."""
     pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
     return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
+
+
+@contextmanager
+def in_its_words(description: Description) -> Iterator[None]:
+    """Let a refusal, which begins with our name of an attribute, begin with that which the description has for it."""
+    try:
+        yield
+    except BadRequest as error:
+        name = re.match(r"\w*", str(error))[0]  # type: ignore[index]
+        theirs = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name and plain(each) in description]
+        if not theirs or theirs == [name]:
+            raise
+        raise BadRequest(f"{theirs[0]} ({name}){str(error).removeprefix(name)}") from error
+
+
+def require_end(description: Description, events: str) -> None:
+    """Refuse a job of whose end GRAM could not hear, or whose results could not be put where GRAM looks for them."""
+    directory = one(description, "directory") or "/"
+    if staged_out(description) and not os.access(directory, os.W_OK | os.X_OK):
+        raise BadRequest(f"directory: expected one that can be written, for file_stage_out, found {directory[:200]!r}")
+    with suppress(OSError):
+        if not events and EVENTS_OPTION in SERVICE.read_text(errors="replace"):
+            raise BadSite("GRAM would never hear of the end: no keeper of this account tells it; run `jim gram check`")
 
 
 def place_of(description: Description, name: str) -> str:
@@ -144,7 +171,7 @@ def _value(description: Description, name: str, declared: Attribute) -> Any:
     if len(said) > 1:
         raise BadRequest(f"{said[1]}: given beside {said[0]}, which says the same")
     if not said or said[0] not in GRAM_NAMES:
-        return _converted(description[plain(name)], declared.kind) if said else None
+        return _converted(name, description[plain(name)], declared.kind) if said else None
     other, unit = said[0], GRAM_NAMES[said[0]][1]
     given = one(description, other)
     if unit and not (given.isascii() and given.isdecimal() and len(given) <= 18):
@@ -152,11 +179,16 @@ def _value(description: Description, name: str, declared: Attribute) -> Any:
     return int(given) * unit if unit else given
 
 
-def _converted(values: list[Any], kind: type | str) -> Any:
+def _pair(name: str, value: Any) -> tuple[str, Any]:
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+        return value[0], value[1]
+    raise BadRequest(f"{name}: expected pairs, such as (NAME text), found {json.dumps(value)[:80]}")
+
+
+def _converted(name: str, values: list[Any], kind: type | str) -> Any:
     """Read a value as its declaration has it."""
-    pairs = all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in values)
-    if kind == "table" and pairs:
-        return dict(values)
+    if kind == "table" and (len(values) != 1 or isinstance(values[0], list)):
+        return dict(_pair(name, each) for each in values)
     if kind == "list" or (kind == "lists" and all(isinstance(each, list) for each in values)):
         return values
     if len(values) != 1 or not isinstance(values[0], str):

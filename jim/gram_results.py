@@ -51,7 +51,7 @@ def _put(job: GridJob, description: Description) -> None:
     named = staged_out(description)
     for name in named:
         if name.endswith(".tar"):
-            shutil.copyfile(tar, place_of(description, name))
+            shutil.copyfile(tar, _place(description, name))
     if job.job_type == USUAL_JOB_TYPE and job.size == 1:
         own = [*STREAMS, *(name for name in named if not name.endswith(".tar"))]
         _put_own(tar, f"{job.id}.0", {name: _place(description, name) for name in own})
@@ -60,8 +60,13 @@ def _put(job: GridJob, description: Description) -> None:
 
 
 def _place(description: Description, name: str) -> str:
-    """Say where an output belongs: a stream has a place of its own."""
-    return place_of(description, one(description, name) or os.devnull if name in STREAMS else name)
+    """Say where an output belongs: a stream has a place of its own, any other a directory that it may bring along."""
+    if name in STREAMS:
+        return place_of(description, one(description, name) or os.devnull)
+    place = Path(place_of(description, name))
+    if Path(one(description, "directory")).is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+    return str(place)
 
 
 def _put_own(tar: str, prefix: str, places: Mapping[str, str]) -> None:

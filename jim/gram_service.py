@@ -13,7 +13,7 @@ from jim import site as site_file
 from jim.errors import BadRequest, BadSite
 from jim.files import replace_durably
 from jim.gram_events import A_DAY, make_days
-from jim.gram_request import CANNOT, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
+from jim.gram_request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
 from jim.request import HANDLERS, handler_of
@@ -41,7 +41,6 @@ AVAILABLE = Path("etc/grid-services/available")
 ENABLED = Path("etc/grid-services")
 EVENTS = Path(f"var/lib/globus/globus-seg-{TYPE}")
 EVENTS_LIBRARY = "usr/lib/*/libglobus_seg_job_manager.so"
-EVENTS_OPTION = f" -seg-module {TYPE}"
 SCRIPT = Path("usr/share/globus/globus-job-manager-script.pl")
 HEAD = "# Written by `jim gram register`, from what the job types declare.\n"
 LINE = (

@@ -68,11 +68,18 @@ def prepare(
     """
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
-    if gram.is_description(attributes):
-        from jim.gram_request import attributes_of  # only a gatekeeper hands in this
+    if not gram.is_description(attributes):
+        return _prepare(attributes | more, file, site, look_up)
+    from jim.gram_request import attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
 
-        attributes = attributes_of(attributes, site.site.handlers)
-    handler, checked = request.check(attributes | more, site.site.handlers)
+    with in_its_words(attributes):
+        prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, look_up)
+    require_end(attributes, site.site.gram_events)
+    return prepared
+
+
+def _prepare(attributes: dict[str, Any], file: Path, site: Site, look_up: bool) -> tuple[Handler, dict[str, Any], Size]:
+    handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     _hold_files(checked, file, site)

@@ -49,9 +49,8 @@ sub submit {
     my @made;
     my $said = eval {
         my $job = $self->{JobDescription};
-        for my $name (qw(uniqid executable)) {
-            return cut_short($name) unless length($job->$name() // '');
-        }
+        return cut_short('uniqid') unless length($job->uniqid() // '');
+        return failure($BAD_REQUEST, 'executable: expected the name of one program') unless length($job->executable() // '');
         # One that is missing at the end would fail the job without a reason.
         for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
             my ($name, $number) = @$stream;

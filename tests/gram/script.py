@@ -17,7 +17,7 @@ PENDING = "GRAM_SCRIPT_JOB_STATE:1\n\n"
 DONE, FAILED = b"GRAM_SCRIPT_JOB_STATE:8\n\n", b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:why\nGRAM_SCRIPT_ERROR:17\n\n"
 
 
-def description(directory, **more):
+def description(directory, /, **more):
     """Write what GRAM tells of a job that runs /bin/echo."""
     usual = {
         "uniqid": ["173.72"],

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from jim.errors import BadRequest
-from jim.gram_request import attributes_of
+from jim.errors import BadRequest, BadSite
+from jim.gram_request import attributes_of, require_end
 from jim.request import check
-from tests.gram.script import description
+from tests.gram.script import call, description
 
 # Descriptions
 
@@ -63,6 +63,46 @@ def test_what_RSL_cannot_write_is_JSON(place):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
+        ("project", ["x;y"], "project (account): 'x;y' is not possible"),
+        ("maxwalltime", ["0"], "max_wall_time (wall_seconds): expected at least 1"),
+        ("maxtime", ["0"], "max_time (wall_seconds): expected at least 1"),
+        ("wallseconds", ["0"], "wall_seconds: expected at least 1"),
+        ("queue", ["-x"], "queue: '-x' is not possible"),
+        ("maxmemory", ["900000000"], "max_memory (memory_mb): "),
+    ],
+)
+def test_a_door_refuses_by_the_name_that_was_said(place, name, value, words):
+    said = call(place, "submit", **{name: value})
+    assert said.startswith(f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words}")
+    assert said.endswith("\nGRAM_SCRIPT_ERROR:48\n\n")
+    assert not list((place.state / "inbox").glob("request-*"))
+
+
+def test_a_place_that_no_result_could_be_put_in_is_refused(place):
+    pairs = [["a.dat", "https://x/a"]]
+    reason = "directory: expected one that can be written, for file_stage_out, found '/nowhere'"
+    said = call(place, "submit", directory=["/nowhere"], filestageout=pairs)
+    assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:48\n\n"
+    assert not list((place.state / "inbox").glob("request-*"))
+    assert "JOB_ID:1\n" in call(place, "submit", filestageout=pairs)
+
+
+def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
+    service = tmp_path / "jobmanager-samgrid"
+    monkeypatch.setattr("jim.gram_request.SERVICE", service)
+    asked = description(tmp_path)
+    require_end(asked, "")
+    service.write_text("globus-job-manager -type samgrid\n")
+    require_end(asked, "")
+    service.write_text("globus-job-manager -type samgrid -seg-module samgrid\n")
+    require_end(asked, "/var/lib/globus/globus-seg-samgrid")
+    with pytest.raises(BadSite, match="GRAM would never hear of the end: no keeper of this account tells it"):
+        require_end(asked, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
         ("count", ["0"], "count: expected 1 to 100,000, found '0'"),
         ("count", ["many"], "count: expected 1 to 100,000, found 'many'"),
         ("jobtype", ["mpi"], "job_type: 'mpi'"),
@@ -74,7 +114,9 @@ def test_what_RSL_cannot_write_is_JSON(place):
         ("events", ["3"], "'events': unknown attribute"),
         ("queue", ["a", "b"], "queue: expected one value"),
         ("environment", [["LD_PRELOAD", "x"]], "environment: LD_PRELOAD may not be set"),
-        ("environment", [["A"]], "environment: expected a table of texts"),
+        ("environment", [["A", "b"], ["A"]], 'environment: expected pairs, such as (NAME text), found ["A"]'),
+        ("environment", [["A", "b"], "C"], 'environment: expected pairs, such as (NAME text), found "C"'),
+        ("environment", [["A", ["b"]]], "environment: expected a table of texts"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(name, value, words):

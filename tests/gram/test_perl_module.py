@@ -35,11 +35,18 @@ def test_a_refusal_tells_its_reason_and_leaves_no_file(place):
     assert not list((place.state / "inbox").glob("request-*"))
 
 
-@pytest.mark.parametrize("name", ["uniqid", "executable"])
-def test_a_description_cut_short_is_refused(place, name):
-    reason = f"{name}: missing; no value of a description may hold an empty line"
-    said = call(place, "submit", **{name: None})
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("uniqid", None, "uniqid: missing; no value of a description may hold an empty line"),
+        ("executable", None, "executable: expected the name of one program"),
+        ("executable", [""], "executable: expected the name of one program"),
+    ],
+)
+def test_a_description_without_a_name_or_a_program_is_refused(place, name, value, reason):
+    said = call(place, "submit", **{name: value})
     assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:48\n\n"
+    assert not (place.directory / "out").exists()
 
 
 def test_the_rest_of_a_command_cut_short_is_not_taken_for_the_next(place):

@@ -28,6 +28,12 @@ def test_of_many_the_tar_comes_back(place):
     assert (place.directory / "out").read_bytes() == tar
 
 
+def test_an_output_brings_its_directory_along(place):
+    ended(place, DONE)
+    assert deliver(place.state, 7, description(place.directory, filestageout=[["made/all.tar", "https://x/t"]])) == DONE
+    assert (place.directory / "made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
+
+
 def test_what_cannot_be_delivered_is_told(place):
     ended(place, DONE)
     said = deliver(place.state, 7, description(place.directory, stdout=["/nowhere/out"]))

@@ -287,7 +287,12 @@ BAD = {
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
     "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
     "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),
-    "(max_wall_time=0)": (48, "wall_seconds: expected at least 1"),
+    "(max_wall_time=0)": (48, "max_wall_time (wall_seconds): expected at least 1"),
+    '(project="x;y")': (48, "project (account): 'x;y' is not possible"),
+    "(directory=/nowhere)(file_stage_out=(x file:///x))": (48, "directory: expected one that can be written"),
+    "(environment=(A b)(C))": (48, 'environment: expected pairs, such as (NAME text), found ["C"]'),
+    '(arguments="\udcff")': (48, """after '{"arguments":["', is no UTF-8"""),
+    "(executable=/bin/true /bin/false)": (48, "executable: expected the name of one program"),
     '(queue="a b")': (48, "queue: 'a b' is not possible"),
     "(cores=many)": (48, "cores: expected a whole number, found 'many'"),
     "(events=20)": (48, "'events': unknown attribute"),
@@ -299,11 +304,11 @@ BAD = {
 
 
 def test_a_refusal_names_the_attribute_and_leaves_nothing(gate):
-    before = gate.jobs(), sorted((gate.state / "inbox").glob("*"))
+    before = gate.jobs(), sorted((gate.state / "inbox").glob("*")), sorted(gate.account.iterdir())
     for more, (number, words) in BAD.items():
         code, out, err = gate.run("globusrun", "-r", SAMGRID, f"&(executable=/bin/true){more}")
         assert (code, words in err) == (number, True), (more, code, out, err)
-    assert (gate.jobs(), sorted((gate.state / "inbox").glob("*"))) == before
+    assert (gate.jobs(), sorted((gate.state / "inbox").glob("*")), sorted(gate.account.iterdir())) == before
     # What follows an empty line must not be taken for the next command: it would hurt the next job.
     assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "unharmed") == (0, "unharmed\n", "")
     unknown = gate.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)(nonsense=1)")
@@ -836,6 +841,12 @@ def test_who_is_told_hears_the_reason_with_the_results(told):
     assert b"Details: 1 of 2 local jobs failed" in done.stderr
     # Where nothing is to be sent GRAM does not ask us any more: only the exit code tells.
     assert told.run("globusrun", "-r", SAMGRID, rsl)[1].endswith("DONE\nexit code: 1\n")
+
+
+def test_whom_nobody_would_tell_is_refused(told):
+    """An account whose keeper may not write there: its jobs would never end."""
+    code, _, err = told.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)", proxy=OTHER_PROXY)
+    assert (code, "Details: GRAM would never hear of the end" in err) == (3, True)
 
 
 def test_who_is_told_hears_of_a_cancel(told):

@@ -383,7 +383,7 @@ def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\x7fELF\xff\xfe", "not a text file (byte 4 is no UTF-8)"),
+        (b"\x7fELF\xff\xfe", r"not a text file (byte 4, after '\x7fELF', is no UTF-8)"),
         (b"[batch]\nslots = " + b"9" * 5000, "a number has more than 4,300 digits"),
         (b"x = " + b"[" * 5000, "nested too deeply"),
     ],
