@@ -19,7 +19,7 @@ from jim.named import foreign, function
 from jim.records import FATAL, HOLD, RECOVERABLE, ExitRecord
 
 USUAL = "jim.analysis.usual"
-NO_SCRATCH = "no scratch directory"  # the wrapper's own words
+LACKING = ("no scratch directory ", "no set-up: ", "no image: ")  # the wrapper's own words
 
 
 class Action(Enum):
@@ -68,10 +68,10 @@ def usual(failed: Failed) -> Decision:
 
 
 def _is_the_hosts(failed: Failed) -> bool:
-    """Tell whether it looks as if the host had failed: it went away, has no scratch, or its files are not as told."""
+    """Tell whether it looks as if the host had failed: it went away, lacks something, or its files are not as told."""
     if failed.record is None:
         return failed.witness is Witness.CLAIM or bool(re.search(r"\bnode\b", failed.reason, re.IGNORECASE))
-    return failed.record.code == 0 or failed.record.reason.startswith(NO_SCRATCH)
+    return failed.record.code == 0 or failed.record.reason.startswith(LACKING)
 
 
 def analyser(name: str, own: str = "") -> Analyser:

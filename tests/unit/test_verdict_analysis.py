@@ -34,6 +34,8 @@ def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="
         (failed(record(1, reason="signal TERM from the batch system")), Action.RETRY),
         (failed(record(0)), Action.ELSEWHERE),  # its outputs are not what its record says
         (failed(record(72, reason="no scratch directory can be made in /x on node7")), Action.ELSEWHERE),
+        (failed(record(72, reason="no set-up: /cvmfs/setup.sh cannot be read on node7")), Action.ELSEWHERE),
+        (failed(record(72, reason="no image: /cvmfs/el9.sif is not there on node7")), Action.ELSEWHERE),
         (failed(witness=Witness.CLAIM), Action.ELSEWHERE),  # it vanished
         (failed(witness=Witness.ACCOUNTING, reason="node failure"), Action.ELSEWHERE),
         (failed(witness=Witness.ACCOUNTING, reason="out of memory, exit 1"), Action.RETRY),

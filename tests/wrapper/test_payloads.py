@@ -135,28 +135,36 @@ def test_a_set_up_is_read_in(site: Site) -> None:
     assert (site.record()["index"], site.record()["n"]) == ("1", "0")
 
 
-def test_a_set_up_that_is_not_there(site: Site) -> None:
-    site.jobs("/bin/true", facts=("setup /no/such/file",))
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (("setup /no/such/file",), r"no set-up: /no/such/file cannot be read on \S+"),
+        (("image /no/such.sif", "container /bin/echo"), r"no image: /no/such\.sif is not there on \S+"),
+    ],
+)
+def test_what_a_host_lacks_is_no_fault_of_the_payload(site: Site, facts: tuple[str, ...], reason: str) -> None:
+    site.jobs("/bin/true", facts=facts)
     assert site.run() == 1
-    assert site.record()["code"] == "126"
-    assert site.file("run.1/stderr") == "JIM: the set-up of this site, /no/such/file, cannot be read on this host\n"
+    assert site.record()["code"] == "72"
+    assert re.fullmatch(reason, site.record()["reason"])
+    assert site.file("run.1/stdout") == ""
 
 
 def test_in_a_container(site: Site) -> None:
     """Stood in for by a program that notes its words and runs what comes after the image."""
-    site.fake("apptainer", 'printf "%s\\n" "$@"; while [ "$1" != /img.sif ]; do shift; done; shift; exec "$@"')
-    site.jobs(*sh('echo "in $1"'), "sh", "a  b", facts=("container apptainer", "container exec", "image /img.sif"))
+    site.fake("apptainer", 'printf "%s\\n" "$@"; while [ "$1" != docker://img ]; do shift; done; shift; exec "$@"')
+    site.jobs(*sh('echo "in $1"'), "sh", "a  b", facts=("container apptainer", "container exec", "image docker://img"))
     assert site.run() == 0
     run = f"{site.here}/run.1"
-    words = ["exec", "--bind", f"{site.root}/work", "--bind", run, "--pwd", run, "/img.sif", "/bin/sh", "-c"]
+    words = ["exec", "--bind", f"{site.root}/work", "--bind", run, "--pwd", run, "docker://img", "/bin/sh", "-c"]
     lines = site.file("run.1/stdout").splitlines()
     assert (lines[:10], lines[-1]) == (words, "in a  b")
 
 
-@pytest.mark.parametrize("facts", [(), ("container apptainer", "image /img.sif")], ids=["plain", "in a container"])
+@pytest.mark.parametrize("facts", [(), ("container apptainer", "image docker://img")], ids=["plain", "in a container"])
 def test_the_tools_of_a_site_are_on_the_path(site: Site, facts: tuple[str, ...]) -> None:
     """Also in a container, which does not take over the PATH of the host."""
-    site.fake("apptainer", 'while [ "$1" != /img.sif ]; do shift; done; shift; PATH=/usr/bin:/bin; exec "$@"')
+    site.fake("apptainer", 'while [ "$1" != docker://img ]; do shift; done; shift; PATH=/usr/bin:/bin; exec "$@"')
     place = pack(site)
     (place / "unpacked.x" / "tools").mkdir(parents=True)
     (place / "unpacked.x" / "tools" / "fetch").write_text('#!/bin/sh\necho "fetched $1"\n')
