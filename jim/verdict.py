@@ -41,7 +41,7 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     if cancelled:
         return Verdict(State.KILLED, f"cancelled ({end})", witness)
     if record.advice == FATAL:
-        return Verdict(State.FAILED, f"{end}, and its recovery file says fatal", witness)
+        return Verdict(State.FAILED, f"{end}, and its recovery file says {record.recovery[:200]}", witness)
     if record.advice in (RECOVERABLE, HOLD):
         arguments = _arguments(record.recovery)
         what = "recoverable" if record.advice == RECOVERABLE else "and its recovery file asks for a person"

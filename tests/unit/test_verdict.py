@@ -35,6 +35,12 @@ OOM = "killed by signal 9: by the site or for want of memory"
         (record(signal=9, recovery="fatal"), State.FAILED, "signal 9, and its recovery file says fatal", False),
         (record(signal=9, recovery="success"), State.COMPLETING, "", False),
         (record(3, recovery="recoverable -x"), State.FAILED, "exit 3, recoverable", True),
+        (
+            record(3, recovery="fatal no field"),
+            State.FAILED,
+            "exit 3, and its recovery file says fatal no field",
+            False,
+        ),
         (record(0, recovery="fatal"), State.FAILED, "exit 0, and its recovery file says fatal", False),
     ],
 )
