@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _more(arguments: argparse.Namespace) -> dict[str, str]:
     """Give what the command line says of the request. A test leaves its key to the production that follows."""
     if arguments.test:
-        return {"test": "yes", "key": arguments.key or f"test-{os.urandom(12).hex()}"}
+        return {"test": "yes", "key": f"test-{arguments.key or os.urandom(12).hex()}"}
     return {} if arguments.key is None else {"key": arguments.key}
 
 

@@ -112,6 +112,13 @@ def test_events_that_are_given_hold(world):
     assert "input_files" not in world.store.grid_job(1).request
 
 
+def test_a_test_has_few_events_of_those_that_are_looked_up(world):
+    submit(world, SHOOT, request_id="13669", test="yes")
+    world.until(lambda: world.batch.tasks)
+    assert commands(world) == ["shoot 1 10 None"]
+    assert "request id 13669 has 600 events" in world.store.grid_job(1).why
+
+
 def test_more_events_than_the_request_id_has_are_told(world):
     submit(world, SHOOT, request_id="13669", events=601)
     world.until(lambda: world.batch.tasks)

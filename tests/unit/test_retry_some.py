@@ -103,6 +103,18 @@ def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
     assert {each["key"]: each["events"] for each in handed_in(home)}["request-13669"] == 20_000
 
 
+def test_a_test_under_a_key_leaves_that_to_the_production(home):
+    hello = {"job_type": "executable", "executable": "/bin/echo"}
+    assert [
+        hand_in(home, *words, **hello)[1] for words in (["--test", "--key=k"], ["--key=k"], ["--test", "--key=k"])
+    ] == [
+        "1\n",
+        "2\n",
+        "1\n",
+    ]
+    assert {each["key"] for each in handed_in(home)} == {"test-k", "k"}
+
+
 def test_what_a_test_would_become(home):
     sets = {"job_type": "parametric", "executable": "/bin/echo", "argument_sets": [["1"], ["2"], ["3"]]}
     code, out, err = hand_in(home, "--test", "--dry-run", **sets)
