@@ -49,6 +49,8 @@ USELESS = {
     "stdout": "what local jobs print comes back in the tar; leave it out",
     "stderr": "what local jobs print comes back in the tar; leave it out",
     "directory": "every local job has an empty directory of its own; leave it out",
+    "filestagein": "only a gatekeeper fetches files; name those of this machine in inputs",
+    "filestageout": "only a gatekeeper delivers files; name what is to come back, in the tar, in outputs",
 }
 NO_JOB_TYPES = {"mpi": "no parallel jobs over several nodes", "condor": "no jobs linked with Condor's library"}
 KNOWN = ("arguments", "count", "maxMemory", "maxWallTime", "project", "rsl_substitution")
