@@ -34,7 +34,7 @@ def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
     """Give the phases of a grid job, or of one local job, in the order in which its job type goes through them."""
     found = add_up(content for _, _, content, _ in view.store.details(job.id, n))
     order: tuple[str, ...] = ()
-    with suppress(JimError):  # the job type may be gone by now
+    with suppress(JimError, OSError):  # the job type may be gone by now
         order = handler_of(job.job_type, view.site.site.handlers).phases
     place = {name: number for number, name in enumerate(order)}
     return sorted(found, key=lambda phase: place.get(phase.name, len(place)))

@@ -1,6 +1,9 @@
 """The people's door: status, show, its phases."""
 
 import json
+import sys
+
+import pytest
 
 from jim.cli.phases import Phase, add_up
 from jim.model import State, Step, Witness
@@ -182,6 +185,16 @@ def test_show_a_local_job_as_json(home):
 
 
 # phases
+
+
+@pytest.mark.parametrize("trouble", ["raise OSError('stale file handle')", "raise RuntimeError('no licence')"])
+def test_a_job_type_that_cannot_be_loaded_hides_nothing_of_its_grid_jobs(home, tmp_path, monkeypatch, trouble):
+    (tmp_path / "own/crmine").mkdir(parents=True)
+    (tmp_path / "own/crmine/gone.py").write_text(f"{trouble}\nHANDLER = 1\n")
+    (home.site.state / "site.toml").write_text(f'[site]\nhandlers = "{tmp_path}/own"\n')
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    home.add(job_type="crmine.gone", size=2)
+    assert [line.split()[0] for line in home.out("show", "1").splitlines() if line.startswith("1.")] == ["1.0", "1.1"]
 
 
 def test_phases_are_added_up():
