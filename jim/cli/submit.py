@@ -13,6 +13,7 @@ from jim.cli.reading import add_json, look
 from jim.cli.text import facts, plain, say, say_json, span
 from jim.handlers.base import has_variable
 from jim.model import Resources
+from jim.preparing import prepare
 from jim.site import Site
 from jim.sizing import Size
 
@@ -61,7 +62,7 @@ def _more(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _dry_run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
-    handler, checked, size = run_grid_job.prepare(arguments.file, site, ask_catalogue=True, **_more(arguments))
+    handler, checked, size = prepare(arguments.file, site, ask_catalogue=True, **_more(arguments))
     resources = site.complete(handler.resources(checked))
     if arguments.json:
         say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})

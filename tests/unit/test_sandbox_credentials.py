@@ -15,7 +15,7 @@ from jim.cli.waits import of_grid_job
 from jim.errors import BadRequest
 from jim.gram_request import attributes_of
 from jim.model import State, Step
-from jim.run_grid_job import prepare
+from jim.preparing import prepare
 from jim.site import Site
 from tests.stand_ins import World
 

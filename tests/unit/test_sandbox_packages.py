@@ -16,7 +16,7 @@ from jim import packages
 from jim.errors import BadRequest
 from jim.handlers.base import Attributes, Handler
 from jim.packages import members, share, sweep
-from jim.run_grid_job import prepare
+from jim.preparing import prepare
 from jim.sandbox import prepare_grid_job
 from jim.settings import Keep, Payload, settings, wrong
 from jim.site import Site, make_state

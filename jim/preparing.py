@@ -1,0 +1,74 @@
+"""What a door does with a request before it is taken in: reading, checking and sizing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jim import gram, request, sizing
+from jim import site as site_file
+from jim.errors import BadRequest
+from jim.handlers.base import Handler
+from jim.named import foreign
+from jim.site import Site
+from jim.sizing import Size
+
+Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
+
+
+def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any) -> Prepared:
+    """Read, check and size a request; what a door can refuse is refused here, with nothing stored.
+
+    `more` are attributes besides those of the file. What only the site's catalogue knows is left to the keeper: a door
+    is to answer at once. A dry run asks it.
+    """
+    site_file.check_system(site)
+    attributes = request.read(file, site.site.handlers)
+    if not gram.is_description(attributes):
+        return _prepare(attributes | more, file, site, ask_catalogue)
+    from jim.gram_request import attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
+
+    with in_its_words(attributes):
+        prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, ask_catalogue)
+    require_end(attributes, site.site.gram_events)
+    return prepared
+
+
+def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:
+    handler, checked = request.check(attributes, site.site.handlers)
+    if checked["test"] == "yes":
+        checked = sizing.of_test(checked)
+    _hold_files(checked, file, site)
+    size = sizing.size(handler, checked, site)
+    if ask_catalogue:
+        from jim.resolving import resolve
+
+        found = resolve(handler, checked, site)
+        checked, size = {**found.request}, found.size
+    if checked["test"] == "yes":
+        size = size._replace(pieces=1, why="one small local job: this is a test")
+    sample = checked  # as one of its local jobs has it
+    if checked.get("splitter"):
+        from jim.pieces import check  # most requests name none, and loading it is slow
+
+        sample = {**check(handler, checked, site.site.name)}
+    with foreign(f"job type {checked['job_type']}"):
+        resources = handler.resources(sample)
+    sizing.check_limits(resources, site, size)
+    return handler, checked, size
+
+
+def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
+    """Refuse what a request sends along if it could not be sent: its inputs, its proxy and its token."""
+    if checked.get("inputs"):
+        from jim.packages import members  # most requests send nothing along
+
+        if "" in checked["inputs"]:
+            raise BadRequest("inputs: '': expected the path of a file or directory")
+        checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
+        members(checked["inputs"], site.limits.input_bytes)
+    if checked.get("proxy") or checked.get("token"):
+        from jim import credentials  # nor do most need these
+
+        for kind, path in credentials.named(checked).items():
+            credentials.usable(kind, path, credentials.now())
