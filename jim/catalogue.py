@@ -88,6 +88,9 @@ class Directory:
             file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
             if file is None:
                 raise _missing(self.place / folder, what, name, map(unquote, there))
+            twin = file.with_suffix(".toml" if file.suffix == ".json" else ".json")
+            if twin.exists():
+                raise NotReadable(f"the catalogue, {self.place / folder}, has both {file.name} and {twin.name}")
             text = read_regular(file, LARGEST).decode()
             table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:

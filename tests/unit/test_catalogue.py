@@ -127,3 +127,12 @@ def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
     for there in (tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
         with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
             catalogue_at(str(there)).counts()
+
+
+def test_two_files_of_one_name_are_the_catalogue_s_fault(tmp_path):
+    """Which one is meant, nobody knows; others are found all the same."""
+    place = directory(tmp_path / "catalogue")
+    (place / "datasets/minbias.toml").write_text('files = [{ lfn = "/new" }]\n')
+    with pytest.raises(NotReadable, match=r"datasets, has both minbias\.json and minbias\.toml"):
+        catalogue_at(str(place)).files("minbias")
+    assert catalogue_at(str(place)).files("/MinBias/p14/AOD")
