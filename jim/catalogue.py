@@ -90,7 +90,8 @@ class Directory:
                 raise _missing(self.place / folder, what, name, map(unquote, there))
             twin = file.with_suffix(".toml" if file.suffix == ".json" else ".json")
             if twin.exists():
-                raise NotReadable(f"the catalogue, {self.place / folder}, has both {file.name} and {twin.name}")
+                both = " and ".join(sorted((file.name, twin.name)))
+                raise NotReadable(f"the catalogue, {self.place / folder}, has both {both}")
             text = read_regular(file, LARGEST).decode()
             table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
