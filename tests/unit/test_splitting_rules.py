@@ -419,6 +419,12 @@ def test_harvest_makes_a_job_for_each_place_and_run_in_the_end():
     assert jobs("Harvest", harvested(open=True)) == []
 
 
+def test_jobs_of_a_harvest_are_one_group_and_stay_at_their_places_whatever_is_trusted():
+    made = jobs("Harvest", harvested(), dqmHarvestUnit="multiRun", trustSitelists=True, siteWhitelist=["z"])
+    assert names(made) == ["a b", "c"]
+    assert [(job.group, job.locations, job.sites) for job in made] == [(0, None, ("z",))] * 2
+
+
 def test_harvest_may_make_one_job_of_all_runs():
     made = jobs("Harvest", harvested(), dqmHarvestUnit="multiRun")
     assert list(zip(names(made), lumis(made), strict=True)) == [("a b", "1:1-3 2:5"), ("c", "2:1")]

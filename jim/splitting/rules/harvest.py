@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jim.splitting.kinds import FLAG, number, one_of
 from jim.splitting.lumi_ranges import joined, ranges_of
-from jim.splitting.making import Jobs
+from jim.splitting.making import Jobs, by_location
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import Estimates, File, Range, Stream, lumi_mask
@@ -33,7 +33,8 @@ def split(work: Subscription, p: Parameters) -> Stream:
     if not work.files or not (_is_due(work, p) if p.interval else _is_over(work, p)):
         return
     jobs = Jobs(work, p)
-    for files in jobs.groups((*work.done, *work.acquired, *work.files)):
+    jobs.open_group(None)
+    for _, files in by_location((*work.done, *work.acquired, *work.files)):
         for those, ranges in _units(files, p):
             baggage: dict[str, bool | str] = {} if p.interval else {"runIsComplete": True}
             if p.unit == "multiRun":
