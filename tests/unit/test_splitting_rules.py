@@ -572,6 +572,15 @@ def test_all_that_read_a_parent_must_have_succeeded(producers, made, failed, inj
     assert merge_outputs(outputs(("a", "p")), producers, open=True) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("ends", "made"),
+    [(("success", None), ["a"]), (("success", "running"), []), (("success", "success"), ["a"]), ((None, None), [])],
+)
+def test_of_several_parents_those_count_that_jobs_have_read(ends, made):
+    producers = [(group, parent, end) for group, parent, end in zip("12", "pq", ends, strict=True) if end]
+    assert merge_outputs([sized("a", 20, parents=("p", "q"))], producers) == (made, [])
+
+
 def test_outputs_are_never_merged_across_runs_or_places():
     files = [*outputs(("a", "p")), *outputs(("b", "p"), run=2), *outputs(("c", "p"), locations=AB)]
     made, _ = merge_outputs(files, [("1", "p", "success")])

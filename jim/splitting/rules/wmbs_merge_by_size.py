@@ -26,11 +26,13 @@ def split(work: Subscription, p: Parameters) -> Stream:
     """Merge the units of each place and run; what a failed job left is failed, once no more files come."""
     jobs = Jobs(work, p)
     jobs.open_group(None)
-    succeeded, failed = _parents(work.producers)
+    succeeded, others, failed = _parents(work.producers)
     orphans = tuple(each for each in work.files if failed.intersection(each.parents))
     if orphans and not work.open:
         yield Settled(orphans, "failed")
-    whole_ones = [each for each in work.to_read if each.parents and succeeded.issuperset(each.parents)]
+    whole_ones = [
+        each for each in work.to_read if succeeded.intersection(each.parents) and others.isdisjoint(each.parents)
+    ]
     for units in _units(whole_ones):
         for those in merged(units, p, p.max_merge_events, forced=is_forced(work)):
             size = sum(each.size for each in those)
@@ -42,15 +44,15 @@ def _by_events(file: File) -> tuple[int, str]:
     return file.first_event, file.lfn
 
 
-def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str]]:
-    """Find the parents that all jobs of one group have read well, and those that any job has failed on."""
+def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str], set[str]]:
+    """Find the parents that all jobs of one group have read well, the others, and of these what a job has failed on."""
     outcomes: dict[str, dict[str, set[str]]] = {}
     for job in producers:
         for parent in job.inputs:
             outcomes.setdefault(parent, {}).setdefault(job.group, set()).add(job.outcome)
     failed = {parent for parent, groups in outcomes.items() if any("failure" in each for each in groups.values())}
     succeeded = {parent for parent, groups in outcomes.items() if {"success"} in groups.values()}
-    return succeeded - failed, failed
+    return succeeded - failed, outcomes.keys() - succeeded | failed, failed
 
 
 def _units(files: Iterable[File]) -> Iterable[list[Unit]]:
