@@ -12,7 +12,8 @@ from jim.splitting.errors import SplitError, shown
 
 # What no file name, batch system or terminal carries safely.
 ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-DIGITS = 18  # of a number at most: products of such numbers are still floats
+LARGEST = 10**18 - 1  # products of such numbers are still floats
+TOO_LARGE = "a number of at most 18 digits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,13 @@ def _need(possible: object) -> None:
         raise ValueError
 
 
-def _fits(value: float) -> None:
-    if not abs(value) < 10**DIGITS:  # nor is nan
-        raise ValueError(f"a number of at most {DIGITS} digits")
-
-
 def whole(minimum: int | None = 0) -> Kind:
     """Make the kind of whole numbers that are not too small."""
 
     def read(value: Any) -> int:
         _need(type(value) is int and (minimum is None or value >= minimum))
-        _fits(value)
+        if abs(value) > LARGEST:
+            raise ValueError(TOO_LARGE)
         return int(value)
 
     return Kind("a whole number" if minimum is None else f"a whole number, {minimum} or more", read)
@@ -57,7 +54,8 @@ def number(minimum: float | None = 0) -> Kind:
 
     def read(value: Any) -> float:
         _need(type(value) in (int, float) and (minimum is None or value >= minimum))
-        _fits(value)
+        if not abs(value) <= LARGEST:  # nor is nan
+            raise ValueError(TOO_LARGE)
         return value  # type: ignore[no-any-return]
 
     return Kind("a number" if minimum is None else f"a number, {minimum:g} or more", read)
