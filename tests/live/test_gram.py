@@ -329,6 +329,44 @@ def test_cancel_answers_when_nothing_lives(gate):
     assert gate.answer(job).endswith("GRAM_SCRIPT_ERROR:8\n\n")
 
 
+@pytest.mark.parametrize("words", ["globus-job-cancel", "globus-job-clean"])
+def test_a_job_left_to_itself_is_ended(gate, words):
+    contact = gate.run("globus-job-submit", SAMGRID, script(gate, "exec sleep 600"))[1].strip()
+    until(lambda: gate.pids("sleep 600"), "it runs")
+    assert gate.run(words, "-f", contact)[0] == 0
+    assert not gate.pids("sleep 600")
+    assert gate.answer(gate.jobs()[-1]).endswith("GRAM_SCRIPT_ERROR:8\n\n")
+
+
+def test_a_killed_job_manager_hands_in_again_what_is_one_job(gate):
+    """Killed while the door has the request, and killed while the door has an answer that nobody hears."""
+    door, hold, held = gate.home / "shell/jim-submit", gate.home.parent / "hold-door", gate.account / "held-door"
+    real, before = door.read_text(), set(gate.jobs())
+    wait = f"while [ -e {hold} ]; do : >{held}; sleep 0.1; done"
+    says = "printf '%s\\n\\n' \"$out\""
+    for number, text in enumerate([f'{wait}\nexec "$0.real" "$@"', f'out=$("$0.real" "$@")\n{wait}\n{says}']):
+        out = gate.account / f"one-{number}.out"
+        for each in (out, held):
+            each.unlink(missing_ok=True)
+        hold.touch()
+        (gate.home / "shell/jim-submit.real").write_text(real)
+        (gate.home / "shell/jim-submit.real").chmod(0o755)
+        door.write_text(f"#!/bin/sh\n{text}\n")
+        client = gate.start("globusrun", "-b", "-r", SAMGRID, f"&(executable=/bin/echo)(arguments=once)(stdout={out})")
+        try:
+            until(held.exists, "the door has it")
+            gate.end("globus-job-manager ")
+        finally:
+            door.write_text(real)
+            hold.unlink()
+            client.kill()
+            client.communicate()
+        assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "another")[1] == "another\n"
+        until(lambda out=out: out.exists() and out.read_text() == "once\n", "its output was delivered")
+    (gate.home / "shell/jim-submit.real").unlink()
+    assert len(set(gate.jobs()) - before) == 4
+
+
 def test_suspend_and_resume(gate):
     go = gate.home.parent / "go-on"
     file = script(gate, f"until [ -e {go} ]; do sleep 0.2; done")
@@ -691,9 +729,14 @@ class Script:
             text=True,
         )
 
-    def ask(self, word, *, seconds="600", more=""):
+    def ask(self, word, *, seconds="600", more="", job=1):
         """Give one command about one job, and the answer: all lines but those for the log."""
-        told = {"uniqid": f"1.{os.getpid()}", "executable": "/bin/sleep", "directory": "/tmp", "jobtype": "multiple"}
+        told = {
+            "uniqid": f"{job}.{os.getpid()}",
+            "executable": "/bin/sleep",
+            "directory": "/tmp",
+            "jobtype": "multiple",
+        }
         told |= {"jobdir": str(self.jobdir), "stdout": "/dev/null", "stderr": "/dev/null", "count": "1"}
         told |= {"savejobdescription": "no", "jimjobtype": "executable", "arguments": seconds}
         description = "".join(f"'{name}' => ['{value}'] ,\n" for name, value in told.items())
@@ -723,6 +766,15 @@ def test_every_byte_of_the_script_is_accounted_for(gate, capsys):
     assert script.ask("signal", more="'signal' => ['9'],\n") == ["ERROR:27"]
     assert script.ask("submit", seconds="6\n\n00") == ["ERROR:21", f"GT3_FAILURE_MESSAGE:{CUT_SHORT}", "ERROR:48"]
     assert script.ask("cancel") == ["JOB_STATE:4"]
+    reason = "GT3_FAILURE_MESSAGE:cancelled: 1 of 1 local job killed: cancelled (signal 15)"
+    assert script.ask("poll") == script.ask("stage_out") == [reason, "ERROR:8"]
+    here, there = gate.account / "sent.dat", gate.account / "got.dat"
+    here.write_text("42\n")
+    sent = f"'filestageout' => [['{here}', 'file://{there}']],\n"
+    assert script.ask("submit", job=2, seconds="0", more=sent)[1:] == ["JOB_STATE:1"]
+    until(lambda: script.ask("poll", job=2, more=sent) == ["JOB_STATE:8"], "it is done")
+    assert script.ask("stage_out", job=2, more=sent) == [f"STAGED_OUT:{here} file://{there}"]
+    assert there.read_text() == "42\n"
     assert script.quit() == ""
     with capsys.disabled():
         print(f"\na poll within GRAM's script: {median(took):.2f} ms (1,000 polls, question and answer)")
