@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
@@ -107,11 +106,11 @@ def in_its_words(description: Description) -> Iterator[None]:
     try:
         yield
     except BadRequest as error:
-        name = re.match(r"\w*", str(error))[0]  # type: ignore[index]
-        theirs = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name and plain(each) in description]
-        if not theirs or theirs == [name]:
-            raise
-        raise BadRequest(f"{theirs[0]} ({name}){str(error).removeprefix(name)}") from error
+        name, _, reason = str(error).partition(":")
+        for theirs, (ours, _) in GRAM_NAMES.items():
+            if name == ours != theirs and plain(theirs) in description:
+                raise BadRequest(f"{theirs} ({name}):{reason}") from error
+        raise
 
 
 def require_end(description: Description, events: str) -> None:

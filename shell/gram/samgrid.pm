@@ -49,7 +49,7 @@ sub submit {
     my @made;
     my $said = eval {
         my $job = $self->{JobDescription};
-        return cut_short('uniqid') unless length($job->uniqid() // '');
+        return cut_short() unless length($job->uniqid() // '');
         return failure($BAD_REQUEST, 'executable: expected the name of one program') unless length($job->executable() // '');
         # One that is missing at the end would fail the job without a reason.
         for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
@@ -148,7 +148,6 @@ sub signal {
 # An empty line in a value ends GRAM's command too early: what is left of it comes without a name. The rest of it would
 # be taken for the next command, somebody else's, so it is read here, to the end that GRAM writes.
 sub cut_short {
-    my ($name) = @_;
     eval {
         local $SIG{ALRM} = sub { die "no end\n" };
         alarm(5);
@@ -159,7 +158,7 @@ sub cut_short {
         }
     };
     alarm(0);
-    return failure($BAD_REQUEST, "$name: missing; no value of a description may hold an empty line");
+    return failure($BAD_REQUEST, 'uniqid: missing; no value of a description may hold an empty line');
 }
 
 sub polled {
