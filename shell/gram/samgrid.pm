@@ -24,7 +24,8 @@ my ($shell) = $file =~ m{^(.*)/gram/[^/]*$};
 my $managed_file = '/etc/jim/site.toml';
 my $managed_state = '/var/lib/jim';
 
-my %LIMIT = (submit => 120, poll => 30, deliver => 600, cancel => 60, wait => 60, suspend => 5);    # seconds
+# Seconds. A delivery that is cut short begins anew with the next poll, so it has the time that a large tar takes.
+my %LIMIT = (submit => 120, poll => 30, deliver => 21_600, cancel => 60, wait => 60, suspend => 5);
 my ($PENDING, $FAILED, $DONE, $SUSPENDED, $UNSUBMITTED) = (1, 4, 8, 16, 32);
 my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $NOT_SIGNALLED)
     = (3, 17, 27, 48, 73, 74, 107);
