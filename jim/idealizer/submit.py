@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -12,7 +12,7 @@ from typing import Any
 
 from jim import arrivals, credentials, verdict, verdicts
 from jim.analysis import Action
-from jim.errors import BadRequest, BatchError, JimError, Refused, Unclear
+from jim.errors import BadRequest, BatchError, JimError, Refused, Unclear, shown
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
@@ -137,18 +137,26 @@ def _submitted(house: House, directory: Path, batch: Batch) -> str:
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:
     attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
     request = {**job.request, **local.piece.attributes} if local.piece.attributes else job.request
-    command = handler.command_and_arguments(request, attempt, local.piece)
-    words = list(command)  # a handler says itself where recovery arguments go
-    if any("\n" in word or "\0" in word for word in words):
-        raise JimError(f"job type {job.job_type}: an argument of {job.id}.{local.n} holds a newline")
+    # a handler says itself where recovery arguments go
+    words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, local.piece))
     return attempt, words, _payload_settings(handler, request) if job.splitter else []
+
+
+def _lines(question: str, answer: Iterable[str]) -> list[str]:
+    """Refuse what a handler has answered unless it is a list of texts, of one line each, as wrappers read them."""
+    texts = list(answer)
+    fit = all(isinstance(each, str) and "\n" not in each and "\0" not in each for each in texts)
+    if isinstance(answer, str) or not fit:
+        found = answer if isinstance(answer, str) else texts
+        raise JimError(f"the job type's {question}: expected texts of one line each, found {shown(found)}")
+    return texts
 
 
 def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, str]]:
     """Say what a payload brings back, and its environment."""
     return [
-        *(("out", pattern) for pattern in handler.outputs(request)),
-        *(("env", f"{name}={value}") for name, value in handler.environment(request).items()),
+        *(("out", pattern) for pattern in _lines("outputs", handler.outputs(request))),
+        *(("env", each) for each in _lines("environment", map("=".join, handler.environment(request).items()))),
     ]
 
 

@@ -11,11 +11,13 @@ import pytest
 from bench import attribute_tables
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
+from jim.handlers.parametric import Parametric
 from jim.handlers.parts.histogram import Histogram, draw
 from jim.handlers.parts.tables import column
 from jim.model import Job, Piece
 from jim.request import LANGUAGES, check, read
 from jim.sizing import left_to_catalogue
+from tests.stand_ins import World
 
 HOME = Path(__file__).parents[2]
 PAGE = (HOME / "docs" / "handlers.md").read_text()
@@ -260,3 +262,31 @@ def test_every_type_answers_every_question(name, tmp_path):
     assert "x.dat" in tuple(handler.outputs(request))
     handler.prepare_work_area(request, tmp_path)
     assert all(stat.S_ISREG(each.lstat().st_mode) for each in tmp_path.iterdir())
+
+
+# What a job type answers wrongly
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "words"),
+    [
+        ("command_and_arguments", "echo hello", "expected texts of one line each, found 'echo hello'"),
+        ("command_and_arguments", ("echo", 3), "expected texts of one line each, found ['echo', 3]"),
+        ("command_and_arguments", ["a\nb"], r"found ['a\nb']"),
+        ("command_and_arguments", ["a\0b"], r"found ['a\x00b']"),
+        ("outputs", "abc", "expected texts of one line each, found 'abc'"),
+        ("outputs", ["a\n* env LD_PRELOAD=/x"], "the job type's outputs: expected texts of one line each"),
+        (
+            "environment",
+            {"A": "b\nc"},
+            r"the job type's environment: expected texts of one line each, found ['A=b\nc']",
+        ),
+    ],
+)
+def test_what_a_wrapper_could_not_read_is_never_sent(tmp_path, monkeypatch, question, answer, words):
+    monkeypatch.setattr(Parametric, question, lambda *_: answer)
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(1)
+    world.until(lambda: world.finished(grid))
+    assert world.batch.tasks == {}
+    assert words in world.store.grid_job(grid).reason
