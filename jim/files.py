@@ -71,6 +71,12 @@ def read_regular(path: Path, limit: int) -> bytes:
     return content
 
 
+def open_to_all(place: Path) -> list[Path]:
+    """Give what everybody can write, at and below a place."""
+    found = [place, *sorted(place.rglob("*"))]
+    return [each for each in found if not each.is_symlink() and each.stat().st_mode & stat.S_IWOTH]
+
+
 def cut(name: str) -> str:
     """Shorten a file name of any bytes, so that something put before it still fits."""
     return os.fsdecode(os.fsencode(name)[:200])

@@ -20,10 +20,11 @@ from jim.catalogue import NotReadable, catalogue_at
 from jim.clock import Clock
 from jim.database import damaged
 from jim.errors import JimError, UnknownJob
-from jim.files import replace_durably, sync_directory
+from jim.files import open_to_all, replace_durably, sync_directory
 from jim.idealizer.run import run
 from jim.model import Job
 from jim.records import read_exit_record
+from jim.request import handler_of, job_types
 from jim.sandbox import Line, fence, prepare_submission, shell_directory
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.statusdb.store import Store
@@ -80,6 +81,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "promise", lambda: _promise(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
+    if site.site.handlers:
+        yield "handlers", lambda: _handlers(site.site.handlers)
     yield "keeper", lambda: _keeper(site)
     yield "keeper --all", lambda: _arranged(site, root)
     yield "clock", lambda: _clock(site, time.time())
@@ -246,6 +249,16 @@ def _promise(site: Site) -> Finding:
         return _good("each attempt starts at most once: worker nodes see the work directory")
     said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
     return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
+
+
+def _handlers(own: str) -> Finding:
+    """Look at the code that the site brings: who can change it acts as every account that uses it."""
+    for place in open_to_all(Path(own)):
+        return Finding("", WARNING, f"everybody can write {place}", "look at what is there, then chmod -R o-w it")
+    types = sorted(name for name in job_types(own) if "." in name)
+    for each in types:
+        handler_of(each, own)
+    return _good(f"{own}: {', '.join(types) or 'no job type'}")
 
 
 def _catalogue(place: str) -> Finding:

@@ -231,7 +231,10 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
         or (high is not None and not value <= high)
         or value in (float("inf"), float("-inf"))
     ):
-        bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else "finite"]
+        bounds = [
+            f"at least {low:,}" if low is not None else "",
+            f"at most {high:,}" if high is not None else "finite" * isinstance(value, float),
+        ]
         expected = " and ".join(filter(None, bounds))
         raise BadRequest(f"{name}: expected {expected}, found {shown(value)} ({declared.help})")
 

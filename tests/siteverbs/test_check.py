@@ -72,6 +72,21 @@ def test_a_good_place_is_good(check, tmp_path):
     assert not list((tmp_path / "state").rglob("*check*"))
 
 
+def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert "handlers" not in check()
+    own = tmp_path / "own"
+    (own / "svsite").mkdir(parents=True)
+    (own / "svsite/darts.py").write_text("from jim.handlers.executable import Executable\n\nHANDLER = Executable\n")
+    (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
+    assert (check()["handlers"].level, check()["handlers"].said) == (OK, f"{own}: svsite.darts")
+    (own / "svsite/typo.py").write_text("HANDLER = Executabel\n")
+    assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
+    (own / "svsite/darts.py").chmod(0o666)
+    found = check()["handlers"]
+    assert (found.level, found.said) == (WARNING, f"everybody can write {own}/svsite/darts.py")
+
+
 def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):
     check()
     place = tmp_path / "catalogue"
