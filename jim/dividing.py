@@ -23,7 +23,7 @@ from jim.splitting import split as pieces_of
 from jim.statusdb.rows import GridJob, pieces_text
 
 log = logging.getLogger(__name__)
-STORED_AT_ONCE = 10_000
+STORED_AT_ONCE = 2_500
 LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite takes a gigabyte at most
 
 
@@ -107,9 +107,9 @@ def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> N
                 house.store.note(job.id, "failed on creation", Witness.KEEPER, what)
         log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, pieces.stored, failed)
         return
+    _split_on(house, job, pieces)  # first, for while these are stored the next can be made
     house.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.stored += len(chunk)
-    _split_on(house, job, pieces)
 
 
 def _failed(house: House, job: GridJob, error: BaseException) -> None:

@@ -28,10 +28,11 @@ from jim.splitting.numbers import TEXT
 from jim.splitting.parameters import check as check_parameters
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Failure, Mask, SplitJob, files_from, jobs_in
+from jim.splitting.units import Failure, File, Mask, SplitJob, files_from, jobs_in
 
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
 LONG = 8192  # characters: what is longer may be too long
+_ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
 
@@ -152,6 +153,8 @@ class _Making:
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
         self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
         self._templates: dict[tuple[str, ...], dict[str, Template]] = {}
+        self._files: tuple[File, ...] = ()  # of the last piece: often those of the next one, too
+        self._names: tuple[str, ...] = ()
 
     def piece(self, part: Part, n: int) -> Piece:
         """Make the piece of a part, number n."""
@@ -163,18 +166,19 @@ class _Making:
             return Piece(arguments=self._arguments(own), variables=told, attributes=own)
         if part.baggage:
             split = {name: _text(value) for name, value in part.baggage.items()} | split
-        files = tuple([each.lfn for each in part.files])
-        own = self._filled({**self._variables(part, files), **split}) if self._manifest else {}
+        if part.files is not self._files:
+            self._files, self._names = part.files, tuple([each.lfn for each in part.files])
+        own = self._filled(self._variables(part) | split) if self._manifest else {}
         failure = _words(part.failure) if part.failure else ""
-        fields = (None, None, self._arguments(own), files, part.mask.to_record(), split, own, None, failure)
+        fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
         return tuple.__new__(Piece, fields)  # half the time of its constructor
 
-    def _variables(self, job: SplitJob, files: tuple[str, ...]) -> dict[str, Any]:
+    def _variables(self, job: SplitJob) -> dict[str, Any]:
         """Give those of the named variables by which files and mask are known; what there is not has none."""
         mask, named = job.mask, self._named
         told: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
         if "InputFiles" in named:
-            told["InputFiles"] = ",".join(files)
+            told["InputFiles"] = ",".join(self._names)
         if "Sites" in named and job.sites:
             told["Sites"] = ",".join(job.sites)
         if "ParentFiles" in named and job.parents:
@@ -194,9 +198,9 @@ class _Making:
             templates = self._templates[names] = {name: _template(value) for name, value in changed.items()}
             return self._checked({name: fill(told) for name, fill in templates.items()})
         own = {name: fill(told) for name, fill in templates.items()}
-        if len(own) != 1 or "arguments" not in own or max(map(len, own["arguments"])) > LONG:
-            return self._checked(own)
-        return own  # as the first one of this kind: it was checked, and names of files can do no harm
+        if own.keys() == _ARGUMENTS and max(map(len, own["arguments"])) <= LONG:
+            return own  # as the first one of this kind: it was checked, and names of files can do no harm
+        return self._checked(own)
 
     def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
         """Give what is not as in the request, checked like it."""
@@ -214,7 +218,7 @@ class _Making:
         return own
 
     def _arguments(self, own: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(own.pop("arguments", self._request.get("arguments") or ()))
+        return tuple(own.pop("arguments")) if "arguments" in own else tuple(self._request.get("arguments") or ())
 
 
 def _varying(request: Attributes) -> dict[str, Any]:

@@ -86,9 +86,6 @@ def files_from(records: object) -> tuple[File, ...]:
     return files
 
 
-_NO_OTHERS = [None] * 4
-
-
 class Mask(NamedTuple):
     """The part of its input that a job may process; what is None has no limit. Ends are inclusive."""
 
@@ -102,16 +99,10 @@ class Mask(NamedTuple):
 
     def to_record(self) -> Record:
         """Give it in plain values, only what there is."""
-        first, last, *others, run_lumis = self
-        record: Record = {}
-        if first is not None:
-            record["first_event"] = first
-        if last is not None:
-            record["last_event"] = last
-        if others != _NO_OTHERS:  # most masks have none, and there may be a million
-            record |= {name: value for name, value in zip(self._fields[2:], others, strict=False) if value is not None}
-        if run_lumis is not None:
-            record["run_lumis"] = {str(run): [list(each) for each in one] for run, one in run_lumis.items()}
+        record: Record = {name: value for name, value in zip(self._fields, self, strict=True) if value is not None}
+        if self.run_lumis is not None:
+            runs = self.run_lumis.items()
+            record["run_lumis"] = {str(run): [list(each) for each in one] for run, one in runs}
         return record
 
     @classmethod

@@ -248,7 +248,7 @@ def pieces_text(pieces: Mapping[int, Piece]) -> str:
 
 
 def _shortened(piece: Piece) -> tuple[Any, ...]:
-    last = len(piece)
+    last = len(piece) if piece[6:] != _EMPTY[6:] else 6  # most have nothing more, and there may be a million
     while last > 2 and piece[last - 1] == _EMPTY[last - 1]:
         last -= 1
     return piece[:last]
