@@ -120,7 +120,7 @@ def test_what_a_test_would_become(home):
     code, out, err = hand_in(home, "--test", "--dry-run", **sets)
     assert (code, err) == (0, "")
     assert "local jobs   1\n" in out
-    assert "why          one small local job, for it is a test\n" in out
+    assert "why          one small local job: this is a test\n" in out
 
 
 @pytest.mark.parametrize(("size", "more"), [(5, {}), (1, {"events": 3})])
