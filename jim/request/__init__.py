@@ -23,7 +23,7 @@ ONLY_JDF = re.compile(
     r"^[ \t]*+(?:\+[a-z_]\w*+[ \t]*+=|job_?type[ \t]*+=[ \t]*+[a-z])", re.MULTILINE | re.IGNORECASE | re.ASCII
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
-TYPE_NAME = r"[a-z]\w{0,63}(\.\w{1,64}){0,8}"
+LONGEST_NAME = 200  # of a job type; a file may have 255 bytes, its ending with them
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
 # Would change how our own programs or the dynamic linker behave, not the payload's.
 FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
@@ -79,7 +79,7 @@ def _language_of(text: str) -> str:
 
 def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
-    if not isinstance(job_type, str) or not re.fullmatch(TYPE_NAME, job_type, re.ASCII):
+    if not isinstance(job_type, str) or not _may_be_type(job_type):
         hint = nearest(str(job_type)[:64].lower(), job_types(own))
         raise BadRequest(f"job_type: expected the name of a job type, found {shown(job_type)}{hint}")
     # A request must not choose what Python imports: only files that JIM or the site put there.
@@ -103,9 +103,15 @@ def job_types(own: str = "") -> set[str]:
     known = {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
     for file in sorted(Path(own).rglob("*.py")) if own else ():
         name = ".".join(file.relative_to(own).with_suffix("").parts)
-        if re.fullmatch(TYPE_NAME, name, re.ASCII) and "." in name and OWN_TYPE.search(file.read_bytes()):
+        if _may_be_type(name) and "." in name and OWN_TYPE.search(file.read_bytes()):
             known.add(name)
     return known
+
+
+def _may_be_type(name: str) -> bool:
+    """Tell whether Python could import it, and a directory have it."""
+    words = name.split(".")  # a pattern would take longer to compile than all attributes to check
+    return name[:1].islower() and name.isascii() and len(name) <= LONGEST_NAME and all(map(str.isidentifier, words))
 
 
 def declarations(handler: Handler) -> dict[str, Attribute]:

@@ -81,6 +81,22 @@ def test_programs_that_are_refused(job_type, program):
         checked(job_type=job_type, executable=program, argument_sets=[[]])
 
 
+NO_NAMES = ["", ".", "..", "a..b", ".a", "a.", "../executable", "lab/own", "Executable", "été", "a b", "a\n", "a" * 201]
+
+
+@pytest.mark.parametrize("own", ["", "/nowhere"])
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_what_is_no_name_of_a_job_type_is_not_looked_for(name, own):
+    with pytest.raises(BadRequest, match="job_type: expected the name of a job type"):
+        check({"job_type": name}, own)
+
+
+@pytest.mark.parametrize("name", ["a" * 200, "lab." + "a" * 196, ".".join(100 * "a")])
+def test_a_long_name_is_looked_for(name):
+    with pytest.raises(BadRequest, match="job_type: unknown job type"):
+        check({"job_type": name}, "/nowhere")
+
+
 def test_parametric_is_one_piece_for_each_set():
     handler, request = checked(
         job_type="parametric", executable="seq", arguments=["1"], argument_sets=[["2", "9"], [], ["3"]]
