@@ -1,0 +1,150 @@
+"""What comes back: to a client that waits, as files, to a server, and why it failed."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+from tests.live.gram.gatekeeper import CUT_SHORT, SAMGRID, until
+
+
+def test_hello(gate):
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "hello", "two  words") == (0, "hello two  words\n", "")
+
+
+def test_all_is_in_its_place(gate):
+    assert "failed" not in gate.jim("gram", "check")
+
+
+def test_what_a_program_writes_comes_back_as_it_is(gate):
+    rsl = '&(executable=/bin/sh)(arguments=-c "head -c 100000 /dev/zero; echo oops >&2")'
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert (done.returncode, done.stdout, done.stderr) == (0, bytes(100_000), b"oops\n")
+
+
+def test_quotes_and_what_shells_love_arrive_untouched(gate):
+    arguments = """ "%s|" "it's" "a ""b\"\"\" "x\\y" "$HOME `id`" "@a %d" "" "é;&" """
+    rsl = f"&(executable=/usr/bin/printf)(arguments={arguments})"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, 'it\'s|a "b"|x\\y|$HOME `id`|@a %d||é;&|', "")
+
+
+def test_the_tar_is_the_stdout_of_many_local_jobs(gate):
+    rsl = '&(executable=/bin/echo)(jim_job_type=parametric)(arguments=x)(argument_sets=(a "b c")(d))'
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == gate.tar(gate.jobs()[-1])
+
+
+def test_so_many_at_once(gate):
+    rsl = "&(executable=/bin/echo)(arguments=hello)(count=4)"
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 0, done.stderr
+    job = gate.jobs()[-1]
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+        assert [tar.extractfile(f"{job}.{n}/stdout").read() for n in range(4)] == [b"hello\n"] * 4
+
+
+def test_files_are_staged_out(gate):
+    ours = gate.ours()
+    url = f"$(GLOBUSRUN_GASS_URL){ours}"
+    rsl = (
+        '&(executable=/bin/sh)(arguments=-c "echo 42 >result.dat")(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))'
+        f"(file_stage_out=(all.tar {url}/all.tar)(result.dat {url}/result.dat))"
+    )
+    code, out, err = gate.run("globusrun", "-w", "-r", SAMGRID, rsl)
+    assert code == 0, (out, err)
+    assert (ours / "result.dat").read_text() == "42\n"
+    assert (ours / "all.tar").read_bytes() == gate.tar(gate.jobs()[-1])
+
+
+def test_what_is_staged_in_is_in_the_payloads_directory(gate):
+    source = gate.ours() / "cards.txt"
+    source.write_text("42 events\n")
+    url = f"$(GLOBUSRUN_GASS_URL){source}"
+    staged = f"(file_stage_in=({url} here.txt))(file_stage_in_shared=({url} shared.txt))"
+    rsl = "&(executable=/bin/cat)(arguments=here.txt shared.txt)(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl + staged) == (0, "42 events\n42 events\n", "")
+
+
+def test_a_job_left_to_itself(gate):
+    code, contact, err = gate.run("globus-job-submit", SAMGRID, "/bin/sh", "-c", "echo later; sleep 1")
+    assert code == 0, err
+    contact = contact.strip()
+    assert gate.run("globus-job-status", contact)[1].strip() in ("UNSUBMITTED", "PENDING", "ACTIVE")
+    until(lambda: gate.run("globus-job-status", contact)[1].strip() == "DONE", "it is done")
+    assert gate.run("globus-job-get-output", contact) == (0, "later\n", "")
+    assert gate.run("globus-job-clean", "-f", contact)[0] == 0
+
+
+def test_two_phase_commit(gate):
+    rsl = "&(executable=/bin/echo)(arguments=committed)(two_phase=30)(save_state=yes)"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl)[:2] == (0, "committed\n")
+
+
+def contents(place):
+    return {file.name: file.read_bytes() for file in place.iterdir()}
+
+
+def test_results_go_to_a_server_when_nobody_waits(gate):
+    server = gate.start("globus-gass-server", "-r", "-w", "-p", "40499")
+    try:
+        url = server.stdout.readline().strip() + str(gate.ours())
+        file = gate.script("echo out; echo 42 >result.dat")
+        staged = f"(file_stage_out=(result.dat {url}/batch.dat)(all.tar {url}/batch.tar))"
+        scratch = "(scratch_dir=/tmp)(directory=$(SCRATCH_DIRECTORY))"
+        _, job = gate.submit(f"&(executable={file})(stdout={url}/batch.out){scratch}{staged}")
+        wanted = {"batch.out": b"out\n", "batch.dat": b"42\n"}
+        until(lambda: wanted.items() <= contents(gate.ours()).items(), "they were sent")
+        until(lambda: contents(gate.ours())["batch.tar"] == gate.tar(job), "the tar was sent")
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
+    file = gate.script('echo "$1"; [ "$1" -lt 3 ]')
+    sets = "".join(f"({n})" for n in range(20))
+    rsl = f"&(executable={file})(jim_job_type=parametric)(argument_sets={sets})"
+    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
+    assert done.returncode == 17
+    assert b"Details: 17 of 20 local jobs failed" in done.stderr
+    assert done.stdout == gate.tar(gate.jobs()[-1])
+    code, _, err = gate.run("globusrun", "-r", SAMGRID, rsl)
+    assert code == 17
+    assert "Details: 17 of 20 local jobs failed" in err
+
+
+BAD = {
+    '(arguments="\x01")': (48, "arguments: holds the character '\\x01'"),
+    "(count=200000)": (48, "count: expected 1 to 100,000, found '200000'"),
+    "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
+    "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
+    "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),
+    "(max_wall_time=0)": (48, "max_wall_time (wall_seconds): expected at least 1"),
+    '(project="x;y")': (48, "project (account): 'x;y' is not possible"),
+    "(directory=/nowhere)(file_stage_out=(x file:///x))": (48, "directory: expected one that can be written"),
+    "(environment=(A b)(C))": (48, 'environment: expected pairs, such as (NAME text), found ["C"]'),
+    '(arguments="\udcff")': (48, """after '{"arguments":["', is no UTF-8"""),
+    "(executable=/bin/true /bin/false)": (48, "executable: expected the name of one program"),
+    '(queue="a b")': (48, "queue: 'a b' is not possible"),
+    "(cores=many)": (48, "cores: expected a whole number, found 'many'"),
+    "(events=20)": (48, "'events': unknown attribute"),
+    "(argument_sets=(a b))": (48, "'argumentsets': unknown attribute"),
+    "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: LD_PRELOAD may not be set"),
+    '(arguments="two\nlines")': (48, "arguments: holds the character '\\n'"),
+    '(arguments="an\n\nempty line")': (48, CUT_SHORT),
+}
+
+
+def test_a_refusal_names_the_attribute_and_leaves_nothing(gate):
+    before = gate.jobs(), sorted((gate.state / "inbox").glob("*")), sorted(gate.account.iterdir())
+    for more, (number, words) in BAD.items():
+        code, out, err = gate.run("globusrun", "-r", SAMGRID, f"&(executable=/bin/true){more}")
+        assert (code, words in err) == (number, True), (more, code, out, err)
+    assert (gate.jobs(), sorted((gate.state / "inbox").glob("*")), sorted(gate.account.iterdir())) == before
+    # What follows an empty line must not be taken for the next command: it would hurt the next job.
+    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "unharmed") == (0, "unharmed\n", "")
+    unknown = gate.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)(nonsense=1)")
+    assert unknown[0] == 1
+    unlisted = gate.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)(jim_job_type=nosuch)")
+    assert unlisted[0] == 134
