@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,19 +90,35 @@ def frozen(pid_file: Path):
         os.kill(pid, signal.SIGCONT)
 
 
-def until(what: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for something to become true."""
-    end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            raise TimeoutError(f"still not {what}")
-        time.sleep(0.5)
-
-
 def operator(*command: str) -> str:
     """Run a command as root."""
     answer = run(command, limit=60)
     return answer.out + answer.err
+
+
+def shown(command: Sequence[str], *words: str, gone: Sequence[str] = (), seconds: float = 200) -> None:
+    """Wait until a command shows all these words, and none of those; any white space is one blank."""
+    end = time.monotonic() + seconds
+    while True:
+        said = f" {' '.join(operator(*command).split())} "
+        if all(word in said for word in words) and not any(word in said for word in gone):
+            return
+        if time.monotonic() > end:
+            raise TimeoutError(f"{shlex.join(command)} does not show {words} without {gone}, but\n{said}")
+        time.sleep(0.5)
+
+
+SQUEUE = ["squeue", "--array", "--states=all", "--noheader", "--format=%i %T"]
+
+
+def in_state(state: str, *ids: str) -> list[str]:
+    """Say as SQUEUE does that these jobs are in a state."""
+    return [f" {id_} {state} " for id_ in ids]
+
+
+def named(number: int, state: str) -> str:
+    """Say as qstat does that the job of so many a submission is in a state."""
+    return f"<JB_name>jim-cafe0001-{number}-1</JB_name> <JB_owner>{USER}</JB_owner> <state>{state}</state>"
 
 
 def slurm(place: Path) -> None:
@@ -127,18 +143,24 @@ def slurm(place: Path) -> None:
         )
     }
     run(["sbatch", "--job-name=\x1b[31ma\n1_1|x", "--hold", "--wrap", "true"], limit=60, account=USER)
-    time.sleep(8)
-    operator("scontrol", "suspend", f"{ids['suspended']}_1")
+    first = {name: f"{id_}_1" for name, id_ in ids.items()}
+    shown(
+        SQUEUE,
+        *in_state("RUNNING", *(first[name] for name in ("limit", "lost", "array", "suspended"))),
+        *in_state("COMPLETED", f"{ids['ok']}_1", f"{ids['ok']}_2"),
+        *in_state("FAILED", *(first[name] for name in ("seven", "segv", "kill"))),
+    )
+    operator("scontrol", "suspend", first["suspended"])
     operator("scontrol", "hold", f"{ids['held by an operator']}_1")
     ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
     ask("ping", adapter.ping_command())
     ask("list", adapter.query_command())
-    time.sleep(8)
+    shown(SQUEUE, *in_state("CANCELLED", first["array"], f"{ids['held']}_2"))
     ask("find", adapter.find_command("jim-cafe0001-7-1"))
     ask("find-nothing", adapter.find_command("jim-cafe0001-999-1"))
     with frozen(LABS / "slurm/pid/slurmd.n2.pid"):
-        until(lambda: "NODE_FAIL" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
-        until(lambda: "TIMEOUT" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
+        shown(SQUEUE, "NODE_FAIL")
+        shown(SQUEUE, "TIMEOUT")
         ask("list-later", adapter.query_command())
         ask("history", adapter.history_command([*ids.values(), "99999"]))
     completed = Slurm({"history": ["grep", "-hE", str(LABS / "slurm/log/jobcomp.log")]})
@@ -209,10 +231,10 @@ def slurm_accounts(place: Path) -> None:
             ("held", "sleep", {"size": 3, "options": ["--hold"]}),
         )
     }
-    time.sleep(8)
+    shown(SQUEUE, *in_state("RUNNING", *(f"{ids['array']}_{n}" for n in (1, 2, 3)), f"{ids['limit']}_1"))
     run(adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]), limit=60, account=USER)
-    until(lambda: "TIMEOUT" in operator("squeue", "-t", "all", "-h", "-o", "%T"), 200)
-    time.sleep(5)
+    sacct = ["sacct", "--allusers", "--array", "--allocations", "--noheader", "--parsable2", "--format=jobid,state"]
+    shown(sacct, f" {ids['limit']}_1|TIMEOUT", f" {ids['array']}_1|CANCELLED", f" {ids['held']}_2|CANCELLED")
     ask("history", adapter.history_command([*ids.values(), "99999"]))
     ask("history-unknown", adapter.history_command(["99999"]))
     ask("list", adapter.query_command())
@@ -222,7 +244,7 @@ def slurm_accounts(place: Path) -> None:
     kept.submit("-cores", cores=10_000)
     kept.submit("-wall", queue="short", wall_seconds=6000)
     operator("sacctmgr", "-i", "modify", "user", USER, "set", "MaxSubmitJobs=1")
-    time.sleep(3)
+    shown(["scontrol", "show", "assoc_mgr", "flags=assoc", f"users={USER}"], "MaxSubmitJobs=1")
     kept.submit("-limit", size=3)
     with frozen(LABS / "slurm/pid/slurmdbd.pid"):
         ask("history-frozen", adapter.history_command([ids["ok"]]))
@@ -260,13 +282,19 @@ def sge(place: Path) -> None:
     for name, more in (("a<b>&'c", []), ("jim-cafe0001-101-1", ["-o", "/nodir/x"])):
         command = [*adapter.submit_command(odd)[:-1], "-N", name, *more, "-b", "y", "/bin/sleep", "600"]
         run(command, limit=60, account=USER)
-    time.sleep(12)
+    qstat = [word.replace("$user", "*") for word in adapter.query_command()]
+    number = {name: n for n, name in enumerate(ids, 1)}
+    at_once = [f"jim-cafe0001-{number[name]}-1<" for name in ("ok", "seven", "segv", "kill")]
+    run_on = [named(number[name], "r") for name in ("array", "deleting", "suspended")]
+    shown(qstat, *run_on, named(number["again"], "Rr"), named(101, "Eqw"), gone=at_once)
     operator(*as_root, "-sj", ids["suspended"])
     ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
     ask("cancel-registered", adapter.cancel_command([(ids["deleting"], 1)]))
     ask("cancel-again", adapter.cancel_command([(ids["deleting"], 1)]))
     ask("list", adapter.query_command())
-    time.sleep(15)
+    shown(qstat, gone=[f"jim-cafe0001-{number['limit']}-1<", named(number["array"], "dr")])
+    for name in ("limit", "array"):  # the accounting comes late
+        shown(adapter.history_command([ids[name]]), f"jim-cafe0001-{number[name]}-1")
     ask("list-later", adapter.query_command())
     ask("find", adapter.find_command("jim-cafe0001-6-1"))
     ask("history", adapter.history_command([*ids.values(), "99999"]))

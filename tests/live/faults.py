@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -116,7 +115,7 @@ def killed_while_they_run(site: LiveSite) -> int:
     job = site.submit(PIECES, body="sleep 5 || exit")
     _runs(site, job, 5)
     SLURMCTLD.kill()
-    time.sleep(3)
+    _until_said(site, "(1 in a row)")
     SLURMCTLD.start_again()
     return job
 
