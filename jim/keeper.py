@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 0.2  # how soon a door's request is seen
 BEAT_SECONDS = 2.0
 LONGEST_PAUSE = 2.0  # after rounds that failed
+# A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
+FAILURES = (OSError, sqlite3.Error, JimError)
 
 
 class Work(Protocol):
@@ -88,36 +90,38 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
 def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lock) -> None:
     beat, busy_at, failures = 0.0, clock.boot(), 0
     while lock.is_there():
-        now = clock.boot()
+        now, idle, failed = clock.boot(), False, False
         try:
             work.round()
             if now >= beat:
                 _write_heartbeat(state, f"{clock.boot_id()} {int(now)}\n")
                 beat = now + BEAT_SECONDS
             idle = work.idle()
-            failures = 0
-        except (OSError, sqlite3.Error, JimError) as error:
-            # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
-            failures += 1
-            log.error("a round failed (%d in a row), will go on: %s: %s", failures, type(error).__name__, error)
-            time.sleep(min(LONGEST_PAUSE, 0.2 * 2**failures))
-            idle = False
+        except FAILURES as error:
+            failed = True
+            log.error("a round failed (%d in a row), will go on: %s: %s", failures + 1, type(error).__name__, error)
         if not idle:
             busy_at = now
         elif now - busy_at > idle_seconds:
             return
-        _deliver(work)
+        failed = not _deliver(work) or failed
+        failures = failures + 1 if failed else 0
+        if failed:
+            time.sleep(min(LONGEST_PAUSE, 0.2 * 2**failures))
 
 
-def _deliver(work: Work) -> None:
-    """Wait for the next round, or less if a worker has something; take in all there is."""
+def _deliver(work: Work) -> bool:
+    """Wait for the next round, or less if a worker has something; take in all there is; tell whether it was stored."""
     until = time.monotonic() + ROUND_SECONDS
-    try:
-        more = work.deliver(ROUND_SECONDS)
-        while more and time.monotonic() < until:
-            more = work.deliver(0)
-    except (OSError, sqlite3.Error, JimError) as error:
-        log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)
+    more, stored, wait = True, True, ROUND_SECONDS
+    while more:
+        try:
+            more = work.deliver(wait)
+        except FAILURES as error:
+            stored = False
+            log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)
+        more, wait = more and time.monotonic() < until, 0
+    return stored
 
 
 def _write_heartbeat(state: Path, text: str) -> None:

@@ -1,0 +1,54 @@
+import pytest
+
+from jim.clock import Clock
+from jim.keeper import keep
+
+
+class FullDisk:
+    """Work whose workers come back with results that cannot be stored; it ends with its state directory."""
+
+    def __init__(self, state, rounds, results):
+        self.state, self.rounds, self.results = state, rounds, results
+        self.left, self.lost = 0, 0
+
+    def round(self):
+        self.left = self.results
+        self.rounds -= 1
+        if not self.rounds:
+            (self.state / "keeper.lock").unlink()
+
+    def deliver(self, timeout):
+        if not self.left:
+            return False
+        self.left -= 1
+        self.lost += 1
+        raise OSError(28, "No space left on device")
+
+    def idle(self):
+        return False
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    found = []
+    monkeypatch.setattr("jim.keeper.time.sleep", found.append)
+    return found
+
+
+def test_results_that_cannot_be_stored_are_not_made_anew_without_a_pause(tmp_path, pauses):
+    assert keep(tmp_path, Clock(), 60, lambda: FullDisk(tmp_path, rounds=5, results=1))
+    assert pauses == [0.4, 0.8, 1.6, 2.0, 2.0]
+
+
+def test_one_pause_is_for_all_results_of_a_round(tmp_path, pauses):
+    work = FullDisk(tmp_path, rounds=2, results=3)
+    assert keep(tmp_path, Clock(), 60, lambda: work)
+    assert (work.lost, pauses) == (6, [0.4, 0.8])
+
+
+def test_what_is_stored_costs_no_pause(tmp_path, pauses):
+    assert keep(tmp_path, Clock(), 60, lambda: FullDisk(tmp_path, rounds=3, results=0))
+    assert pauses == []
