@@ -1,0 +1,52 @@
+"""How many events a local job gets, by which rule, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.handlers.base import BY_EVENTS, Handler
+from jim.settings import Sizing
+from jim.site import Site
+from jim.sizing import size
+
+
+class Events(Handler):
+    attributes = BY_EVENTS
+
+
+def sized(recommended=0, most=0, **request):
+    site = Site(Path("/s"), sizing=Sizing(recommended, most))
+    return size(Events(), {"job_type": "events", **request}, site)
+
+
+@pytest.mark.parametrize(
+    ("recommended", "per_event", "events_per_job"),
+    [(3600, 0.1, 36_000), (3600, 2.5, 1_440), (1, 0.3, 3), (10, 30.0, 1), (3600, 0.7, 5_142)],
+)
+def test_a_local_job_has_as_many_events_as_the_site_recommends(recommended, per_event, events_per_job):
+    assert sized(recommended, events=10**5, cpu_seconds_per_event=per_event).events_per_job == events_per_job
+
+
+def test_the_most_that_a_site_allows_counts_where_it_recommends_nothing():
+    found = sized(most=3600, events=10**5, cpu_seconds_per_event=0.1)
+    assert (found.pieces, found.events_per_job) == (3, 36_000)  # the last one has 28,000
+    assert found.why == "3,600 s of CPU per local job, as the site allows, ÷ 0.1 s per event (the request's)"
+
+
+def test_what_fits_is_told_where_too_many_events_are_asked_for():
+    with pytest.raises(BadRequest) as error:
+        sized(most=60, events=1000, events_per_job=601, cpu_seconds_per_event=0.1)
+    assert str(error.value) == (
+        "events_per_job: 601 events × 0.1 s per event (the request's) = 60.1 s, "
+        "more than the 60 s of CPU this site allows a local job; at most 600 fit"
+    )
+
+
+@pytest.mark.parametrize("events_per_job", [{}, {"events_per_job": 300}])
+def test_one_event_that_takes_longer_than_the_site_allows_is_refused_as_such(events_per_job):
+    with pytest.raises(BadRequest) as error:
+        sized(most=2, events=1000, cpu_seconds_per_event=2.5, **events_per_job)
+    assert str(error.value) == (
+        "events: one event takes 2.5 s of CPU (the request's), more than the 2 s this site allows a local job"
+    )
