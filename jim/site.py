@@ -107,14 +107,29 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
             raise BadSite(f"{file}:{_line(text, '', name)}: {name} must be a section: write [{name}]")
         sections[name] = SECTIONS[name](**dict(_checked(file, text, name, table)))
     site = Site(state=state, file=file, managed=managed, **sections)
+    if "wall_seconds" not in tables.get("batch", {}):  # what is usual is no more than what is possible
+        usual = min(site.batch.wall_seconds, site.batch.most_wall_seconds)
+        site = site._replace(batch=site.batch._replace(wall_seconds=usual))
+    for section, key, problem in _contradictions(site):
+        raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}")
+    return site
+
+
+def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
+    """Give settings that may be by themselves, and not beside another."""
     for name, default, allowed in (
         ("queue", site.batch.queue, site.batch.queues),
         ("account", site.batch.account, site.batch.accounts),
     ):
         if default and allowed and default not in allowed:
-            where = f"{file}:{_line(text, 'batch', name)}: batch.{name}"
-            raise BadSite(f"{where}: {default!r} is none of batch.{name}s{nearest(default, allowed)}")
-    return site
+            yield "batch", name, f"{default!r} is none of batch.{name}s{nearest(default, allowed)}"
+    for section, name, value, most in (
+        ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
+        ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),
+    ):
+        if most and value > most:
+            limit = f"{section}.most_{name.removeprefix('recommended_')}"
+            yield section, name, f"{value:,} is more than {limit}, {most:,}"
 
 
 def _checked(file: Path, text: str, section: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -106,6 +106,12 @@ def test_what_a_request_leaves_open_the_site_fills_in():
     assert Site(Path("/s")).complete(Resources()) == Resources(None, 86_400)
 
 
+def test_who_names_no_time_limit_has_none_that_the_site_forbids(write, tmp_path):
+    site = read(write("[batch]\nmost_wall_seconds = 3600\n"), tmp_path)
+    assert site.complete(Resources()) == Resources(None, 3600)
+    assert read(write("[sizing]\nrecommended_cpu_seconds = 60\n"), tmp_path).sizing.most_cpu_seconds == 0
+
+
 # What may be
 
 WRONG = {
@@ -158,6 +164,16 @@ WRONG = {
         '[batch]\naccount = "me"\naccounts = ["hep"]\n',
         2,
         "batch.account: 'me' is none of batch.accounts (known: hep)",
+    ),
+    "time limit above the largest": (
+        "[batch]\nmost_wall_seconds = 500\nwall_seconds = 1_000\n",
+        3,
+        "batch.wall_seconds: 1,000 is more than batch.most_wall_seconds, 500",
+    ),
+    "recommended CPU time above the largest": (
+        "[sizing]\nrecommended_cpu_seconds = 7_200\nmost_cpu_seconds = 3_600\n",
+        2,
+        "sizing.recommended_cpu_seconds: 7,200 is more than sizing.most_cpu_seconds, 3,600",
     ),
     "account that is an option": ('[batch]\naccount = "-x"\n', 2, "batch.account: must match"),
     "no cores at all": ("[batch]\nmost_cores = 0\n", 2, "batch.most_cores: must be between 1 and 1,000,000, found 0"),
