@@ -25,6 +25,7 @@ from jim.splitting.units import jobs_in
 
 SHOWN = 50
 HEAD = ("n", "files", "part", "sites", "arguments", "failed on creation")
+NUMBERS = ("SplitID", "SplitSourceJob")  # of the piece, which is shown, and of a grid job that is not there yet
 Record = dict[str, Any]
 
 
@@ -74,9 +75,13 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
-    named = {"splitter": splitter, "splitter_parameters": {}} if splitter else {}
-    content = content | named
-    content["splitter_parameters"] = content.get("splitter_parameters", {}) | given
+    if "splitter" not in requests.declarations(requests.handler_of(content["job_type"], site.site.handlers)):
+        raise BadRequest(f"job type {content['job_type']} takes no splitter: it makes its local jobs by itself")
+    if splitter:
+        content = content | {"splitter": splitter, "splitter_parameters": {}}
+    asked = content.get("splitter_parameters", {})
+    if isinstance(asked, Mapping):  # else it is refused with the rest
+        content = content | {"splitter_parameters": {**asked, **given}}
     handler, request = requests.check(content, site.site.handlers)
     if not request.get("splitter"):
         raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(catalogue.known())})")
@@ -117,8 +122,15 @@ def _row(record: Record) -> tuple[object, ...]:
     return (
         record["n"],
         plain(f"{files[0]}{more(len(files) - 1)}") if files else "",
-        told(record.get("mask", {})).removeprefix(", "),
+        plain(_part(record)),
         plain(", ".join(record.get("sites", ()))),
         plain(" ".join(record.get("arguments", ()))),
         failed,
     )
+
+
+def _part(record: Record) -> str:
+    """Say what is particular to a piece besides its files and arguments."""
+    own = {**record.get("variables", {}), **record.get("attributes", {})}
+    words = [f", {name}={value}" for name, value in own.items() if name not in NUMBERS]
+    return (told(record.get("mask", {})) + "".join(words)).removeprefix(", ")

@@ -413,6 +413,41 @@ def test_pieces_are_shown(home, tmp_path):
     assert home.run("split", str(file), "-p", "lumis_per_job")[0] == 2
 
 
+def test_what_is_particular_to_a_piece_is_shown(home, tmp_path):
+    file = tmp_path / "r.json"
+    asked = {"job_type": "executable", "executable": "x", "environment": {"SEED": "0"}}
+    file.write_text(json.dumps(asked))
+    scan = ["split", str(file), "--with", "Parametric", "-p", "Parameters=2", "-p", "ParameterStep=0.5"]
+    assert [line.split() for line in home.out(*scan).splitlines()[1:]] == [
+        ["0", "Parameter=1.0"],
+        ["1", "Parameter=1.5"],
+    ]
+    queues = [
+        "split",
+        str(file),
+        "--with",
+        "GenericSplitter",
+        "-p",
+        "attribute=queue",
+        "-p",
+        'values=["short", "long"]',
+    ]
+    assert [line.split() for line in home.out(*queues).splitlines()[1:]] == [["0", "queue=short"], ["1", "queue=long"]]
+
+
+def test_what_a_request_cannot_be_split_by_is_said(home, tmp_path):
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(ASKED | {"splitter": "Parametric", "splitter_parameters": 5}))
+    code, _, told = home.run("split", str(file), "-p", "Parameters=2")
+    assert code == 2
+    assert told == "jim: splitter_parameters: expected a table, found 5 (parameters of the splitter)\n"
+    file.write_text(json.dumps({"job_type": "pythia_monte_carlo", "events": 500}))
+    for how in ([], ["--with", "EventBased"], ["-p", "events_per_job=1"]):
+        code, _, told = home.run("split", str(file), *how)
+        assert code == 2
+        assert told == "jim: job type pythia_monte_carlo takes no splitter: it makes its local jobs by itself\n"
+
+
 def test_a_fileset_is_split(home, tmp_path):
     file = tmp_path / "files.json"
     file.write_text(json.dumps({"files": FILES}))
