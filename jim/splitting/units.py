@@ -59,10 +59,10 @@ class File(NamedTuple):
         return self.runs[0][0] if self.runs else None
 
     @classmethod
-    def from_record(cls, record: object) -> File:
-        """Read one file, or say what is wrong with it."""
-        named = isinstance(record, Mapping) and isinstance(record.get("lfn"), str)
-        key = f"file {record['lfn']!r}" if named else "file"  # type: ignore[index]
+    def from_record(cls, record: object, key: str = "file") -> File:
+        """Read one file, or say what is wrong with it; `key` says which it is where it has no name."""
+        if isinstance(record, Mapping) and isinstance(record.get("lfn"), str):
+            key = f"file {record['lfn']!r}"
         values = fields(record, FILE, ("lfn",), key, InvalidFile)
         return cls(**values | {"locations": frozenset(values.get("locations", ()))})
 
@@ -77,7 +77,7 @@ def files_from(records: object) -> tuple[File, ...]:
     """Read input files; no two may have one name."""
     if not isinstance(records, list | tuple):
         raise InvalidFile("files", records, "expected a list of files")
-    files = tuple(map(File.from_record, records))
+    files = tuple(File.from_record(record, f"files[{n}]") for n, record in enumerate(records))
     seen: set[str] = set()
     for each in files:
         if each.lfn in seen:

@@ -215,6 +215,12 @@ def test_a_file_record_that_cannot_be(record, key):
     assert (error.kind, error.key) == ("invalid-file", key)
 
 
+def test_a_file_without_a_name_is_found_by_its_place():
+    error = refused(InvalidFile, files_from, [{"lfn": "a"}, {"size": 1}])
+    assert str(error) == "files[1].lfn: missing"
+    assert str(refused(InvalidFile, files_from, [{"lfn": "a"}, "b"])) == "files[1]: expected a table, found 'b'"
+
+
 def test_a_file_is_named_once():
     assert "is there twice" in str(refused(InvalidFile, files_from, [{"lfn": "a"}, {"lfn": "a"}]))
     refused(InvalidFile, files_from, {"lfn": "a"})
