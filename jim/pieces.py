@@ -137,7 +137,7 @@ def subscription(request: Attributes, site: str) -> Subscription:
     if not files:
         raise SplitterConfiguration("input_files", None, f"{request['splitter']} splits input files; none are given")
     storages = {each: (each,) for file in files for each in file.locations}
-    recovery = recovery_from(request["recovery"]) if request["recovery"] else None
+    recovery = recovery_from(request["recovery"], "recovery") if request["recovery"] else None
     return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
 
 

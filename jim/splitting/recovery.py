@@ -43,23 +43,22 @@ class Recovery:
         return LumiMask(ranges)
 
 
-def recovery_from(collection: object) -> Recovery:
+def recovery_from(collection: object, key: str = "acdc") -> Recovery:
     """Read a collection: a table with its `documents`, which are None where they could not be read."""
     if not isinstance(collection, Mapping) or "documents" not in collection:
-        raise InvalidRecovery("acdc", collection, f"expected a table with documents, found {shown(collection)}")
+        raise InvalidRecovery(key, collection, f"expected a table with documents, found {shown(collection)}")
     documents = collection["documents"]
     if documents is None:
         return Recovery(None)
     if not isinstance(documents, Sequence) or isinstance(documents, str):
-        raise InvalidRecovery("acdc.documents", documents, f"expected a list, found {shown(documents)}")
+        raise InvalidRecovery(f"{key}.documents", documents, f"expected a list, found {shown(documents)}")
     entries: dict[str, list[Recovered]] = {}
-    for each in (each for n, document in enumerate(documents) for each in _entries(n, document)):
+    for each in (each for n, document in enumerate(documents) for each in _entries(f"{key}.documents[{n}]", document)):
         entries.setdefault(each.lfn, []).append(each)
     return Recovery(entries)
 
 
-def _entries(n: int, document: Any) -> list[Recovered]:
-    key = f"acdc.documents[{n}]"
+def _entries(key: str, document: Any) -> list[Recovered]:
     if not isinstance(document, Mapping) or not isinstance(document.get("files"), Mapping):
         raise InvalidRecovery(key, document, f"expected a table with files, found {shown(document)}")
     version = whole(1).of(document.get("acdc_version", 1), f"{key}.acdc_version", InvalidRecovery)

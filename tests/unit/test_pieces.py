@@ -151,7 +151,7 @@ def test_any_attribute_may_be_of_a_local_job_s_own():
         ("LumiBased", {}, {"input_files": []}, "input_files: LumiBased splits input files; none are given"),
         ("LumiBased", {}, {"input_files": [{"lfn": "/a", "sise": 1}]}, r"sise: unknown; did you mean 'size'\?"),
         ("LumiBased", {}, {"input_files": [{"lfn": "/a"}]}, "no local job comes of this request by LumiBased"),
-        ("LumiBased", {}, {"recovery": {"documents": 1}}, "acdc.documents: expected a list"),
+        ("LumiBased", {}, {"recovery": {"documents": 1}}, "recovery.documents: expected a list"),
         ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits no input files"),
         ("ArgSplitter", {"args": [["a\x00"]]}, {"input_files": []}, "cannot be passed on safely"),
         ("GenericSplitter", {"attribute": "inputs", "values": [["a"]]}, {"input_files": []}, "inputs: cannot differ"),
