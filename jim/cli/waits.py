@@ -9,6 +9,7 @@ from contextlib import suppress
 from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
 from jim.cli.unsent import Wait, many, next_attempt, waiting
+from jim.family_wishes import again_of, retryable
 from jim.model import State, Step
 from jim.sandbox import submission_directory
 from jim.sizing import left_to_catalogue
@@ -72,9 +73,18 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
 def _finished(view: View, job: GridJob) -> Wait:
     left = view.site.keep.finished_days * 86_400 - view.age(job.updated)
     kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
-    again = "" if job.outcome == State.COMPLETED.value else f"; `jim retry {job.id}` tries what failed once more"
+    again = "" if job.outcome == State.COMPLETED.value else f"; {_again(view, job)}"
     why = view.why(job)
     return Wait(f"finished as {job.outcome}{': ' if why else ''}{why}", f"{kept}{again}", seen=job.updated)
+
+
+def _again(view: View, job: GridJob) -> str:
+    """Say how what a finished grid job has left undone can be done."""
+    if not job.size:
+        return "it has no local jobs: hand it in anew, with what is wrong put right"
+    if again_of(retryable(view.store, job.id), ()):
+        return f"`jim retry {job.id}` tries what failed once more"
+    return f"`jim recover {job.id}` writes the request that does what can never run"
 
 
 def _keeper(view: View) -> Iterator[Wait]:

@@ -57,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     for target in arguments.targets:
         number, slices = slices_of(target)
         job = view.grid_job(number)
-        again = _again(view, job, slices, more) if verb == "retry" and job.size else []
+        again = again_of(_ended(view, job, slices), slices, **more) if verb == "retry" and job.size else []
         late = _too_late(view, job, slices, verb, arguments)
         if verb == "retry":
-            late = "" if again else _nothing_to_retry(job, more)
+            late = "" if again else _nothing_to_retry(view, job, slices, more)
         if late:
             say(f"{target}: {late}; {verb} changes nothing")
             continue
@@ -82,12 +82,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _again(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> list[LocalJob]:
-    """Say of which local jobs a retry will be, as things are now."""
+def _ended(view: View, job: GridJob, slices: tuple[tuple[int, int], ...]) -> list[LocalJob]:
+    """Give the local jobs among which a retry chooses, as things are now."""
     if not slices:
-        return again_of(retryable(view.store, job.id), slices, **more)
-    named = [view.store.local_job(job.id, n) for first, last in slices for n in range(first, last + 1)]
-    return again_of(named, slices, **more)
+        return retryable(view.store, job.id)
+    return [view.store.local_job(job.id, n) for first, last in slices for n in range(first, last + 1)]
 
 
 def _single(slices: tuple[tuple[int, int], ...]) -> bool:
@@ -115,9 +114,13 @@ def _too_late(
     return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
 
 
-def _nothing_to_retry(job: GridJob, more: dict[str, Any]) -> str:
+def _nothing_to_retry(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> str:
     if any(more.values()):
         return "nothing has ended like that"
+    if job.step is Step.FINISHED and not job.size:
+        return "it has no local jobs"
+    if any(each.piece.failure for each in _ended(view, job, slices)):
+        return "what failed has failed on its creation, and can never run"
     return "nothing failed or was killed" if job.step is Step.FINISHED else "nothing has failed or was killed so far"
 
 

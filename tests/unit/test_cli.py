@@ -12,7 +12,7 @@ from jim.cli import keeper
 from jim.cli.text import ago, counted, escaped, plain, size_of, span
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
 from jim.keeper import Lock
-from jim.model import Answer, State
+from jim.model import Answer, Piece, State
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
 # Words
@@ -298,6 +298,20 @@ def test_retry_opens_what_failed(home):
     assert "1: retry wished: " in home.out("retry", "1")
     assert "1.2: retry wished: " in home.out("retry", "1.2")
     assert "1.3: nothing failed" in home.out("retry", "1.3")
+
+
+def test_why_there_is_nothing_to_retry_is_said(home):
+    home.add(size=0)
+    home.finish("failed", "cannot be split: there are no files")
+    assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
+    home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
+    home.store.end_split(1, 2)
+    home.move(0, State.COMPLETED)
+    home.finish("failed", "1 of 2 local jobs failed")
+    for target in ("1", "1.1"):
+        told = f"{target}: what failed has failed on its creation, and can never run; retry changes nothing\n"
+        assert home.out("retry", target) == told
+    assert home.out("retry", "1.0") == "1.0: nothing failed or was killed; retry changes nothing\n"
 
 
 # keeper

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from jim.model import State, Step, Witness
+from jim.model import Piece, State, Step, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
 KEEPER_ASLEEP = """
@@ -265,13 +265,28 @@ def test_explain_steps_that_fail(home):
 
 def test_explain_what_is_finished(home):
     home.add()
+    home.move(2, State.FAILED)
     home.finish("failed", "1 of 4 local jobs failed")
     home.later("2026-02-01T12:00:00.000Z")
     assert home.out("explain", "1") == (
-        "1: failed, step finished (4 waiting)\n"
+        "1: failed, step finished (1 failed, 3 waiting)\n"
         "\n* finished as failed: 1 of 4 local jobs failed\n"
         "  evidence: keeper, seen 1 d ago\n"
         "  next:     rows and files are removed in 29 d; `jim retry 1` tries what failed once more\n"
+    )
+
+
+def test_explain_does_not_advise_a_retry_that_would_change_nothing(home):
+    home.add(size=0)
+    home.finish("failed", "cannot be split: there are no files")
+    assert home.out("explain", "1").endswith(
+        " in 30 d; it has no local jobs: hand it in anew, with what is wrong put right\n"
+    )
+    home.store.add_pieces(1, 0, [Piece(files=("a",), failure="no site")])
+    home.store.end_split(1, 1)
+    home.finish("failed", "1 of 1 local jobs failed")
+    assert home.out("explain", "1").endswith(
+        " in 30 d; `jim recover 1` writes the request that does what can never run\n"
     )
 
 
