@@ -22,6 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a request in JSON: the files of what failed, was killed or never sent, as recovery documents."""
     view = look()
     job = view.grid_job(refuse_local_job(arguments.target, "recover"))
+    if job.step is Step.FINISHED and not job.size:
+        raise BadRequest(f"{job.id} has no local jobs: hand it in anew, with what is wrong put right")
     if not job.splitter or splits_requests(splitter_of(job.splitter)):
         raise BadRequest(
             f"{job.id} has no input files that were split; `jim retry {job.id}` tries what failed once more"

@@ -304,6 +304,7 @@ def test_why_there_is_nothing_to_retry_is_said(home):
     home.add(size=0)
     home.finish("failed", "cannot be split: there are no files")
     assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
+    assert "1 has no local jobs: hand it in anew, with what is wrong put right" in home.run("recover", "1")[2]
     home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
     home.store.end_split(1, 2)
     home.move(0, State.COMPLETED)
