@@ -91,7 +91,8 @@ def _lifecycle(case: dict[str, Any]) -> dict[str, Any]:
 def _subjob(case: dict[str, Any]) -> int | None:
     """Find which subjob is meant: the one that changes, or that the error names, or that is as the action says."""
     action, before, after = case["action"], case["before"]["subjobs"], case["after"]["subjobs"]
-    if "master" in action:
+    whom = re.search("master|subjob", action)  # the first: a subjob may be resubmitted while its master runs
+    if whom and whom[0] == "master":
         return None
     changed = [n for n, state in enumerate(before) if n < len(after) and after[n] != state]
     named = re.search(r"\b\d+\.(\d+)\b", case.get("peer_error", ""))
@@ -100,7 +101,7 @@ def _subjob(case: dict[str, Any]) -> int | None:
         return changed[0] if len(changed) == 1 else None
     if named:
         return int(named[1])
-    return said[0] if said else 0 if "subjob" in action else None
+    return said[0] if said else 0 if whom else None
 
 
 _ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -80,6 +80,17 @@ def test_a_case_that_is_not_as_expected(tmp_path, capsys, change, said):
     assert last == "1 passed, 1 failed"
 
 
+def test_whose_turn_it_is_in_a_family_is_what_its_action_names_first(tmp_path):
+    case = {
+        "name": "resubmitted",
+        "kind": "lifecycle",
+        "action": "resubmit_subjob_while_master_running",
+        "before": {"master": "running", "subjobs": ["failed", "running"]},
+        "after": {"master": "submitted", "subjobs": ["submitted", "running"]},
+    }
+    assert run.main(corpus(tmp_path, case)) == 0
+
+
 def test_a_family_that_nobody_takes_has_failed(tmp_path, capsys):
     assert run.main(corpus(tmp_path, {"name": "odd", "kind": "of its own"})) == 1
     assert "translator" in capsys.readouterr().out
