@@ -155,7 +155,7 @@ def slurm(place: Path) -> None:
     ask("cancel", adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]))
     ask("ping", adapter.ping_command())
     ask("list", adapter.query_command())
-    shown(SQUEUE, *in_state("CANCELLED", first["array"], f"{ids['held']}_2"))
+    shown(SQUEUE, *in_state("CANCELLED", first["array"]), gone=[f" {ids['held']}_2 "])
     ask("find", adapter.find_command("jim-cafe0001-7-1"))
     ask("find-nothing", adapter.find_command("jim-cafe0001-999-1"))
     with frozen(LABS / "slurm/pid/slurmd.n2.pid"):
@@ -234,7 +234,7 @@ def slurm_accounts(place: Path) -> None:
     shown(SQUEUE, *in_state("RUNNING", *(f"{ids['array']}_{n}" for n in (1, 2, 3)), f"{ids['limit']}_1"))
     run(adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]), limit=60, account=USER)
     sacct = ["sacct", "--allusers", "--array", "--allocations", "--noheader", "--parsable2", "--format=jobid,state"]
-    shown(sacct, f" {ids['limit']}_1|TIMEOUT", f" {ids['array']}_1|CANCELLED", f" {ids['held']}_2|CANCELLED")
+    shown(sacct, f" {ids['limit']}_1|TIMEOUT", f" {ids['array']}_1|CANCELLED")
     ask("history", adapter.history_command([*ids.values(), "99999"]))
     ask("history-unknown", adapter.history_command(["99999"]))
     ask("list", adapter.query_command())
