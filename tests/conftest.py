@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli_home import Home
+from tests.stand_ins import World
 
 # A background job of a shell starts with SIGINT ignored, and so would all that the tests start: put it back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,3 +25,9 @@ def home(tmp_path, capsys, monkeypatch):
     """A state directory made by hand, and the people's verbs run in it."""
     with closing(Home(tmp_path / "state", capsys, monkeypatch)) as home:
         yield home
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A state directory with its keeper's rounds, driven by hand, and a batch system that stands in for one."""
+    return World(tmp_path, monkeypatch)

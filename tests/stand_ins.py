@@ -331,6 +331,18 @@ class World:
             self.go(1, seconds)
         raise AssertionError(f"not within {rounds} rounds: {self.store.counts(1)} {self.store.journal(1)[-12:]}")
 
+    def run_all(self, grid: int) -> None:
+        """Let every accepted task run to its end, until the grid job is finished."""
+
+        def step() -> bool:
+            for (id_, index), task in list(self.batch.tasks.items()):
+                if task.state in (State.SUBMITTED, State.HELD) and self.batch.start(id_, index):
+                    self.batch.finish(id_, index)
+            return self.finished(grid)
+
+        self.until(step)
+        self.go()
+
     def state(self, grid: int, n: int = 0) -> State:
         """Tell a local job's state; `new` before it is there."""
         try:

@@ -27,11 +27,6 @@ FILES = [
 ASKED = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["$SplitID"]}
 
 
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    return World(tmp_path, monkeypatch)
-
-
 def submit(world, splitter="LumiBased", **more):
     asked = ASKED | {"splitter": splitter} | ({"input_files": FILES} if splitter.endswith("Based") else {}) | more
     return deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})

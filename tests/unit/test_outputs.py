@@ -18,11 +18,6 @@ from jim.tar import Tar
 from tests.stand_ins import World
 
 
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    return World(tmp_path, monkeypatch)
-
-
 def files(**contents: bytes) -> dict:
     """Give what the stand-in of the wrapper writes, and what it says of it."""
     lines = [f"file {len(c)} {hashlib.sha256(c).hexdigest()} {name}\n" for name, c in contents.items()]

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jim.idealizer import cancel
 from jim.model import State
 from jim.site import Batch, Limits
 from tests.stand_ins import World
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    return World(tmp_path, monkeypatch)
-
-
-def run_all(world: World, grid: int) -> None:
-    """Let every accepted task run to its end, until the grid job is finished."""
-
-    def step() -> bool:
-        for (id_, index), task in list(world.batch.tasks.items()):
-            if task.state in (State.SUBMITTED, State.HELD) and world.batch.start(id_, index):
-                world.batch.finish(id_, index)
-        return world.finished(grid)
-
-    world.until(step)
-    world.go()
 
 
 def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]:
@@ -42,7 +23,7 @@ def test_the_plain_way(world):
     world.go(2)
     assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:2\n\n"
     world.batch.finish(1, 1)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
     assert witnesses(world, grid, 0) == [
         ("waiting", "submitting", "keeper"),
@@ -59,7 +40,7 @@ def test_the_same_key_is_the_same_grid_job(world):
     assert world.submit(key="same") == first
     world.go(2)
     assert world.submit(key="same") == first
-    run_all(world, first)
+    world.run_all(first)
     assert world.submit(key="same") == first
     assert world.submit(key="other") != first
     assert len(world.store.grid_jobs()) == 1
@@ -68,7 +49,7 @@ def test_the_same_key_is_the_same_grid_job(world):
 def test_a_lost_submit_answer_is_found_again(world):
     world.batch.lies = ["@submit", "lost after"]
     grid = world.submit(3)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.batch.calls.count("submit") == 1
     assert len(world.batch.ledger) == 3
 
@@ -93,7 +74,7 @@ def test_a_batch_job_that_ends_before_its_submission_is_answered_leaves_nothing_
 def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
     world.batch.lies = ["@submit", "lost before"]
     grid = world.submit(1)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
     assert ("submitting", "waiting", "fence") in witnesses(world, grid)
     assert world.store.local_job(grid, 0).spent == 1  # the one that was not accepted does not count
@@ -106,7 +87,7 @@ def test_a_job_accepted_hours_later_does_not_run(world):
     directory = world.site.work / str(grid) / "s1"
     old = world.batch._submit("jim-cafe0001-1-1", str(directory), "1")
     assert world.batch.start(old) is False  # exit 71
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
 
 
@@ -117,7 +98,7 @@ def test_an_array_of_which_one_task_was_seen_was_accepted_whole(world):
     world.batch.start(1, 2)
     world.batch.finish(1, 2)
     world.batch.lies = ["@find", "empty", "@find", "empty"]
-    run_all(world, grid)
+    world.run_all(grid)
     assert sorted(world.batch.ledger) == [("jim-cafe0001-1-1", 1), ("jim-cafe0001-1-1", 2), ("jim-cafe0001-1-1", 3)]
     assert world.batch.calls.count("submit") == 1
 
@@ -146,7 +127,7 @@ def test_a_batch_command_that_never_answers_is_tried_less_and_less(world):
     assert world.store.local_job(grid, 0).spent == 0
     world.batch.lies.clear()
     world.clock.now += 600  # the longest wait
-    run_all(world, grid)
+    world.run_all(grid)
     assert len(world.batch.ledger) == 1
 
 
@@ -154,7 +135,7 @@ def test_a_batch_command_that_never_answers_is_tried_less_and_less(world):
 def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
     world.batch.lies = ["@submit", lie]
     grid = world.submit(1)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.batch.calls.count("submit") == 1
     assert len(world.batch.ledger) == 1
 
@@ -178,7 +159,7 @@ def test_a_refusal_ends_the_local_job_with_the_batch_systems_words(world):
 def test_a_batch_system_that_is_down_is_waited_for(world):
     world.batch.lies = ["down"] * 6
     grid = world.submit(1)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.store.local_job(grid, 0).attempt == 1
     assert world.store.submission(grid, 1).mark == world.batch.ledger[0][0]
 
@@ -230,7 +211,7 @@ def test_an_id_that_a_crash_gave_to_someone_else_is_not_believed(world):
     world.go()
     task = world.batch.tasks["1", 1]
     task.mark, task.state = "somebody-else", State.RUNNING
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.batch.ledger[-1] == ("jim-cafe0001-1-2", 1)
 
 
@@ -355,110 +336,6 @@ def test_a_payload_killed_by_the_site_is_tried_again_within_the_limit(world, kil
     assert (job.state, job.attempt, job.reason) == (state, 3, reason)
 
 
-def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):
-    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
-    grid = world.submit(3)
-    world.until(lambda: len(world.batch.tasks) == 2)
-    world.batch.start(1, 1)
-    world.go(2, 1.0)
-    world.wish("cancel", str(grid))
-    world.until(lambda: world.finished(grid))
-    world.go()
-    assert {job.state for job in world.store.local_jobs(grid)} == {State.KILLED}
-    assert world.answer(grid).endswith("GRAM_SCRIPT_ERROR:8\n\n")
-    assert len(world.batch.ledger) == 1
-    assert world.batch.start(1, 2) is False  # fenced
-
-
-def test_cancel_of_one_local_job_leaves_the_others(world):
-    grid = world.submit(3)
-    world.until(lambda: len(world.batch.tasks) == 3)
-    world.wish("cancel", f"{grid}.1")
-    world.until(lambda: world.state(grid, 1) is State.KILLED)
-    run_all(world, grid)
-    assert [world.state(grid, n) for n in range(3)] == [State.COMPLETED, State.KILLED, State.COMPLETED]
-
-
-def test_a_cancel_is_said_again_until_it_is_seen(world):
-    grid = world.submit(1)
-    world.until(lambda: world.batch.tasks)
-    world.batch.start(1)
-    world.go()
-    world.batch.lies = ["@cancel", "lost before", "@cancel", "down"]
-    world.wish("cancel", str(grid))
-    world.until(lambda: world.finished(grid))
-    assert world.batch.calls.count("cancel") >= 3
-    assert world.state(grid) is State.KILLED
-
-
-def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
-    world.batch.lies = ["@submit", "lost before"]
-    grid = world.submit(1)
-    world.until(lambda: "submit" in world.batch.calls)
-    world.wish("cancel", str(grid))
-    world.until(lambda: world.finished(grid))
-    directory = world.site.work / "1/s1"
-    late = world.batch._submit("jim-cafe0001-1-1", str(directory), "1")
-    assert world.batch.start(late) is False
-    assert world.batch.ledger == []
-
-
-def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
-    """The loop goes on between, so that what runs is ended meanwhile, and others are served."""
-    world, told = World(tmp_path, monkeypatch, limits=Limits(queued=2)), []
-    monkeypatch.setattr(cancel, "WAITING_AT_ONCE", 2)
-    grid = world.submit(7)
-    world.until(lambda: len(world.batch.tasks) == 2)
-    world.store.set_grid_job(grid, wish="cancel")
-    monkeypatch.setattr(world.house.workers, "later", lambda _, task: told.append(task))
-    cancel.fulfil(world.house)
-    assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 2, State.WAITING: 3}
-    while told:
-        told.pop()()
-    assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 5}
-    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == ["", *["cancelled before it was sent"] * 2]
-
-
-def test_cancel_before_the_split(world):
-    grid = world.submit(2)
-    world.wish("cancel", str(grid))
-    world.until(lambda: world.finished(grid))
-    assert world.store.grid_job(grid).outcome == "killed"
-    assert world.batch.calls == []
-
-
-def test_suspend_holds_what_is_pending_and_stops_sending(tmp_path, monkeypatch):
-    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
-    grid = world.submit(4)
-    world.until(lambda: len(world.batch.tasks) == 2)
-    world.batch.start(1, 1)
-    world.go(2, 1.0)
-    world.wish("suspend", str(grid))
-    world.go(10, 1.0)
-    assert world.store.counts(grid) == {State.SUSPENDED: 1, State.HELD: 1, State.WAITING: 2}
-    world.go(2)
-    assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:16\n\n"
-    world.wish("resume", str(grid))
-    world.until(lambda: world.state(grid, 1) is State.SUBMITTED)
-    world.batch.finish(1, 1)
-    run_all(world, grid)
-    assert len(world.batch.ledger) == 4
-
-
-def test_retry_of_a_finished_grid_job_opens_it_again(world):
-    grid = world.submit(2)
-    world.until(lambda: len(world.batch.tasks) == 2)
-    world.batch.start(1, 1)
-    world.batch.finish(1, 1, code=9)
-    run_all(world, grid)
-    assert world.store.grid_job(grid).outcome == "failed"
-    world.wish("retry", str(grid))
-    world.go(1)
-    run_all(world, grid)
-    assert world.store.grid_job(grid).outcome == "completed"
-    assert len(world.batch.ledger) == 3
-
-
 def test_the_throttle_holds_for_site_grid_job_and_submission(tmp_path, monkeypatch):
     limits = Limits(queued=5, queued_per_grid_job=3, per_submission=2)
     world = World(tmp_path, monkeypatch, limits=limits)
@@ -466,8 +343,8 @@ def test_the_throttle_holds_for_site_grid_job_and_submission(tmp_path, monkeypat
     world.go(20, 1.0)
     assert world.store.in_batch() == {first: 3, second: 2}
     assert max(submission.size for submission in world.store.submissions("confirmed")) == 2
-    run_all(world, first)
-    run_all(world, second)
+    world.run_all(first)
+    world.run_all(second)
     assert len(world.batch.ledger) == 20
 
 
@@ -479,7 +356,7 @@ def test_a_reboot_makes_everything_due(world):
     world.until(lambda: world.state(grid) is State.WAITING)
     world.clock.now, world.clock.id = 5.0, "boot-2"  # far before the due time of the old run
     world.restart()
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.state(grid) is State.COMPLETED
 
 
@@ -514,46 +391,7 @@ def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
     (spool / "jim-cafe0001-1-1.3.exit").symlink_to("/etc/passwd")
     os.mkfifo(spool / "jim-cafe0001-1-1.4.exit")
     grid = world.submit(1)
-    run_all(world, grid)
+    world.run_all(grid)
     assert world.state(grid) is State.COMPLETED
     assert list(spool.iterdir()) == []
     assert len(list((world.site.work / "rejected").iterdir())) == 7
-
-
-def test_a_wish_for_a_local_job_waits_until_there_are_local_jobs(world):
-    grid = world.submit(3)
-    world.wish("cancel", f"{grid}.1")
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert world.state(grid, 1) is State.KILLED
-    assert [path.name for path in (world.site.state / "inbox").iterdir() if path.name.startswith("wish")] == []
-
-
-def test_a_retry_does_not_undo_a_cancel_under_way(world):
-    grid = world.submit(3)
-    world.until(lambda: len(world.batch.tasks) == 3)
-    for index in (1, 2, 3):
-        world.batch.start(1, index)
-    world.batch.finish(1, 1, code=1)
-    world.until(lambda: world.state(grid, 0) is State.FAILED)
-    world.wish("cancel", str(grid))
-    world.wish("retry", f"{grid}.0")
-    world.until(lambda: world.finished(grid))
-    assert [world.state(grid, n) for n in range(3)] == [State.FAILED, State.KILLED, State.KILLED]
-    assert len(world.batch.ledger) == 3
-
-
-def test_a_retry_leaves_a_suspended_grid_job_suspended(world):
-    grid = world.submit(2)
-    world.until(lambda: len(world.batch.tasks) == 2)
-    for index in (1, 2):
-        world.batch.start(1, index)
-    world.batch.finish(1, 1, code=1)
-    world.until(lambda: world.state(grid, 0) is State.FAILED)
-    world.wish("suspend", str(grid))
-    world.until(lambda: world.state(grid, 1) is State.SUSPENDED)
-    world.wish("retry", f"{grid}.0")
-    world.go(10, 1.0)
-    assert (world.state(grid, 0), world.batch.calls.count("submit")) == (State.WAITING, 1)
-    world.wish("resume", str(grid))
-    world.until(lambda: world.batch.calls.count("submit") == 2)
-    world.until(lambda: world.state(grid, 1) is State.RUNNING)
