@@ -233,7 +233,7 @@ def slurm_accounts(place: Path) -> None:
     }
     shown(SQUEUE, *in_state("RUNNING", *(f"{ids['array']}_{n}" for n in (1, 2, 3)), f"{ids['limit']}_1"))
     run(adapter.cancel_command([(ids["array"], 1), (ids["held"], 2)]), limit=60, account=USER)
-    sacct = ["sacct", "--allusers", "--array", "--allocations", "--noheader", "--parsable2", "--format=jobid,state"]
+    sacct = ["sacct", "--allusers", "--allocations", "--noheader", "--parsable2", "--format=jobid,state"]
     shown(sacct, f" {ids['limit']}_1|TIMEOUT", f" {ids['array']}_1|CANCELLED")
     ask("history", adapter.history_command([*ids.values(), "99999"]))
     ask("history-unknown", adapter.history_command(["99999"]))
