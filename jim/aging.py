@@ -26,10 +26,9 @@ def age(house: House) -> None:
     if house.clock.boot() < house.next_aging:
         return
     house.next_aging = house.clock.boot() + LOOKED_EVERY
-    limit = house.site.keep.finished_days * DAY
     now = house.clock.utc()
     for job in house.store.grid_jobs(Step.FINISHED):
-        kept = min(limit, DAY) if _is_test(job) else limit
+        kept = house.site.keep.seconds(test=_is_test(job))
         if age_seconds(job.updated, now) > kept and not house.workers.busy(("age", job.id)):
             house.workers.start(
                 ("age", job.id),
@@ -37,7 +36,7 @@ def age(house: House) -> None:
                 partial(_forget, house, job.id, job.key),
                 partial(_not_removed, job.id),
             )
-    _sweep_leftovers(house, limit)
+    _sweep_leftovers(house, house.site.keep.seconds(test=False))
     if not house.workers.busy("packages"):
         house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
 

@@ -211,6 +211,10 @@ class Keep(NamedTuple):
     finished_days: Annotated[float, Setting("rows, directories and tars of finished grid jobs", 0, 36_500)] = 30.0
     idle_seconds: Annotated[float, Setting("how long a keeper without work stays", 0, 86_400)] = 60.0
 
+    def seconds(self, *, test: bool) -> float:
+        """Say how long a finished grid job is kept; what comes of a test a day at most."""
+        return min(self.finished_days, 1.0 if test else self.finished_days) * 86_400
+
 
 SECTIONS: dict[str, type[Any]] = {
     "site": General,

@@ -71,7 +71,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
 
 
 def _finished(view: View, job: GridJob) -> Wait:
-    left = view.site.keep.finished_days * 86_400 - view.age(job.updated)
+    left = view.site.keep.seconds(test=job.request.get("test") == "yes") - view.age(job.updated)
     kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
     again = "" if job.outcome == State.COMPLETED.value else f"; {_again(view, job)}"
     why = view.why(job)
@@ -125,6 +125,8 @@ def _preparing(view: View, job: GridJob) -> Wait:
     unknown = left_to_catalogue(job.request)
     if unknown:
         what += f", and the site's catalogue to be asked for {unknown}"
+    if job.wish == "suspend":
+        return Wait(what, f"the keeper does it once `jim resume {job.id}` has been said")
     if job.tries:
         return Wait(f"{what}: {job.reason}", f"try {job.tries + 1} in {span(view.due_in(job.due))}", seen=job.updated)
     return Wait(what, "the keeper does it now, or in its next round")

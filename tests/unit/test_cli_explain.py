@@ -290,6 +290,27 @@ def test_explain_does_not_advise_a_retry_that_would_change_nothing(home):
     )
 
 
+def test_what_came_of_a_test_is_not_said_to_be_kept_for_longer_than_it_is(home):
+    home.add(test="yes")
+    home.finish()
+    home.later("2026-01-31T18:00:00.000Z")
+    assert "  next:     rows and files are removed in 18 h\n" in explained(home, "1")
+
+
+def test_explain_what_is_suspended_before_it_is_split(home):
+    home.beat()
+    home.add(size=0)
+    home.store.set_grid_job(1, wish="suspend", tries=2, due=1004.0, reason="disk full")
+    assert explained(home, "1") == (
+        "\n* suspended by wish; nothing of it runs\n"
+        "  evidence: user, just now\n"
+        "  next:     `jim resume 1` lets it go on\n"
+        "\n* it is to be sized\n"
+        "  evidence: keeper, just now\n"
+        "  next:     the keeper does it once `jim resume 1` has been said\n"
+    )
+
+
 def test_explain_as_json(home):
     sent(home)
     document = home.json("explain", "1.2")
