@@ -20,6 +20,7 @@ from jim.records import ExitRecord, read_exit_record
 from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
 
 SHOWN = 50
+LONGEST_PIECE = 60  # in a table
 EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
 # When there are too many to show, those that someone may have to look at come first.
 FIRST = (
@@ -140,12 +141,16 @@ def _row(view: View, local: LocalJob) -> tuple[object, ...]:
     return name, local.state.value, local.attempt, _piece(local.piece), local.witness, changed, local.reason
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: Piece, *, whole: bool = False) -> str:
     if piece.files:
         return f"{piece.files[0]}{more(len(piece.files) - 1)}{told(piece.mask)}"
     if piece.first_event is not None and piece.events:
         return f"events {piece.first_event:,}–{piece.first_event + piece.events - 1:,}"
-    return " ".join(piece.arguments)[:60]
+    words = " ".join(piece.arguments)
+    if whole or len(words) <= LONGEST_PIECE:
+        return words
+    half = LONGEST_PIECE // 2
+    return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs
 
 
 def _say_rest(view: View, job: GridJob, chosen: list[LocalJob]) -> None:
@@ -197,7 +202,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield "reason", plain(local.reason)
     yield from _times(view.local_record(job, local))
     yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated
-    yield "piece", plain(_piece(local.piece))
+    yield "piece", plain(_piece(local.piece, whole=True))
     yield "split from", "" if local.piece.source is None else f"{job.id}.{local.piece.source}"
     for name, value in local.piece.variables.items():
         yield "variable", plain(f"{name} = {value}")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from jim.cli.phases import Phase, add_up
-from jim.model import State, Step, Witness
+from jim.model import Piece, State, Step, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
 
 # status
@@ -126,6 +126,18 @@ def test_show(home):
         "submission  local jobs  state      batch job  mark          changed  reason\n"
         "1           3           confirmed  4711       jim-cafe-1-1  0 s ago\n"
     )
+
+
+def test_show_long_arguments_by_their_beginning_and_their_end(home):
+    home.add(size=0)
+    common = "run -first 0123456789 0123456789 0123456789 0123456789"  # 54 characters
+    home.store.set_grid_job(1, step=Step.RESOLVED)
+    home.store.add_pieces(1, 0, [Piece(arguments=(common, "--x", last)) for last in ("1", "22")])
+    home.store.end_split(1, 2)
+    shown = home.out("show", "1")
+    assert f"1.0  waiting  0        {common} --x 1 " in shown  # 60 characters: as many as there may be
+    assert "1.1  waiting  0        run -first 0123456789 0123456 … 0123456789 0123456789 --x 22 " in shown
+    assert f"\npiece        {common} --x 22\n" in home.out("show", "1.1")
 
 
 def test_show_a_local_job(home):
