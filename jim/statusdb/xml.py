@@ -113,6 +113,7 @@ def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> N
                 _write(file, part)
             for local in store.local_jobs(grid):
                 _write(file, _local_job(store, local))
+    out.write(b"\n")
 
 
 def schema() -> bytes:
@@ -182,7 +183,7 @@ def _values(element: etree._Element, value: Any) -> etree._Element:
         for each in value:
             _values(_add(element, "value"), each)
     elif value is not None:
-        element.text = _safe(str(value))
+        element.text = _safe(str(value).lower() if isinstance(value, bool) else str(value))
     return element
 
 

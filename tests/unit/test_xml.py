@@ -180,6 +180,16 @@ def test_a_document_shows_the_request(store):
     assert [[word.text for word in value] for value in shown["arguments"]] == [["a", "b"], []]
 
 
+def test_a_document_says_true_and_false_as_xml_does(store):
+    store.add_grid_job(13, "key-13", "alice", NOON, {"job_type": "executable", "key": "key-13", "keep_going": True})
+    shown = {each.get("name"): each.text for each in parsed(document(store, 13)).find("jim:request", NAMES)}
+    assert shown["keep_going"] == "true"
+
+
+def test_a_document_ends_its_last_line(store):
+    assert document(store, 12).endswith(b"</jim:grid_job>\n")
+
+
 def test_a_document_shows_every_local_job_and_its_attempts(store):
     first, second = parsed(document(store, 12)).findall("jim:local_job", NAMES)
     assert dict(first.attrib) == {"n": "0", "state": "running", "attempt": "2", "witness": "claim", "updated": NOON}
