@@ -13,7 +13,7 @@ from jim.splitting.making import Jobs
 from jim.splitting.masking import RUN_LIST, Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Range, Stream, lumi_mask
+from jim.splitting.units import NOTHING, Failure, File, Mask, Stream, lumi_mask
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class Row(NamedTuple):
     lumis: Sequence[int]
     size: int  # lumis of each
 
-    def ranges(self) -> Iterator[list[Range]]:
+    def masks(self) -> Iterator[Mask]:
         """Give the lumis of each."""
-        first, last, size = self.lumis[0], self.lumis[-1], self.size
+        run, first, last, size = self.run, self.lumis[0], self.lumis[-1], self.size
         if last - first == len(self.lumis) - 1:  # no gap, as nearly always
-            return ([(at, at + size - 1)] for at in range(first, last + 1, size))
-        return (ranges_of(self.lumis[at : at + size]) for at in range(0, len(self.lumis), size))
+            return (lumi_mask({run: [(at, at + size - 1)]}) for at in range(first, last + 1, size))
+        return (lumi_mask({run: ranges_of(self.lumis[at : at + size])}) for at in range(0, len(self.lumis), size))
 
 
 class Filling(ABC):
@@ -134,10 +134,9 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
 
 
 def _row(jobs: Jobs, p: LumiParameters, row: Row) -> Stream:
-    make, estimates = jobs.maker((row.here.file,)), p.performance.of(row.size * row.here.average)
-    failure = row.here.alone and row.here.alone.failure
-    for ranges in row.ranges():
-        yield make(lumi_mask({row.run: ranges}), estimates, NOTHING, failure)
+    here, count = row.here, len(row.lumis) // row.size
+    estimates = p.performance.of(row.size * here.average)
+    return jobs.row((here.file,), row.masks(), count, estimates, here.alone and here.alone.failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:

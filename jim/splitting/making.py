@@ -25,6 +25,10 @@ def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]
 Maker = Callable[..., SplitJob]  # of a mask, estimates, baggage, and the failure of a job that has failed already
 
 
+def _of_production(mask: Mask) -> Mask:
+    return Mask(*mask[:4], 1, 1, mask.run_lumis)
+
+
 class Jobs:
     """Makes the jobs of one splitting, one after another."""
 
@@ -90,13 +94,11 @@ class Jobs:
         ) -> SplitJob:
             self._made += 1
             if self._made > self._limit > 0:
-                raise JobLimitExceeded(
-                    "job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work"
-                )
+                raise self._too_many()
             if self._opens:
                 self._group, self._opens = self._group + 1, False
             if self._production:
-                mask = Mask(*mask[:4], 1, 1, mask.run_lumis)
+                mask = _of_production(mask)
             if not sites:
                 failure = NO_SITE
             # Half the time of its constructor.
@@ -105,6 +107,22 @@ class Jobs:
             )
 
         return make
+
+    def row(
+        self, files: Iterable[File], masks: Iterator[Mask], count: int, estimates: Estimates, failure: Failure | None
+    ) -> Iterator[SplitJob]:
+        """Make `count` jobs that differ in nothing but their masks, at a price that is right for very many."""
+        first = self.maker(files)(next(masks), estimates, NOTHING, failure)
+        yield first
+        self._made += count - 1
+        if self._made > self._limit > 0:
+            raise self._too_many()
+        group, locations, alike, _, estimates, sites, failure, baggage, parents = first
+        for mask in map(_of_production, masks) if self._production else masks:
+            yield new(SplitJob, (group, locations, alike, mask, estimates, sites, failure, baggage, parents))
+
+    def _too_many(self) -> JobLimitExceeded:
+        return JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
 
     def _sites_of(self, locations: frozenset[str]) -> tuple[str, ...]:
         """Say where a job may run: where its input is, within the site lists."""

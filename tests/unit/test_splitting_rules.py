@@ -667,6 +667,16 @@ def test_groups_without_jobs_have_no_number():
     assert [job.group for job in jobs("LumiBased", work(*files, open=True), lumis_per_job=2)] == [0]
 
 
+def test_all_jobs_of_one_file_are_of_a_production_and_counted():
+    long = work(file("a", 100, {5: range(1, 11)}), production=True)
+    made = jobs("LumiBased", long, lumis_per_job=3)
+    assert [(job.mask.first_run, job.mask.last_run) for job in made] == [(1, 1)] * 4
+    assert [job.mask.run_lumis for job in made] == [{5: [(1, 3)]}, {5: [(4, 6)]}, {5: [(7, 9)]}, {5: [(10, 10)]}]
+    assert len(jobs("EventAwareLumiBased", long, events_per_job=30, job_limit=4)) == 4
+    with pytest.raises(JobLimitExceeded):
+        jobs("EventAwareLumiBased", long, events_per_job=30, job_limit=3)
+
+
 def test_jobs_of_a_production_have_run_one():
     subscription = work(file(MC, 5, {1: [1]}, first_event=1), production=True)
     (job,) = jobs("EventBased", subscription)
