@@ -78,6 +78,7 @@ def _show(view: View, job: GridJob, *, every: bool) -> None:
         _show_members(view, chosen)
         _say_rest(view, job, chosen)
     _show_submissions(view, job)
+    _show_journal(view.store.own_journal(job.id, SHOWN))
 
 
 def _show_members(view: View, members: Sequence[LocalJob]) -> None:
@@ -177,6 +178,7 @@ def _document(view: View, job: GridJob, *, every: bool) -> dict[str, Any]:
         "phases": [asdict(phase) for phase in phases(view, job)],
         "local_jobs": [view.local_record(job, each) for each in _chosen(view, job, every=every)],
         "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
+        "journal": [asdict(line) for line in view.store.own_journal(job.id)],
     }
 
 
@@ -190,10 +192,7 @@ def _show_local(view: View, job: GridJob, local: LocalJob) -> None:
         say()
         head = ("attempt", "submission", "host", "started", "ended", "CPU s", "exit", "verdict", "reason")
         table(head, map(_attempt_row, attempts))
-    journal = view.store.journal(job.id, local.n)
-    if journal:
-        say()
-        table(("at", "change", "witness", "reason"), map(_journal_row, journal))
+    _show_journal(view.store.journal(job.id, local.n))
 
 
 def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[str, object]]:
@@ -230,6 +229,12 @@ def exit_record(attempt: Attempt) -> ExitRecord | None:
     with suppress(JimError):
         return read_exit_record(attempt.record)
     return None
+
+
+def _show_journal(journal: Sequence[Journal]) -> None:
+    if journal:
+        say()
+        table(("at", "change", "witness", "reason"), map(_journal_row, journal))
 
 
 def _journal_row(line: Journal) -> tuple[object, ...]:

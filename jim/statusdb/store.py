@@ -159,7 +159,13 @@ class Store:
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
         """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
-        which, values = rows.where(grid=grid, n=n)
+        return self._journal(*rows.where(grid=grid, n=n), last)
+
+    def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
+        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        return self._journal("grid = ? AND n IS NULL", [grid], last)
+
+    def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
         return [Journal(*row) for row in reversed(found.fetchall())]
 
