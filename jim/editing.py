@@ -15,6 +15,7 @@ from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variabl
 from jim.house import House
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
+from jim.resolving import refuse_unknown
 from jim.site import Site
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
@@ -65,6 +66,7 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
             raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
     if changes.keys() - COMMON.keys():
         _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
+    refuse_unknown(handler, new, changes, site)  # an edit waits for the split, and what is looked up is so before
     return changes
 
 
@@ -80,7 +82,7 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
 def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any], names: Sequence[str]) -> None:
     """Refuse a change of what local jobs, or their package, were made of: it would change nothing any more."""
     whose = " and ".join(names)
-    if handler.work(new) != handler.work(job.request):
+    if any(made_by(new) != made_by(job.request) for made_by in (handler.work, handler.most_events_per_job)):
         raise BadRequest(f"{whose}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
     if _area(handler, new) != _area(handler, job.request):
         raise BadRequest(f"{whose}: it has been packed and sent; cancel {job.id} and hand it in anew")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from jim.catalogue import Catalogue, catalogue_at
@@ -40,14 +41,8 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
     """
     if not site.site.catalogue:
         return Resolved(request, size(handler, request, site), "")
-    catalogue = catalogue_at(site.site.catalogue)
-    found, facts = dict(request), []
-    for name, declared in handler.attributes.items():
-        if declared.names and request.get(name):
-            try:
-                facts.append(_look_up(catalogue, found, name, declared.names))
-            except BadRequest as error:
-                raise BadRequest(f"{name}: {error}") from error
+    found = dict(request)
+    facts = _look_up_all(handler, found, handler.attributes, site)
     told = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
     if found.get("test") == "yes":
         found = of_test(found)
@@ -58,6 +53,25 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
         check_limits(handler.resources(found), site, how)
         how = how._replace(why=f"{how.why}; {told}")
     return Resolved(found, how, told)
+
+
+def refuse_unknown(handler: Handler, request: Attributes, names: Iterable[str], site: Site) -> None:
+    """Refuse what these attributes name where the catalogue does not know it; what it knows changes nothing."""
+    if site.site.catalogue:
+        _look_up_all(handler, dict(request), names, site)
+
+
+def _look_up_all(handler: Handler, found: dict[str, Any], names: Iterable[str], site: Site) -> list[str]:
+    """Put into a request what the catalogue knows of these attributes, and say it."""
+    catalogue, facts = catalogue_at(site.site.catalogue), []
+    for name in names:
+        declared = handler.attributes.get(name)
+        if declared and declared.names and found.get(name):
+            try:
+                facts.append(_look_up(catalogue, found, name, declared.names))
+            except BadRequest as error:
+                raise BadRequest(f"{name}: {error}") from error
+    return facts
 
 
 def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) -> str:

@@ -132,6 +132,43 @@ def test_what_is_in_the_package_is_packed(home):
     assert "edit wished: mass_min_gev=70.0 for" in home.out("edit", "1", "mass_min_gev=70")
 
 
+def dzero(home):
+    asked = {"job_type": "dzero_monte_carlo", "request_id": "13669", "events": 500, "jobfiles_dataset": "jobfiles"}
+    asked["d0_release_version"] = "p14.07.00"
+    home.add(size=0, **{**check(asked)[1], "key": "key-1"})
+    home.store.add_pieces(1, 0, [Piece(1, 250), Piece(251, 250)])
+    home.store.end_split(1, 2)
+
+
+def test_what_a_catalogue_does_not_know(home, tmp_path):
+    """The keeper looks it up only once, before it splits: afterwards nobody but the edit would."""
+    for folder, name, text in (
+        ("requests", "13669.toml", "events = 500"),
+        ("requests", "13670.toml", "events = 500"),
+        ("datasets", "jobfiles.toml", '[[files]]\nlfn = "a"'),
+        ("datasets", "empty.toml", "files = []"),
+    ):
+        (tmp_path / "catalogue" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "catalogue" / folder / name).write_text(text)
+    (home.site.state / "site.toml").write_text(f'[site]\ncatalogue = "{tmp_path}/catalogue"\n')
+    dzero(home)
+    for word, said in (
+        ("request_id=13699", "request_id: there is no request id '13699' in the catalogue"),
+        ("jobfiles_dataset=jobfile", "jobfiles_dataset: there is no dataset 'jobfile' in the catalogue"),
+        ("minbias_dataset=empty", "minbias_dataset: dataset 'empty' of the catalogue"),
+    ):
+        code, out, err = home.run("edit", "1", word)
+        assert (code, out, err.startswith(f"jim: {said}")) == (2, "", True)
+    assert "1: edit wished: request_id=13670 for" in home.out("edit", "1", "request_id=13670")
+
+
+def test_how_many_events_a_local_job_may_have_is_settled_when_it_is_cut(home):
+    dzero(home)
+    code, _, err = home.run("edit", "1", "files_per_phase=several")
+    assert (code, err.startswith("jim: files_per_phase: the local jobs of 1 were made by it")) == (2, True)
+    assert "edit wished: d0_release_version=p15 for" in home.out("edit", "1", "d0_release_version=p15")
+
+
 def test_a_fix_across_grid_jobs(home):
     add(home, 1, queue="short")
     add(home, 2, queue="long")
