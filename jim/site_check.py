@@ -24,9 +24,9 @@ from jim.files import open_to_all, replace_durably, sync_directory
 from jim.idealizer.run import run
 from jim.model import Job
 from jim.records import read_exit_record
-from jim.request import handler_of, job_types
 from jim.sandbox import Line, fence, prepare_submission, shell_directory
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
+from jim.site_code import load_all
 from jim.statusdb.store import Store
 from jim.waking import heart_beats, holder, how_to_install
 
@@ -81,8 +81,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "promise", lambda: _promise(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
-    if site.site.handlers:
-        yield "handlers", lambda: _handlers(site.site.handlers)
+    if site.site.handlers or site.site.steps or site.limits.analyser:
+        yield "handlers", lambda: _handlers(site)
     yield "keeper", lambda: _keeper(site)
     yield "keeper --all", lambda: _arranged(site, root)
     yield "clock", lambda: _clock(site, time.time())
@@ -251,14 +251,13 @@ def _promise(site: Site) -> Finding:
     return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
 
 
-def _handlers(own: str) -> Finding:
+def _handlers(site: Site) -> Finding:
     """Look at the code that the site brings: who can change it acts as every account that uses it."""
-    for place in open_to_all(Path(own)):
+    own = site.site.handlers
+    for place in open_to_all(Path(own)) if own else ():
         return Finding("", WARNING, f"everybody can write {place}", "look at what is there, then chmod -R o-w it")
-    types = sorted(name for name in job_types(own) if "." in name)
-    for each in types:
-        handler_of(each, own)
-    return _good(f"{own}: {', '.join(types) or 'no job type'}")
+    types, functions = load_all(site)
+    return _good("; ".join(filter(None, (f"{own}: {', '.join(types) or 'no job type'}", ", ".join(functions)))))
 
 
 def _catalogue(place: str) -> Finding:

@@ -19,13 +19,19 @@ Step = Callable[[dict[str, Any]], Request]
 KEPT = ("job_type", "key")  # by which a request is known
 
 
+def step(name: str, own: str) -> Step:
+    """Find a step by its dotted name; it is in the site's directory of handlers."""
+    found: Step = function("step of site.steps", name, own)
+    return found
+
+
 def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     """Take steps with a checked request, and check what comes of each."""
     for name in names:
-        step: Step = function("step of site.steps", name, own)
+        one = step(name, own)
         try:
             with foreign(f"step {name} failed"):
-                given = dict(step(dict(request)))
+                given = dict(one(dict(request)))
             _, checked = check(given, own)
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error

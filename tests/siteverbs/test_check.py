@@ -80,6 +80,19 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
     (own / "svsite/darts.py").write_text("from jim.handlers.executable import Executable\n\nHANDLER = Executable\n")
     (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
     assert (check()["handlers"].level, check()["handlers"].said) == (OK, f"{own}: svsite.darts")
+    named = '[limits]\nanalyser = "svsite.bar.{}"\n[site]\nsteps = ["svsite.bar.{}"]\n'
+    (own / "svsite/bar.py").write_text("def careful(failed): ...\ndef taxed(request): ...\n")
+    (tmp_path / "state/site.toml").write_text(f'{named.format("careful", "taxed")}handlers = "{own}"\n')
+    assert (check()["handlers"].level, check()["handlers"].said) == (
+        OK,
+        f"{own}: svsite.darts; svsite.bar.careful, svsite.bar.taxed",
+    )
+    for analyser, step, what in (("carefull", "taxed", "analyser"), ("careful", "taxi", "step of site.steps")):
+        (tmp_path / "state/site.toml").write_text(f'{named.format(analyser, step)}handlers = "{own}"\n')
+        found = check()["handlers"]
+        assert (found.level, found.said.startswith(f"{what} 'svsite.bar.")) == (FAILED, True)
+        assert "cannot be loaded: AttributeError" in found.said
+    (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
     (own / "svsite/typo.py").write_text("HANDLER = Executabel\n")
     assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
     (own / "svsite/darts.py").chmod(0o666)
