@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from jim.errors import BadRequest, JimError, nearest
+from jim.errors import BadRequest, JimError, nearest, shown
 from jim.files import read_regular
 from jim.splitting.errors import SplitError
 from jim.splitting.units import File, files_from
@@ -83,6 +83,7 @@ class Directory:
         return {each.stem: each for each in here if each.suffix in (".json", ".toml") and each.stem[0] != "."}
 
     def _table(self, folder: str, name: str, what: str) -> dict[str, Any]:
+        where = self.place / folder
         try:
             there = self._there(folder)
             file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
@@ -92,11 +93,14 @@ class Directory:
             if twin.exists():
                 both = " and ".join(sorted((file.name, twin.name)))
                 raise NotReadable(f"the catalogue, {self.place / folder}, has both {both}")
+            where = file
             text = read_regular(file, LARGEST).decode()
             table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            raise NotReadable(f"the catalogue cannot be read: {self.place / folder}: {error}") from error
-        return table if isinstance(table, dict) else {}
+            raise NotReadable(f"the catalogue cannot be read: {where}: {error}") from error
+        if not isinstance(table, dict):
+            raise NotReadable(f"the catalogue cannot be read: {where}: expected a table, found {shown(table)}")
+        return table
 
 
 class Database:
@@ -148,7 +152,8 @@ def _missing(place: Path, what: str, name: str, known: Iterable[str]) -> BadRequ
 
 def _events(value: object, request_id: str, place: Path) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_EVENTS:
-        raise BadRequest(f"request id {request_id!r:.200} of the catalogue, {place}, has no events, but {value!r:.80}")
+        found = "no events" if value is None else f"no events, but {shown(value)}"
+        raise BadRequest(f"request id {request_id!r:.200} of the catalogue, {place}, has {found}")
     return value
 
 

@@ -73,10 +73,12 @@ def test_files_of_a_dataset_in_their_order(catalogue):
     assert catalogue.files("/MinBias/p14/AOD") == (first,)
 
 
-@pytest.mark.parametrize("request_id", ["none", "zero", "many", "below"])
-def test_a_request_id_without_events_is_refused(catalogue, request_id):
+@pytest.mark.parametrize(
+    ("request_id", "found"), [("none", ""), ("zero", ", but 0"), ("many", ", but 'many'"), ("below", ", but -3")]
+)
+def test_a_request_id_without_events_is_refused(catalogue, request_id, found):
     with pytest.raises(
-        BadRequest, match=f"request id '{request_id}' of the catalogue, /.*/catalogue, has no events, but "
+        BadRequest, match=f"request id '{request_id}' of the catalogue, /.*/catalogue, has no events{found}$"
     ):
         catalogue.events(request_id)
 
@@ -127,6 +129,14 @@ def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
     for there in (tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
         with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
             catalogue_at(str(there)).counts()
+
+
+@pytest.mark.parametrize(("text", "words"), [("{", "Expecting"), ("[1]", r"expected a table, found \[1\]")])
+def test_the_file_that_cannot_be_read_is_named(tmp_path, text, words):
+    place = directory(tmp_path / "catalogue")
+    (place / "requests/13669.json").write_text(text)
+    with pytest.raises(NotReadable, match=f"the catalogue cannot be read: {place}/requests/13669.json: {words}"):
+        catalogue_at(str(place)).events("13669")
 
 
 def test_two_files_of_one_name_are_the_catalogue_s_fault(tmp_path):
