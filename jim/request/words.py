@@ -58,6 +58,7 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
         return {}
     request: dict[str, Any] = {}
     places: dict[str, int] = {}
+    wrote: dict[str, str] = {}
     at = job_type.at
     try:
         declared = declarations(handler_of(job_type.text, own))
@@ -69,11 +70,12 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
             if not name:
                 raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, known)}")
             if name in request and declared[name].kind != "table":
-                raise BadRequest(f"{one.name}: given twice, once as {name}")
+                raise BadRequest(f"{one.name}: given twice, once as {wrote[name]}")
             if declared[name].kind == "table":
                 _fill(request.setdefault(name, {}), name, one)
             else:
                 request[name] = _value(name, one, declared[name])
+            wrote.setdefault(name, one.name)
             places.setdefault(one.name if one.name.startswith("+") else name, at)
     except BadRequest as error:
         raise fault(text, at, error) from error

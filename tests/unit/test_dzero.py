@@ -66,6 +66,8 @@ def test_the_page_shows_the_example():
         ("runjob_requestid    = 13669", "", "request_id: missing"),
         ("instances           = 1", "instances = 2", "line 7, column 1: instances: expected at least 1 and at most 1"),
         ("group    ", "events = 3\ngroup", "line 12, column 1: runjob_numevts: given twice, once as events"),
+        ("group    ", "Request_ID = 3\ngroup", "line 11, column 1: runjob_requestid: given twice, once as Request_ID"),
+        ("+notify_user ", "events = 3\n+n ", "line 15, column 1: events: given twice, once as runjob_numevts"),
         (
             "minbias_dataset     = mcc99-p14.07.00-minbias",
             "minbias_dataset = -x",
