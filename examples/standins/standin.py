@@ -40,23 +40,20 @@ def publish(phase, done, total):
 
 
 def trouble(phase):
-    """Give the event at which a phase is to fail in this attempt, and how."""
-    for each in os.environ.get("STANDIN_TROUBLE", "").split():
-        which, event, how = each.split(":")
-        if which == phase:
-            return int(event), how
-    return None, ""
+    """Give the events at which a phase is to fail, and how."""
+    wanted = (each.split(":") for each in os.environ.get("STANDIN_TROUBLE", "").split())
+    return {int(event): how for which, event, how in wanted if which == phase}
 
 
 def write(phase, name, events, facts):
     """Write a file of a phase, event by event; return how it ended, as a shell says it."""
-    fatal, how = trouble(phase)
+    fatal = trouble(phase)
     pause = float(os.environ.get("STANDIN_SECONDS_PER_EVENT", "0"))
     with Path(name).open("w") as file:
         for event in events:
-            if event == fatal:
+            if event in fatal:
                 file.flush()
-                os.kill(os.getpid(), signal.SIGSEGV) if how == "segfault" else os._exit(int(how))
+                os.kill(os.getpid(), signal.SIGSEGV) if fatal[event] == "segfault" else os._exit(int(fatal[event]))
             file.write(f"{event:9d} {phase}".ljust(BYTES[phase] - 1, ".") + "\n")
             time.sleep(pause)
     about = {"file_name": name, "file_size": Path(name).stat().st_size, "event_count": len(events), **facts}

@@ -202,7 +202,7 @@ def test_both_ways_make_the_same_files(tmp_path):
 
 def test_what_segfaults_leaves_its_event_and_what_fails_leaves_nothing(tmp_path):
     handler, request = asked("request-13669.jdf")
-    trouble = {"STANDIN_TROUBLE": "d0gstar:5:segfault d0sim:6:segfault d0reco:7:3"}
+    trouble = {"STANDIN_TROUBLE": "d0gstar:5:segfault d0gstar:8:segfault d0reco:7:3"}
     recovery = tmp_path / "recovery"
     left = []
     for attempt in (1, 2, 3):
@@ -214,7 +214,7 @@ def test_what_segfaults_leaves_its_event_and_what_fails_leaves_nothing(tmp_path)
         recovery.unlink(missing_ok=True)
         if attempt < 3:
             assert done.returncode == 139
-    assert left == ["recoverable --skip_event=5\n", "recoverable --skip_event=5 --skip_event=6\n", ""]
+    assert left == ["recoverable --skip_event=5\n", "recoverable --skip_event=5 --skip_event=8\n", ""]
     assert (done.returncode, done.stderr) == (3, "d0reco: exit 3 at event 7\n")
 
 
