@@ -82,4 +82,4 @@ uninstall:  ## take it away again; site file and state directories stay
 	@packaging/install.sh uninstall
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo .demo-d0
