@@ -37,16 +37,19 @@ class Glitches(RuleBasedStateMachine):
     name: str
 
     @initialize(
-        pace=st.sampled_from((0.3, 2.0, 6.0)), accounts=st.sampled_from((0.0, 20.0, 1e9)), pieces=st.integers(1, 5)
+        pace=st.sampled_from((0.3, 2.0, 6.0)),
+        accounts=st.sampled_from((0.0, 20.0, 1e9)),
+        flatters=st.booleans(),
+        pieces=st.integers(1, 5),
     )
-    def open(self, pace, accounts, pieces):
+    def open(self, pace, accounts, flatters, pieces):
         self.place = tempfile.mkdtemp(prefix="jim-fake-", dir=MEMORY)
         self.patch = pytest.MonkeyPatch()
         logging.disable(logging.CRITICAL)
         dialect = import_module(f"tests.fake_batch.dialects.{self.name}").DIALECT()
         self.gateway = Gateway(Path(self.place), self.patch, dialect)
         self.engine, self.nodes, self.liar = self.gateway.engine, self.gateway.nodes, self.gateway.liar
-        self.engine.accounts_after = accounts
+        self.engine.accounts_after, self.liar.flatters = accounts, flatters
         self.oracle, self.pace, self.requests = Oracle(self.gateway), pace, 0
         self.set_out()
         self.submit(pieces)

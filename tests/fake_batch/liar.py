@@ -62,6 +62,7 @@ class Liar:
         self.wire: list[Submission | Tell] = []  # on the way: it arrives although its command was given up
         self.clients: dict[str, Submission] = {}  # commands that outlived their keeper, by mark
         self.views: list[list[Task]] = []
+        self.flatters = False  # says of whatever has ended that it ended well
         self.patience: float | None = None  # how long jobs may be denied; None: for ever
         self.denied_since: float | None = None
         self.tick: Callable[[], None] = lambda: None  # here the keeper may be killed
@@ -146,6 +147,10 @@ class Liar:
             tasks = []
         elif lie.what == "odd":
             tasks = [replace(task, phase=Phase.ODD) if task.phase is not Phase.ENDED else task for task in tasks]
+        if self.flatters:
+            tasks = [
+                replace(task, code=0, signal=None, why="") if task.phase is Phase.ENDED else task for task in tasks
+            ]
         return self.dialect.told(ask, tasks, self.engine.now())
 
     def _bounded(self, ask: Ask, lie: Lie) -> Lie:
