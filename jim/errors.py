@@ -66,8 +66,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"{hint} (known: {', '.join(names)})" if names else hint
 
 
-def in_words(error: ValueError) -> str:
-    """Say what a parser means to who writes files, and no programs."""
+def in_words(error: ValueError | OSError) -> str:
+    """Say what a parser, or the system, means to who writes files, and no programs."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
     if isinstance(error, UnicodeDecodeError):
         before = error.object[max(0, error.start - 40) : error.start].decode(errors="replace")
         return f"not a text file (byte {error.start}, after {before!r}, is no UTF-8)"

@@ -67,7 +67,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     with os.fdopen(open_regular(path), "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise JimError(f"{path} is larger than {limit} bytes")
+        raise JimError(f"{path} is larger than {limit:,} bytes")
     return content
 
 

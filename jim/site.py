@@ -95,7 +95,7 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
         text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
     except OSError as error:
-        raise BadSite(f"{file}: {error}") from error
+        raise BadSite(f"{file}: {in_words(error)}") from error
     except (ValueError, RecursionError) as error:
         reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
         raise BadSite(f"{file}: {reason}") from error

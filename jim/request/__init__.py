@@ -53,7 +53,9 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: {in_words(error)}") from error
     except (OSError, ValueError, JimError, RuntimeError) as error:
-        reason = f"{file} is a link that leads back to itself" if isinstance(error, RuntimeError) else error
+        reason = f"{file} is a link that leads back to itself" if isinstance(error, RuntimeError) else str(error)
+        if isinstance(error, OSError):
+            reason = f"{file}: {in_words(error)}"
         raise BadRequest(f"cannot read the request: {reason}") from error
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse

@@ -112,7 +112,7 @@ def test_version(home):
         (("status", "1.2"), 2, "status takes a whole grid job: say 1, not 1.2"),
         (("suspend", "1.2"), 2, "suspend takes a whole grid job: say 1, not 1.2"),
         (("xml",), 2, "say either a grid job or --schema"),
-        (("submit", "/no/such"), 2, "cannot read the request: [Errno 2] No such file or directory: '/no/such'"),
+        (("submit", "/no/such"), 2, "cannot read the request: /no/such: No such file or directory"),
         (("show", "x"), 4, "'x' is no id: a grid job is a number such as 12, a local job 12.3"),
         (("show", "7"), 4, "there is no grid job 7 in "),
         (("show", "1.9"), 4, "there is no local job 1.9"),

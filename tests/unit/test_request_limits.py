@@ -10,6 +10,14 @@ from jim import inbox, request
 from jim.errors import BadRequest, UnknownJob
 
 
+def test_a_file_larger_than_a_request_may_be_is_refused(tmp_path):
+    file = tmp_path / "large.toml"
+    file.write_text("#" * 1_048_577)
+    with pytest.raises(BadRequest) as error:
+        request.read(file)
+    assert str(error.value) == f"cannot read the request: {file} is larger than 1,048,576 bytes"
+
+
 def test_a_key_of_thousands_of_parts_is_refused_at_once(tmp_path):
     file = tmp_path / "deep.toml"
     file.write_text("a" + ".a" * 50_000 + "=1")
