@@ -228,9 +228,11 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
     try:
         with foreign("collect"):
             return str(handler.collect(job.request, found, place) or "")
-    except (JimError, FileNotFoundError) as error:
+    except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
-        return f"nothing was made of the outputs: {error}"
+        if isinstance(error, JimError | FileNotFoundError) or job.wish == "cancel":
+            return f"nothing was made of the outputs: {error}"
+        raise OSError(f"the job type's collect step: {error}") from error  # tried again, until somebody cancels
 
 
 def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:

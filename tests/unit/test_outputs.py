@@ -151,6 +151,24 @@ def test_what_goes_wrong_in_a_job_types_collect_takes_nothing_from_the_tar(world
     assert "no such histogram" in job.result["line"]
 
 
+def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(world, monkeypatch):
+    def collect(handler, request, results, beside):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(Parametric, "collect", collect)
+    grid = started(world, 1)
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    world.until(lambda: world.store.grid_job(grid).tries == 2)
+    assert world.store.grid_job(grid).reason == (
+        "collecting: the job type's collect step: [Errno 111] Connection refused"
+    )
+    world.wish("cancel", str(grid))
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+    job = world.store.grid_job(grid)
+    line = "nothing was made of the outputs: [Errno 111] Connection refused"
+    assert (job.outcome, job.result["line"]) == ("completed", line)
+
+
 # Its format
 
 
