@@ -1,6 +1,8 @@
 """The doors: cancel, poll, and a stdout that fails."""
 
+import os
 import re
+import select
 
 import pytest
 
@@ -112,6 +114,29 @@ def test_poll_prints_the_answer_while_the_heart_beats_and_after(place):
         place.beat(ago)
         assert place.door("jim-poll", "12", JIM_PYTHON="/bin/false") == (0, "GRAM_SCRIPT_JOB_STATE:2\n\n", "")
         assert (place.state / "woken").exists() == (ago > 20)
+
+
+@pytest.mark.parametrize("called", ["by its path", "by its name"])
+def test_a_poll_that_is_called_by_a_link_wakes_the_keeper(place, called):
+    """What it starts says so into a pipe."""
+    place.add(12)
+    place.beat(25)
+    os.mkfifo(place.directory / "heard")
+    python = place.directory / "python"
+    python.write_text(f'#!/bin/sh\necho "$*" >{place.directory}/heard\n')
+    python.chmod(0o755)
+    (place.directory / "poll").symlink_to(HOME / "shell" / "jim-poll")
+    heard = os.open(place.directory / "heard", os.O_RDONLY | os.O_NONBLOCK)
+    program = [str(place.directory / "poll"), "12"] if called == "by its path" else ["sh", "-c", "poll 12"]
+    search = f"{place.directory}:/usr/bin:/bin"
+    assert place.door("poll", program=program, PATH=search, JIM_PYTHON=str(python)) == (
+        0,
+        "GRAM_SCRIPT_JOB_STATE:2\n\n",
+        "",
+    )
+    assert select.select([heard], [], [], 20)[0]
+    assert os.read(heard, 4096).decode().endswith(f" wake {place.state}\n")
+    os.close(heard)
 
 
 @pytest.mark.parametrize("to", [">/dev/full", ">&-"])

@@ -273,6 +273,25 @@ def test_a_keeper_that_cannot_start_leaves_its_reason_once(place):
     assert re.search(r" CRITICAL jim\.waking the keeper ends: tenacity not found by ", line)
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("jim-submit", ("request.toml",), "GRAM_SCRIPT_JOB_ID:8\nGRAM_SCRIPT_JOB_STATE:32\n\n"),
+        ("jim-cancel", ("7",), "GRAM_SCRIPT_JOB_STATE:4\n\n"),
+        ("jim", ("cancel", "7"), "7: cancel wished"),
+    ],
+)
+def test_a_door_that_is_called_by_a_link_finds_its_home(place, name, words, said):
+    place.request()
+    place.add(7)
+    (place.directory / "bin").mkdir()
+    (place.directory / "bin" / name).symlink_to(HOME / "shell" / name)
+    (place.directory / "again").symlink_to(f"bin/{name}")
+    code, out, err = place.door(name, program=[str(place.directory / "again"), *words])
+    assert (code, err) == (0, "")
+    assert out.startswith(said)
+
+
 @pytest.mark.parametrize("name", ["jim-submit", "jim-cancel", "jim"])
 def test_without_any_python_the_doors_still_answer(place, name):
     shell = place.directory / "shell"
