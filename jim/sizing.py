@@ -125,11 +125,12 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     _at_most("cores", asked.cores, batch.most_cores, "cores")
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
-    limit = asked.wall_seconds or batch.wall_seconds
-    if size.cpu_seconds and size.cpu_seconds > limit:
+    limit, cores = asked.wall_seconds or batch.wall_seconds, asked.cores or 1
+    if size.cpu_seconds and size.cpu_seconds > limit * cores:
+        on = f" on {cores:,} cores" if cores > 1 else ""
         raise BadRequest(
             f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, "
-            f"more than its time limit of {limit:,} s; give a larger wall_seconds or a smaller events_per_job"
+            f"more than its time limit of {limit:,} s{on}; give a larger wall_seconds or a smaller events_per_job"
         )
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.handlers.base import BY_EVENTS, Handler
+from jim.model import Resources
 from jim.settings import Sizing
 from jim.site import Site
-from jim.sizing import size
+from jim.sizing import check_limits, size
 
 
 class Events(Handler):
@@ -50,3 +51,19 @@ def test_one_event_that_takes_longer_than_the_site_allows_is_refused_as_such(eve
     assert str(error.value) == (
         "events: one event takes 2.5 s of CPU (the request's), more than the 2 s this site allows a local job"
     )
+
+
+def test_several_cores_give_more_cpu_time_within_a_time_limit():
+    site, found = Site(Path("/s")), sized(events=250, events_per_job=250, cpu_seconds_per_event=4.0)
+    check_limits(Resources(wall_seconds=250, cores=4), site, found)
+    check_limits(Resources(wall_seconds=1000), site, found)
+    for resources, limit in (
+        (Resources(wall_seconds=249, cores=4), "249 s on 4 cores"),
+        (Resources(wall_seconds=999), "999 s"),
+    ):
+        with pytest.raises(BadRequest) as error:
+            check_limits(resources, site, found)
+        assert str(error.value) == (
+            f"a local job of 250 events needs 1,000 s of CPU, more than its time limit of {limit}; "
+            "give a larger wall_seconds or a smaller events_per_job"
+        )
