@@ -22,7 +22,10 @@ MANAGED_STATE = Path("/var/lib/jim")
 STATE_VARIABLE = "JIM_STATE"
 SITE_VARIABLE = "JIM_SITE"
 # What the types of network file systems begin with.
-NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse.")
+NETWORK = (
+    *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
+    *("panfs", "pvfs2", "orangefs", "wekafs"),
+)
 
 
 class Site(NamedTuple):

@@ -348,7 +348,13 @@ def test_a_file_system_mounted_over_another_counts():
     assert file_system_of(Path("/a/b"), "x /a ext4 rw 0 0\ny /a nfs rw 0 0\n") == "nfs"
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "lustre", "gpfs", "cifs", "fuse.sshfs", "ceph", "beegfs", "smb3"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("nfs", "nfs4", "lustre", "gpfs", "cifs", "fuse.sshfs", "ceph", "beegfs", "smb3"),
+        *("panfs", "pvfs2", "orangefs", "wekafs"),
+    ],
+)
 def test_a_network_file_system_is_refused_with_the_reason(tmp_path, kind):
     with pytest.raises(BadSite, match=rf"network file system \({kind}\).*Set JIM_STATE"):
         make_state(Site(state=tmp_path / "s"), f"x / {kind} rw 0 0\n")
