@@ -79,6 +79,9 @@ COMMON = {
 BY_EVENTS = {
     "events": Attribute(int, "events in all", required=True, minimum=1),
     "events_per_job": Attribute(int, "events per local job, instead of JIM's own sizing", minimum=1),
+    "balanced": Attribute(
+        bool, "local jobs of about equal sizes, and not a last one with the remainder", default=False
+    ),
     "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
 }
 

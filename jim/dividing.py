@@ -88,7 +88,8 @@ def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
         herd = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
         stream = within_limits(herd, handler, job.request, site)
     else:
-        stream = pieces_of(handler.work(job.request), job.events_per_job)
+        balanced = bool(job.request.get("balanced"))
+        stream = pieces_of(handler.work(job.request), job.events_per_job, balanced=balanced)
     yield from itertools.islice(stream, 1) if job.request.get("test") == "yes" else stream
 
 

@@ -21,7 +21,7 @@ from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
 
 # What local jobs were made of, what went into the package, and what a grid job is known by.
-CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "cpu_seconds_per_event", "test"})
+CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
 KNOWN_BY = frozenset({"job_type", "key"})
 UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # what ended badly may be sent once more
 Changes = Mapping[str, Any]

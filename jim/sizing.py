@@ -56,9 +56,12 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
         if request.get("events_per_job"):
             raise BadRequest(f"events_per_job: {events:,}, more than the {most:,} that fit this job type's files")
         events, why = most, f"at most {most:,} events fit this job type's files ({why})"
+    pieces = -(-work.events // events)
     events = min(events, work.events)
+    if request.get("balanced"):
+        events, why = -(-work.events // pieces), f"{why}, balanced"
     cpu = per_event * events if per_event else None
-    return _within(Size(-(-work.events // events), work.events, events, cpu, why), site)
+    return _within(Size(pieces, work.events, events, cpu, why), site)
 
 
 def left_to_catalogue(request: Mapping[str, Any]) -> str:

@@ -67,13 +67,18 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
     else:
-        facts([("job type", plain(checked["job_type"])), *_plan(size, resources, site)])
+        facts(
+            [
+                ("job type", plain(checked["job_type"])),
+                *_plan(size, resources, site, balanced=bool(checked.get("balanced"))),
+            ]
+        )
     return 0
 
 
-def _plan(size: Size, resources: Resources, site: Site) -> list[tuple[str, object]]:
+def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> list[tuple[str, object]]:
     return [
-        ("local jobs", _pieces(size)),
+        ("local jobs", _pieces(size, balanced=balanced)),
         ("why", plain(size.why)),
         ("each takes", f"about {span(size.cpu_seconds)} of CPU" if size.cpu_seconds else "CPU time is not known"),
         ("all take", _altogether(size, site)),
@@ -82,11 +87,14 @@ def _plan(size: Size, resources: Resources, site: Site) -> list[tuple[str, objec
     ]
 
 
-def _pieces(size: Size) -> str:
+def _pieces(size: Size, *, balanced: bool) -> str:
     if not size.pieces:
         return "as many as the splitter makes; `jim split` shows them"
     if not size.events:
         return f"{size.pieces:,}"
+    if balanced:
+        fewer = f"{size.events // size.pieces:,} or " if size.events % size.pieces else ""
+        return f"{size.pieces:,}, of {fewer}{size.events_per_job:,} events each ({size.events:,} in all)"
     rest = size.events % size.events_per_job
     last = f", the last one {rest:,}" if rest and size.pieces > 1 else ""
     return f"{size.pieces:,}, of {size.events_per_job:,} events each{last} ({size.events:,} in all)"

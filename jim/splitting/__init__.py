@@ -9,6 +9,6 @@ from jim.model import Piece
 from jim.splitting.by_events import by_events
 
 
-def split(work: Work, events_per_job: int) -> Iterator[Piece]:
+def split(work: Work, events_per_job: int, *, balanced: bool = False) -> Iterator[Piece]:
     """Cut the work: pieces that are already there as they are, events into ranges."""
-    return by_events(work.events, events_per_job) if work.events else iter(work.pieces)
+    return by_events(work.events, events_per_job, balanced=balanced) if work.events else iter(work.pieces)

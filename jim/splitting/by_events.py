@@ -1,4 +1,4 @@
-"""Ranges of consecutive events, numbered from 1; the last one has the remainder."""
+"""Ranges of consecutive events, numbered from 1: the last one has the remainder, or all are about equal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from jim.model import Piece
 
 
-def by_events(events: int, per_piece: int) -> Iterator[Piece]:
-    """Cut `events` into ranges of `per_piece`."""
-    for first in range(1, events + 1, per_piece):
-        yield Piece(first_event=first, events=min(per_piece, events - first + 1))
+def by_events(events: int, per_piece: int, *, balanced: bool = False) -> Iterator[Piece]:
+    """Cut `events` into as few ranges of at most `per_piece` as can be; the sizes of balanced ones differ by one."""
+    count, first = -(-events // per_piece), 1
+    for n in range(1, count + 1):
+        last = events * n // count if balanced else min(per_piece * n, events)
+        yield Piece(first_event=first, events=last - first + 1)
+        first = last + 1

@@ -208,6 +208,23 @@ def test_dry_run(home, request_file):
     assert home.woken == []
 
 
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        (1101, "5, of 220 or 221 events each (1,101 in all)"),
+        (1100, "5, of 220 events each (1,100 in all)"),
+        (250, "1, of 250 events each (250 in all)"),
+    ],
+)
+def test_dry_run_of_balanced_local_jobs(home, tmp_path, events, told):
+    file = tmp_path / "request.toml"
+    file.write_text(f'job_type = "pythia_monte_carlo"\nevents = {events}\nevents_per_job = 250\nbalanced = true\n')
+    assert home.out("submit", str(file), "--dry-run").splitlines()[1:3] == [
+        f"local jobs   {told}",
+        "why          events_per_job of the request, balanced",
+    ]
+
+
 def test_dry_run_as_json(home, request_file):
     assert home.json("submit", request_file, "--dry-run") == {
         "type": "pythia_monte_carlo",

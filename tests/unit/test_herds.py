@@ -392,6 +392,16 @@ def test_a_local_job_of_events_is_copied(home):
     assert copy == {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
 
 
+def test_events_are_cut_into_pieces_of_about_equal_sizes_where_that_is_asked_for(world):
+    asked = {"job_type": "pythia_monte_carlo", "events": 10, "events_per_job": 4, "balanced": True}
+    grid = deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
+    world.go(1)
+    world.until(lambda: world.batch.tasks)
+    pieces = [(each.piece.first_event, each.piece.events) for each in world.store.local_jobs(grid)]
+    assert pieces == [(1, 3), (4, 3), (7, 4)]
+    assert world.store.grid_job(grid).why == "events_per_job of the request, balanced"
+
+
 # The people's verbs
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jim.splitting.by_events import by_events
 from jim.splitting.catalogue import split
 from jim.splitting.lumi_ranges import LumiMask, joined, ranges_of
 from jim.splitting.recovery import document_of, recovery_from
@@ -57,6 +58,21 @@ def jobs(splitter, work, **params):
 def units(job):
     """Give what a job processes: run and lumi, each as often as files of the job have it in a range of its own."""
     return [(run, lumi) for run, those in job.mask.run_lumis.items() for a, b in those for lumi in range(a, b + 1)]
+
+
+@holds(st.integers(0, 200), SIZES, FLAG)
+def test_events_are_cut_into_as_few_pieces_as_can_be(events, size, balanced):
+    pieces = list(by_events(events, size, balanced=balanced))
+    assert [n for one in pieces for n in range(one.first_event, one.first_event + one.events)] == [
+        *range(1, events + 1)
+    ]
+    assert len(pieces) == -(-events // size)
+    sizes = [one.events for one in pieces]
+    if balanced:
+        assert max(sizes, default=0) - min(sizes, default=0) <= 1
+    else:
+        assert set(sizes[:-1]) <= {size}
+    assert all(1 <= each <= size for each in sizes)
 
 
 def lumis_of(those):
