@@ -103,7 +103,8 @@ def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], s
     jobs = jobs_in(catalogue.split(splitter, given, work))
     first = next(jobs, None)
     if first is None:
-        raise SplitError("files", None, f"no job comes of this by {splitter}")
+        why = "; the fileset is open, and what is too little for a job waits" if work.waits else ""
+        raise SplitError("files", None, f"no job comes of this by {splitter}{why}")
     yield {"n": 0, **first.to_record()}
     yield from ({"n": n, **job.to_record()} for n, job in enumerate(jobs, 1))
 

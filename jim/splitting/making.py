@@ -11,7 +11,7 @@ from jim.splitting.subscription import Subscription
 from jim.splitting.units import NO_ESTIMATES, NO_MASK, NOTHING, Estimates, Failure, File, Mask, SplitJob
 
 new = tuple.__new__
-NO_SITE = Failure("none of the sites that hold the input is allowed by the site lists", 71101)
+NO_SITE = Failure("no site that the site lists allow is known to hold the input", 71101)
 
 
 def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]]:

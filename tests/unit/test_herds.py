@@ -142,12 +142,12 @@ def test_what_can_never_run_is_never_sent(world):
     submit(world, splitter_parameters={"siteBlacklist": ["A"]})
     world.until(lambda: world.batch.tasks)
     assert states(world) == ["failed"] * 3 + ["submitted"]
-    assert world.store.local_job(1, 0).reason.startswith("failed on creation: none of the sites")
+    assert world.store.local_job(1, 0).reason.startswith("failed on creation: no site")
     assert world.store.local_job(1, 0).reason.endswith("(code 71101)")
     end_all(world, 0)
     assert world.store.grid_job(1).reason == (
-        "3 of 4 local jobs failed: failed on creation: none of the sites that hold the input is allowed "
-        "by the site lists (code 71101)"
+        "3 of 4 local jobs failed: failed on creation: no site that the site lists allow is known to hold "
+        "the input (code 71101)"
     )
     world.wish("retry", "1")
     world.wish("retry", "1.0-3")
@@ -463,6 +463,10 @@ def test_a_fileset_is_split(home, tmp_path):
     assert "splits requests" in home.run("split", str(file), "--with", "ArgSplitter")[2]
     file.write_text(json.dumps({"files": []}))
     assert home.run("split", str(file), "--with", "FileBased")[0] == 2
+    for fileset, why in (({}, "; the fileset is open, and what is too little for a job waits"), ({"open": False}, "")):
+        file.write_text(json.dumps({"files": FILES, "fileset": fileset}))
+        told = home.run("split", str(file), "--with", "WMBSMergeBySize")[2]
+        assert told == f"jim: files: no job comes of this by WMBSMergeBySize{why}\n"
 
 
 def test_splitters_are_listed_with_their_parameters(home):

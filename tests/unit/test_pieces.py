@@ -97,7 +97,7 @@ def test_storages_are_told_and_chosen():
 def test_what_no_site_may_run_has_failed_before_it_is_sent():
     files = [*FILES, {"lfn": "/b", "locations": ["B"]}]
     pieces = herd("FileBased", {"siteBlacklist": ["B"]}, input_files=files)
-    told = "none of the sites that hold the input is allowed by the site lists (code 71101)"
+    told = "no site that the site lists allow is known to hold the input (code 71101)"
     assert [each.failure for each in pieces] == ["", told]
 
 
