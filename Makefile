@@ -37,7 +37,7 @@ test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST) -m 'not torture and not live'
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
-	$(BIN)/python -P -s tests/corpus/run.py $(CORPUS)
+	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")
 
 lint: $(VENV)/checks  ## ruff: format and rules
 	$(BIN)/ruff format --check .
