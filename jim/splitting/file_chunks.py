@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jim.splitting.kinds import FLAG, whole
-from jim.splitting.masking import Masked
-from jim.splitting.parameters import parameter
+from jim.splitting.parameters import Common, parameter
 from jim.splitting.units import File
 
 
 @dataclass(frozen=True)
-class ChunkParameters(Masked):
+class ChunkParameters(Common):
     """What splitters take that count files."""
 
     files_per_job: int = parameter(10, whole(1), "files of one job")

@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.catalogue import known, split
-from jim.splitting.errors import JobLimitExceeded, SplitError, UnknownSplitter
+from jim.splitting.errors import InvalidParameter, JobLimitExceeded, SplitError, UnknownSplitter
 from jim.splitting.subscription import Producer, Sibling, Subscription
 from jim.splitting.units import File, Settled, SplitJob
 
@@ -371,6 +371,11 @@ def test_min_file_based_counts_what_is_left_over_across_runs():
     params = {"files_per_job": 3, "respect_run_boundaries": True}
     assert names(jobs("MinFileBased", work(*files, open=True), **params)) == ["a b", "c"]
     assert names(jobs("MinFileBased", work(*files, open=False), **params)) == ["a b", "c", "d e"]
+
+
+def test_min_file_based_refuses_a_mask_which_it_would_not_heed():
+    with pytest.raises(InvalidParameter, match="runs: unknown parameter"):
+        jobs("MinFileBased", work(file("a", runs={1: [1]})), runs=[2], lumis=["1,1"])
 
 
 def test_min_file_based_gives_no_estimates():

@@ -9,6 +9,7 @@ from jim.splitting.file_chunks import ChunkParameters
 from jim.splitting.kinds import whole
 from jim.splitting.lumi_ranges import ranges_of
 from jim.splitting.making import Jobs
+from jim.splitting.masking import Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import NO_MASK, File, Mask, Range, Runs, Stream, lumi_mask
@@ -17,7 +18,7 @@ NAME = "FileBased"
 
 
 @dataclass(frozen=True)
-class Parameters(ChunkParameters):
+class Parameters(ChunkParameters, Masked):
     """What FileBased takes."""
 
     total_files: int = parameter(0, whole(), "files in all, the first by name; 0: every one")
