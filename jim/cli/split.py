@@ -24,6 +24,7 @@ from jim.splitting.subscription import SUBSCRIPTION, Subscription
 from jim.splitting.units import jobs_in
 
 SHOWN = 50
+COUNTED = 100_000  # beyond these; a file may say that it has any number of events
 HEAD = ("n", "files", "part", "sites", "arguments", "failed on creation")
 NUMBERS = ("SplitID", "SplitSourceJob")  # of the piece, which is shown, and of a grid job that is not there yet
 Record = dict[str, Any]
@@ -111,8 +112,10 @@ def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], s
 
 def _show(records: Iterator[Record]) -> None:
     table(HEAD, map(_row, islice(records, SHOWN)))
-    rest = sum(1 for _ in records)
-    if rest:
+    rest = sum(1 for _ in islice(records, COUNTED + 1))
+    if rest > COUNTED:
+        say(f"… and more than {COUNTED:,} more")
+    elif rest:
         say(f"… and {rest:,} more (--json shows them)")
 
 

@@ -469,6 +469,19 @@ def test_a_fileset_is_split(home, tmp_path):
         assert told == f"jim: files: no job comes of this by WMBSMergeBySize{why}\n"
 
 
+@pytest.mark.parametrize(
+    ("events", "last"),
+    [(50, "49"), (51, "… and 1 more (--json shows them)"), (60, "… and 10 more"), (10**17, "… and more than 10 more")],
+)
+def test_pieces_are_counted_as_long_as_that_has_an_end(home, tmp_path, monkeypatch, events, last):
+    monkeypatch.setattr("jim.cli.split.COUNTED", 10)
+    file = tmp_path / "files.json"
+    file.write_text(json.dumps({"files": [{"lfn": "a", "events": events}]}))
+    told = home.out("split", str(file), "--with", "EventBased", "-p", "events_per_job=1").splitlines()
+    assert len(told) == 51 + (events > 50)
+    assert told[-1].startswith(last)
+
+
 def test_splitters_are_listed_with_their_parameters(home):
     names = [each["name"] for each in home.json("splitters")]
     assert {"EventBased", "LumiBased", "ParametricJDL"} <= set(names)
