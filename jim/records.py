@@ -9,7 +9,7 @@ from datetime import datetime
 from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
-SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
+ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ExitRecord:
     def advice(self) -> str:
         """The first word of the recovery file, if it is one of ours."""
         word = self.recovery.split(" ", 1)[0]
-        return word if word in (SUCCESS, RECOVERABLE, HOLD, FATAL) else ""
+        return word if word in ADVICE else ""
 
 
 def read_claim(text: str) -> Claim:

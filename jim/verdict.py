@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass, replace
 
 from jim.model import Observation, State, Witness
-from jim.records import FATAL, HOLD, RECOVERABLE, SUCCESS, ExitRecord
+from jim.records import ADVICE, FATAL, HOLD, RECOVERABLE, SUCCESS, ExitRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,15 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     if record.signal == signal.SIGKILL:
         # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
         return Verdict(State.FAILED, f"killed by {end}: by the site or for want of memory", witness, again=True)
-    return Verdict(State.FAILED, end, witness)
+    return Verdict(State.FAILED, f"{end}{_not_understood(record.recovery)}", witness)
+
+
+def _not_understood(recovery: str) -> str:
+    """Say that a recovery file has said nothing; by its first word, for equal reasons are told together."""
+    if not recovery:
+        return ""
+    word = recovery.split(" ", 1)[0]
+    return f"; its recovery file begins with {word[:40]!r}, which is none of {', '.join(ADVICE)}"
 
 
 def within_time(found: Verdict, record: ExitRecord, wall_seconds: float) -> Verdict:

@@ -13,6 +13,7 @@ from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
 OOM = "killed by signal 9: by the site or for want of memory"
+ODD = "; its recovery file begins with 'Recoverable', which is none of success, recoverable, hold, fatal"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,8 @@ OOM = "killed by signal 9: by the site or for want of memory"
             "exit 3, and its recovery file says fatal no field",
             False,
         ),
+        (record(3, recovery="Recoverable -x"), State.FAILED, f"exit 3{ODD}", False),
+        (record(0, recovery="Recoverable -x"), State.COMPLETING, "", False),
         (record(0, recovery="fatal"), State.FAILED, "exit 0, and its recovery file says fatal", False),
     ],
 )
