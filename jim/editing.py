@@ -102,6 +102,8 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     waiting, ended = counts.get(State.WAITING, 0), sum(counts.get(state, 0) for state in UNSENT[1:])
     if job.size and not waiting + ended:
         raise BadRequest(f"{job.id}: all of its local jobs have been sent already; nothing is left to be changed")
+    if not job.size and job.outcome:
+        raise BadRequest(f"{job.id}: it has ended without local jobs; nothing is left to be changed")
     if not job.size:
         return "all of its local jobs"
     first = store.local_jobs(job.id, UNSENT, limit=1)

@@ -103,6 +103,15 @@ def test_what_has_been_sent_is_too_late(home):
     assert "for local jobs: 1 that ended badly, if retried; " in home.out("edit", "1", "queue=long")
 
 
+def test_what_could_not_be_split_has_no_local_jobs(home):
+    home.add(size=0, **{**check(PARAMETRIC)[1], "key": "key-1"})
+    assert "edit wished: queue=long for all of its local jobs" in home.out("edit", "1", "queue=long")
+    home.finish("failed", "cannot be split: dataset: there is no dataset 'x' in the catalogue")
+    code, out, err = home.run("edit", "1", "queue=long")
+    said = "jim: 1: it has ended without local jobs; nothing is left to be changed\n"
+    assert (code, out, err) == (2, "", said)
+
+
 def test_what_a_splitter_has_given_to_each_local_job(home):
     home.add(1, size=0, **{**check({"job_type": "executable", "executable": "/bin/true"})[1], "key": "key-1"})
     home.store.add_pieces(1, 0, [Piece(attributes={"environment": {"N": "0"}})])
