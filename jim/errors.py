@@ -71,8 +71,9 @@ def in_words(error: ValueError | OSError) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, UnicodeDecodeError):
-        before = error.object[max(0, error.start - 40) : error.start].decode(errors="replace")
-        return f"not a text file (byte {error.start}, after {before!r}, is no UTF-8)"
+        before = error.object[: error.start].decode(errors="replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return f"not a text file (line {line}, column {column}, after {before[-40:]!r}, is no UTF-8)"
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
 
 

@@ -213,7 +213,7 @@ def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "byte 0"), (b"[a]\n[a]\n", "line 2")],
+    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "line 1, column 1"), (b"[a]\n[a]\n", "line 2")],
 )
 def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):
     file = tmp_path / "site.toml"
@@ -406,7 +406,7 @@ def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\x7fELF\xff\xfe", r"not a text file (byte 4, after '\x7fELF', is no UTF-8)"),
+        (b"\x7fELF\xff\xfe", r"not a text file (line 1, column 5, after '\x7fELF', is no UTF-8)"),
         (b"[batch]\nslots = " + b"9" * 5000, "a number has more than 4,300 digits"),
         (b"x = " + b"[" * 5000, "nested too deeply"),
     ],
