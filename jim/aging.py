@@ -14,7 +14,6 @@ from jim.inbox import request_name
 from jim.model import Step
 from jim.packages import sweep
 from jim.sandbox import remove_grid_directory
-from jim.statusdb.rows import GridJob
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 3600.0
@@ -28,7 +27,7 @@ def age(house: House) -> None:
     house.next_aging = house.clock.boot() + LOOKED_EVERY
     now = house.clock.utc()
     for job in house.store.grid_jobs(Step.FINISHED):
-        kept = house.site.keep.seconds(test=_is_test(job))
+        kept = house.site.keep.seconds(test=job.is_test)
         if age_seconds(job.updated, now) > kept and not house.workers.busy(("age", job.id)):
             house.workers.start(
                 ("age", job.id),
@@ -44,11 +43,6 @@ def age(house: House) -> None:
 def _swept(removed: int) -> None:
     if removed:
         log.info("%d input packages removed: no grid job needs them", removed)
-
-
-def _is_test(job: GridJob) -> bool:
-    """Tell whether it was a test; only what may be one is read, for requests may be large."""
-    return '"test": "yes"' in job.request_text and job.request["test"] == "yes"
 
 
 def _forget(house: House, grid: int, key: str, _: None) -> None:

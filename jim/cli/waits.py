@@ -71,7 +71,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
 
 
 def _finished(view: View, job: GridJob) -> Wait:
-    left = view.site.keep.seconds(test=job.request.get("test") == "yes") - view.age(job.updated)
+    left = view.site.keep.seconds(test=job.is_test) - view.age(job.updated)
     kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
     again = "" if job.outcome == State.COMPLETED.value else f"; {_again(view, job)}"
     why = view.why(job)

@@ -65,6 +65,11 @@ class GridJob:
         """Give the checked attributes. Read when asked for: they may be large, and most looks do not need them."""
         return _attributes(self.request_text)
 
+    @property
+    def is_test(self) -> bool:
+        """Tell whether it was a test; only what may be one is read, for requests may be large."""
+        return '"test": "yes"' in self.request_text and bool(self.request.get("test") == "yes")
+
 
 @dataclass(frozen=True, slots=True)
 class LocalJob:

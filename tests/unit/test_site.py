@@ -213,7 +213,12 @@ def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"[batch\n", "line 1"), (b"[batch]\nslots = \n", "line 2"), (b"\xff\xfe", "line 1, column 1"), (b"[a]\n[a]\n", "line 2")],
+    [
+        (b"[batch\n", "line 1"),
+        (b"[batch]\nslots = \n", "line 2"),
+        (b"\xff\xfe", "line 1, column 1"),
+        (b"[a]\n[a]\n", "line 2"),
+    ],
 )
 def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):
     file = tmp_path / "site.toml"
