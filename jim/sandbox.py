@@ -117,7 +117,9 @@ def _script(directory: Path, variables: Mapping[str, str]) -> str:
     restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
     return (
         "#!/bin/sh\n"
-        f"unset PYTHONPATH {MARK_VARIABLE}\n"  # the batch command's own, which some batch systems hand on
+        # The batch command's own, which some batch systems hand on.
+        f"unset PYTHONPATH {MARK_VARIABLE}\n"
+        '[ "${LC_ALL-}" != C ] || unset LC_ALL\n'
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
         f'set -- {place} "${{{variables["index"]}:-1}}"\n'
         f". {wrapper}\n"

@@ -168,6 +168,18 @@ def test_the_script_of_a_submission_reads_the_wrapper_in(site: Site) -> None:
     assert {"batch 4711", "restart 1"} <= set((here / "claim.2").read_text().splitlines())
 
 
+@pytest.mark.parametrize(("locale", "seen"), [("C", "unset"), ("C.UTF-8", "C.UTF-8"), (None, "unset")])
+def test_the_locale_of_the_batch_command_is_not_the_payload_s(site: Site, locale: str | None, seen: str) -> None:
+    """JIM's commands speak C; what handed their environment on to the job would make the site's LANG void."""
+    lines = [Line(Job(12, "key", 0, 1), ["/bin/sh", "-c", "echo ${LC_ALL-unset} $LANG ${PYTHONPATH-unset}"])]
+    variables = {"index": "TASK", "id": "BATCH", "restart": ""}
+    script = prepare_submission(site.here, variables, [("mark", MARK)], lines)
+    environment = {"PATH": site.path, "TASK": "1", "LANG": "de_DE.UTF-8", "PYTHONPATH": "/ours"}
+    environment |= {"LC_ALL": locale} if locale else {}
+    subprocess.run([*site.shell, str(script)], cwd="/", env=environment, stdin=subprocess.DEVNULL, check=True)
+    assert site.file("run.1/stdout") == f"{seen} de_DE.UTF-8 unset\n"
+
+
 def test_a_relative_directory_is_not_looked_for_elsewhere(site: Site) -> None:
     decoy = site.root / "decoy" / "s1"
     decoy.mkdir(parents=True)
