@@ -76,12 +76,14 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
 
 def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
     """Say where not to go; where the batch system cannot be told, or knows no other host, it is tried again anyway."""
-    words = filter(None, (decision.why, f"elsewhere, not on {host or 'that host'}"))
+    action, where = Action.RETRY, "elsewhere only by chance"
     if not host or not house.adapter.can_avoid:
-        return Decision(Action.RETRY, "; ".join([*words, "if it so happens: the batch system cannot be told"]))
-    if not house.hosts - {"", host}:
-        return Decision(Action.RETRY, "; ".join([*words, "if it so happens: no other host has been seen yet"]))
-    return Decision(Action.ELSEWHERE, "; ".join(words))
+        where += f": the batch system cannot be told to avoid {host or 'that host'}"
+    elif not house.hosts - {"", host}:
+        where += f": no other host than {host} has been seen yet"
+    else:
+        action, where = Action.ELSEWHERE, f"elsewhere, not on {host}"
+    return Decision(action, "; ".join(filter(None, (decision.why, where))))
 
 
 def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
