@@ -61,10 +61,10 @@ COMMON = {
         "list", "files and directories to send along, by their paths; the payload finds them in its directory"
     ),
     "proxy": Attribute(
-        str, "X.509 proxy of the payload: path of a file, read again when it is renewed", pattern=r"/.*\S.*"
+        str, "X.509 proxy of the payload: absolute path of a file, read again when it is renewed", pattern=r"/.*\S.*"
     ),
     "token": Attribute(
-        str, "bearer token of the payload: path of a file, read again when it is renewed", pattern=r"/.*\S.*"
+        str, "bearer token of the payload: absolute path of a file, read again when it is renewed", pattern=r"/.*\S.*"
     ),
     "test": Attribute(
         str, "yes: one small local job, to try it out; what comes of it is kept for a day", "no", allowed=("yes", "no")

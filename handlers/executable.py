@@ -1,4 +1,4 @@
-"""Any program, run once."""
+"""Any program, run once, or once for each piece that a splitter makes of its input."""
 
 from __future__ import annotations
 
