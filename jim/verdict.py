@@ -25,6 +25,11 @@ class Verdict:
 
 # What accounting says of a job that ran into its time limit.
 OVER_TIME = re.compile("time limit|wall time", re.IGNORECASE)
+# What a shell means by the code it ends with where it cannot start a program; a program may mean something else.
+MEANT: dict[int | None, str] = {
+    126: ", as of a program that may not be run",
+    127: ", as of a program that is not found",
+}
 # An exit record whose outputs were found to be what it says.
 VERIFIED = Verdict(State.COMPLETED, "", Witness.EXIT_RECORD)
 
@@ -51,7 +56,7 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     if record.signal == signal.SIGKILL:
         # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
         return Verdict(State.FAILED, f"killed by {end}: by the site or for want of memory", witness, again=True)
-    return Verdict(State.FAILED, f"{end}{_not_understood(record.recovery)}", witness)
+    return Verdict(State.FAILED, f"{end}{MEANT.get(record.code, '')}{_not_understood(record.recovery)}", witness)
 
 
 def _not_understood(recovery: str) -> str:

@@ -21,6 +21,8 @@ ODD = "; its recovery file begins with 'Recoverable', which is none of success, 
     [
         (record(0), State.COMPLETING, "", False),
         (record(3), State.FAILED, "exit 3", False),
+        (record(126), State.FAILED, "exit 126, as of a program that may not be run", False),
+        (record(127), State.FAILED, "exit 127, as of a program that is not found", False),
         (record(0, refused=("link a.dat",)), State.FAILED, "output not taken: link a.dat", False),
         # Its own failure: it would fail again.
         (record(signal=11), State.FAILED, "signal 11", False),
