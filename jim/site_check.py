@@ -257,7 +257,8 @@ def _handlers(site: Site) -> Finding:
     for place in open_to_all(Path(own)) if own else ():
         return Finding("", WARNING, f"everybody can write {place}", "look at what is there, then chmod -R o-w it")
     types, functions = load_all(site)
-    return _good("; ".join(filter(None, (f"{own}: {', '.join(types) or 'no job type'}", ", ".join(functions)))))
+    job_types = f"{own}: {', '.join(types) or 'no job type'}" if own else ""
+    return _good("; ".join(filter(None, (job_types, ", ".join(functions)))))
 
 
 def _catalogue(place: str) -> Finding:

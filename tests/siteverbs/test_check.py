@@ -92,6 +92,8 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
         found = check()["handlers"]
         assert (found.level, found.said.startswith(f"{what} 'svsite.bar.")) == (FAILED, True)
         assert "cannot be loaded: AttributeError" in found.said
+    (tmp_path / "state/site.toml").write_text('[limits]\nanalyser = "jim.analysis.usual"\n')
+    assert (check()["handlers"].level, check()["handlers"].said) == (OK, "jim.analysis.usual")
     (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
     (own / "svsite/typo.py").write_text("HANDLER = Executabel\n")
     assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
