@@ -14,11 +14,11 @@ from jim.cli.reading import look
 from jim.cli.text import escaped, how_many, say
 from jim.idealizer.run import run as run_command
 from jim.inbox import account
+from jim.model import Step
 from jim.site import MANAGED_STATE, make_state
 from jim.waking import run_keeper, runs, start_keeper
 
 LIMIT_SECONDS = 60
-DAY = 86_400.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +44,8 @@ def _start_own() -> int:
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
     untold = any((view.site.state / "gram").glob("request-*"))
-    oldest = view.store.oldest_finished()
-    old = bool(oldest) and view.age(oldest) > view.site.keep.finished_days * DAY
+    kept, finished = view.site.keep.seconds, view.store.grid_jobs(Step.FINISHED)
+    old = any(view.age(job.updated) > kept(test=job.is_test) for job in finished)
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
     if not (unfinished or wishes or untold or old):
         say(f"{name}: nothing to do")

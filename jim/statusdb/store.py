@@ -131,10 +131,6 @@ class Store:
     def _request(self, number: int) -> str:
         return str(self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0])
 
-    def oldest_finished(self) -> str:
-        """Tell when the grid job that finished longest ago did; empty when none has."""
-        return str(self.db.execute("SELECT min(updated) FROM grid_job WHERE step = 'finished'").fetchone()[0] or "")
-
     def unfinished(self) -> bool:
         """Tell whether there is anything left to do."""
         return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None

@@ -346,6 +346,21 @@ def test_keeper_all_starts_what_is_needed(home, monkeypatch):
     assert started == [home.site.state]
 
 
+@pytest.mark.parametrize(
+    ("test", "old", "not_yet"), [("no", "2026-03-02", "2026-03-01"), ("yes", "2026-02-01", "2026-01-31")]
+)
+def test_keeper_all_starts_one_that_removes_what_is_old(home, monkeypatch, test, old, not_yet):
+    """Kept for 30 days, or 1."""
+    started = []
+    monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
+    home.add(test=test)
+    home.finish()
+    for day, times in ((not_yet, 0), (old, 1)):
+        home.later(f"{day}T12:00:01.000Z")
+        home.out("keeper", "--all")
+        assert started == [home.site.state] * times
+
+
 def test_keeper_all_leaves_a_running_keeper_alone(home, monkeypatch):
     monkeypatch.setattr("jim.cli.keeper.account", lambda: "alice")
     home.add()

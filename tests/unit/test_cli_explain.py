@@ -311,13 +311,6 @@ def test_explain_what_is_suspended_before_it_is_split(home):
     )
 
 
-def test_explain_how_long_a_test_is_kept(home):
-    home.add(test="yes")
-    home.finish()
-    home.later("2026-01-31T13:00:00.000Z")
-    assert home.out("explain", "1").endswith("  next:     rows and files are removed in 23 h\n")
-
-
 def test_explain_as_json(home):
     sent(home)
     document = home.json("explain", "1.2")
