@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from jim.named import foreign
 from jim.site import Site
 from jim.sizing import Size
 
+# The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one.
+WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%s["']?\s*[:=])"""
 Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
 
 
@@ -25,13 +30,37 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
     if not gram.is_description(attributes):
-        return _prepare(attributes | more, file, site, ask_catalogue)
+        with _at_its_place(file, but=more):
+            return _prepare(attributes | more, file, site, ask_catalogue)
     from jim.gram_request import attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
 
     with in_its_words(attributes):
         prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, ask_catalogue)
     require_end(attributes, site.site.gram_events)
     return prepared
+
+
+@contextmanager
+def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
+    """Let a refusal, which begins with the name of an attribute, begin with the place that the file has it at."""
+    try:
+        yield
+    except BadRequest as error:
+        name = re.match(r"'?(\w+)'?[:.]", str(error))
+        if name and name[1] in but:
+            raise
+        raise BadRequest(f"{file}: {_place(file, name[1]) if name else ''}{error}") from error
+
+
+def _place(file: Path, name: str) -> str:
+    """Say where a request has an attribute; empty where it is not found."""
+    from jim.request.words import place, plain  # only what is refused needs it
+
+    with suppress(OSError):  # it was there when it was read
+        text = file.read_text(errors="replace").removeprefix("\ufeff")
+        found = re.search(WRITTEN % "_?".join(plain(name)), text, re.MULTILINE | re.IGNORECASE)
+        return f"{place(text, found.start(1))}: " if found else ""
+    return ""
 
 
 def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:

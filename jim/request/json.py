@@ -1,12 +1,16 @@
 """Requests in JSON."""
 
 import json
+import re
 from typing import Any
 
 
 def parse(text: str) -> dict[str, Any]:
     """Read the attributes of a request; `ValueError` says where it is wrong."""
-    attributes = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    try:
+        attributes = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except _TwiceError as error:
+        raise ValueError(error.at(text)) from error
     if not isinstance(attributes, dict):
         raise ValueError("expected an object { … } of attributes")  # noqa: TRY004
     return attributes
@@ -16,8 +20,21 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     attributes = dict(pairs)
     if len(attributes) != len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"attribute {next(n for n in names if names.count(n) > 1)!r} is given twice")
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
     return attributes
+
+
+class _TwiceError(ValueError):
+    """A name that an object has twice; the parser does not tell where."""
+
+    def at(self, text: str) -> str:
+        """Find the second one in a text."""
+        name = self.args[0]
+        places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(name))}\s*:", text)]
+        from jim.request.words import place  # which imports much that good JSON does not need
+
+        there = f": {place(text, places[1])}" if len(places) > 1 else ""  # else one of them is written with escapes
+        return f"attribute {name!r} is given twice{there}"
 
 
 def _no_constant(word: str) -> Any:

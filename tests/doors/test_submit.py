@@ -144,7 +144,7 @@ def test_a_link_to_nothing_is_refused(place):
 def test_what_is_there_but_says_nothing_is_refused(place, monkeypatch, text):
     monkeypatch.setenv("JIM_STATE", str(place.state))
     attribute = re.findall(r"(\w+) =", text)[-1]
-    with pytest.raises(BadRequest, match=rf"^{attribute}: "):
+    with pytest.raises(BadRequest, match=rf": line [23], column 1: {attribute}: "):
         run_grid_job.submit(place.request(f'job_type = "executable"\n{text}\n'))
     assert place.left() == ([], [])
 

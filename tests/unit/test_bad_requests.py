@@ -109,6 +109,27 @@ def test_so_is_json_and_toml(refusal, language, text, words):
     assert words.replace("\\", "") in refusal(language, text).replace("\\", "")
 
 
+@pytest.mark.parametrize(
+    ("language", "marked", "words"),
+    [
+        ("toml", '# executabel\njob_type = "executable"\n  §executabel = "a"', "'executabel': unknown attribute"),
+        ("toml", 'job_type = "executable"\n§"executable" = 3', "executable: expected a text"),
+        ("toml", '\ufeffjob_type = "executable"\nexecutable = "a"\n§cores=0', "cores: expected at least 1"),
+        ("toml", 'job_type="executable"\nexecutable="a"\n§environment={ LD_PRELOAD = "b" }', "environment: LD_PRELOAD"),
+        ("toml", 'job_type="executable"\nexecutable="a"\n§inputs=["/none"]', "inputs: cannot read /none: No such file"),
+        ("json", '{"job_type": "executable", "executable": "a",\n §"nice": 1,"cores" : "x"}', "'nice': unknown"),
+        ("json", '{§"job_type": "executables"}', "job_type: unknown job type"),
+        ("json", '{"job_type": "a",\n "b": [],\n  §"job_type" : "b"}', "'job_type' is given twice"),
+        ("jdf", "job_type = executable\nexecutable = a\n§INPUTS = /none", "inputs: cannot read /none: No such file"),
+        ("rsl", "&(job_type=executable)(executable=a)\n(§inputs=/none)", "inputs: cannot read /none: No such file"),
+    ],
+)
+def test_what_is_not_possible_is_told_with_its_place(refusal, language, marked, words):
+    reason = refusal(language, marked.replace("§", ""))
+    assert words in reason
+    assert place_of(marked).removesuffix(": ") in reason
+
+
 def test_variables_that_double_themselves_are_refused_before_they_fill_the_memory(refusal):
     text = f"&(rsl_substitution={DOUBLING})(executable=$(A59))"
     # A18 and all before it took 2**20 - 4 characters; the next one would be 2**19.

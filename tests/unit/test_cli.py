@@ -249,7 +249,9 @@ def test_dry_run_of_what_would_be_refused(home, tmp_path):
     file.write_text('job_type = "pythia_monte_carlo"\nevents = 10\nevents_per_job = 10\ncpu_seconds_per_event = 9000\n')
     code, out, err = home.run("submit", str(file), "--dry-run")
     assert (code, out) == (2, "")
-    assert err.startswith("jim: a local job of 10 events needs 90,000 s of CPU, more than its time limit of 86,400 s")
+    assert err.startswith(
+        f"jim: {file}: a local job of 10 events needs 90,000 s of CPU, more than its time limit of 86,400 s"
+    )
 
 
 def test_submit_prints_the_id_alone(home, request_file):
