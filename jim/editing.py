@@ -30,8 +30,10 @@ Changes = Mapping[str, Any]
 def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
     """Read `attribute=value`: a text or a number as it is, anything else as JSON; no value means as if never said."""
     name, _, text = word.partition("=")
+    also = {other: each for each, one in declared.items() for other in one.also}
+    name = also.get(name, name)
     if name not in declared:
-        raise BadRequest(f"{name!r}: unknown attribute{nearest(name, declared)}")
+        raise BadRequest(f"{name!r}: unknown attribute{nearest(name, {*declared, *also})}")
     kind = declared[name].kind
     if not text or kind is str:
         return name, text or None

@@ -77,6 +77,13 @@ class View:
         """Tell when the batch system last gave a good answer about its jobs."""
         return self.store.fact("seen")
 
+    def herd(self, text: str) -> int:
+        """Read `G`, or the id of any of its local jobs: each member finds the whole."""
+        number, slices = inbox.slices_of(text)
+        for _, last in slices:
+            self.store.local_job(self.grid_job(number).id, last)
+        return number
+
     def grid_job(self, number: int) -> GridJob:
         """Give a grid job, also one that the keeper has not taken yet."""
         with suppress(UnknownJob):

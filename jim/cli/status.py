@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jim.cli.reading import View, add_json, look, refuse_local_job
+from jim.cli.reading import View, add_json, look
 from jim.cli.text import counted, plain, say, say_json, span, table
 from jim.model import Step
 from jim.statusdb.rows import GridJob
@@ -14,7 +14,7 @@ FINISHED_SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim status` takes."""
-    help_ = f"a grid job; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
+    help_ = f"a grid job, or any of its local jobs; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
     add_json(parser)
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each grid job."""
     view = look()
-    numbers = [refuse_local_job(text, "status") for text in arguments.ids]
+    numbers = dict.fromkeys(view.herd(text) for text in arguments.ids)
     jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
     if arguments.json:
         say_json([view.record(job) for job in jobs])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jim import run_grid_job
 from jim.cli import outputs
 from jim.cli.phases import Phase, phases
-from jim.cli.reading import look, refuse_local_job
+from jim.cli.reading import look
 from jim.cli.text import counted, how_many, plain, say
 from jim.model import State, Step
 from jim.waking import FRESH_SECONDS
@@ -28,12 +28,12 @@ FINAL = [state.value for state in State if state.final]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim watch` takes."""
-    parser.add_argument("target", metavar="G", help="a grid job")
+    parser.add_argument("target", metavar="G", help="a grid job, or any of its local jobs")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Follow, and exit 0 if it completed, 1 if not."""
-    return follow(refuse_local_job(arguments.target, "watch"))
+    return follow(look().herd(arguments.target))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jim.cli.reading import look, refuse_local_job
+from jim.cli.reading import look
 from jim.cli.text import say
 from jim.errors import BadRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim xml` takes."""
-    parser.add_argument("target", metavar="G", nargs="?", help="a grid job")
+    parser.add_argument("target", metavar="G", nargs="?", help="a grid job, or any of its local jobs")
     parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
     help_ = (
         "print only what this finds, one result a line; names have the prefix jim: //jim:local_job[@state='failed']/@n"
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print(xml.schema())
         return 0
     view = look()
-    number, store, strict = refuse_local_job(arguments.target, "xml"), view.store, view.site.site.strict_status
+    number, store, strict = view.herd(arguments.target), view.store, view.site.site.strict_status
     if arguments.xpath:
         for found in xpath(xml.document(store, number, strict=strict), arguments.xpath):
             say(found)

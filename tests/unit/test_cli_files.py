@@ -39,7 +39,14 @@ def test_slices_are_shown(home):
     assert [each.split()[:2] for each in lines[1:]] == [["1.0", "waiting"], ["1.1", "waiting"], ["1.3", "waiting"]]
     assert [each["id"] for each in home.json("show", "1.1-2")] == ["1.1", "1.2"]
     assert home.run("show", "1.2-4")[::2] == (4, "jim: there is no local job 1.4: 1 has 0 … 3\n")
-    assert home.run("status", "1.1-2")[::2] == (2, "jim: status takes a whole grid job: say 1, not 1.1-2\n")
+
+
+def test_any_member_finds_its_herd(home):
+    home.add(size=4)
+    assert [each["id"] for each in home.json("status", "1.3", "1.0-1", "1")] == [1]
+    assert home.out("xml", "1.3") == home.out("xml", "1")
+    home.finish()
+    assert home.out("watch", "1.3").startswith("1 finished (4 waiting)\n")
 
 
 def test_logs_of_slices_are_those_of_what_was_sent(home):

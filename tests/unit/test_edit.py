@@ -165,6 +165,8 @@ def test_what_a_catalogue_does_not_know(home, tmp_path):
         ("request_id=13699", "request_id: there is no request id '13699' in the catalogue"),
         ("jobfiles_dataset=jobfile", "jobfiles_dataset: there is no dataset 'jobfile' in the catalogue"),
         ("minbias_dataset=empty", "minbias_dataset: dataset 'empty' of the catalogue"),
+        ("runjob_requestid=13699", "request_id: there is no request id '13699' in the catalogue"),  # as SAMGrid says it
+        ("runjob_requestidd=1", "'runjob_requestidd': unknown attribute; did you mean 'runjob_requestid'?"),
     ):
         code, out, err = home.run("edit", "1", word)
         assert (code, out, err.startswith(f"jim: {said}")) == (2, "", True)
