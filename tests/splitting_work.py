@@ -1,0 +1,41 @@
+"""Work for splitters, as short as a test wants to say it, and what they make of it, in short."""
+
+from jim.splitting.catalogue import split
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import File, SplitJob
+
+A, B = frozenset({"SE_A"}), frozenset({"SE_B"})
+AB = A | B
+SITES = {"SE_A": ("a1", "a2"), "SE_B": ("b1",)}
+COST = {"timePerEvent": 2, "sizePerEvent": 3, "memoryRequirement": 500}
+MC = "MCFakeFile-1"
+
+
+def file(lfn, events=100, runs=None, locations=A, **more):
+    table = tuple((run, tuple(lumis)) for run, lumis in (runs or {}).items())
+    return File(lfn, events=events, runs=table, locations=locations, **more)
+
+
+def work(*files, **more):
+    return Subscription(files, **{"open": False, "storage_to_sites": SITES} | more)
+
+
+def jobs(splitter, subscription, **params):
+    return [each for each in split(splitter, params, subscription) if isinstance(each, SplitJob)]
+
+
+def names(made):
+    return [" ".join(each.lfn for each in job.files) for job in made]
+
+
+def events(made):
+    return [(job.mask.first_event, job.mask.last_event) for job in made]
+
+
+def lumis(made):
+    """Show masks as texts: `1:2-4,6 2:1` are lumis 2 to 4 and 6 of run 1, and 1 of run 2."""
+    ranges = [job.mask.run_lumis.items() for job in made]
+    shown = [
+        [(run, ",".join(str(a) if a == b else f"{a}-{b}" for a, b in those)) for run, those in runs] for runs in ranges
+    ]
+    return [" ".join(f"{run}:{those}" for run, those in runs) for runs in shown]

@@ -1,0 +1,144 @@
+"""The splitters that merge: what is expected was worked out by hand from their definitions."""
+
+import pytest
+
+from jim.splitting.catalogue import split
+from jim.splitting.subscription import Producer
+from jim.splitting.units import Settled, SplitJob
+from tests.splitting_work import AB, A, B, file, jobs, names, work
+
+LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
+
+
+def sized(name, size, lumi=1, events=1, run=1, **more):
+    return file(name, events, {run: [lumi]}, size=size, **more)
+
+
+def parentless(*files, is_open=True, injected=True, **params):
+    return names(jobs("ParentlessMergeBySize", work(*files, open=is_open, injected=injected), **LIMITS | params))
+
+
+def test_merging_collects_in_order_up_to_the_maximum():
+    files = sized("c", 40, 3), sized("a", 30, 1), sized("b", 30, 2), sized("d", 51, 4)
+    assert parentless(*files) == ["a b c", "d"]
+
+
+def test_merging_wants_more_than_the_minimum():
+    assert parentless(sized("a", 50)) == []
+    assert parentless(sized("a", 51)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("is_open", "injected", "expected"),
+    [(True, True, []), (False, True, ["a"]), (False, False, []), (True, False, [])],
+)
+def test_merging_is_forced_once_nothing_more_can_come(is_open, injected, expected):
+    assert parentless(sized("a", 50), is_open=is_open, injected=injected) == expected
+
+
+def test_what_is_too_large_is_merged_alone_and_leaves_the_others_be():
+    files = sized("a", 30, 1), sized("b", 101, 2), sized("c", 30, 3), sized("d", 1, 4, events=1001)
+    assert parentless(*files) == ["b", "d", "a c"]
+
+
+def test_a_file_that_does_not_fit_is_passed_over_while_there_is_too_little():
+    assert parentless(sized("a", 40, 1), sized("b", 70, 2), sized("c", 20, 3)) == ["a c"]
+    forced = parentless(sized("a", 40, 1), sized("b", 70, 2), sized("c", 20, 3), is_open=False)
+    assert forced == ["a", "b c"]
+
+
+def test_a_file_that_has_waited_long_enough_sends_off_what_is_before_it_and_itself():
+    files = sized("a", 40, 1), sized("b", 70, 2, age_s=11), sized("c", 40, 3)
+    assert parentless(*files, max_wait_time=10) == ["a", "b", "c"]
+    assert parentless(sized("a", 40, 1, age_s=10), max_wait_time=10) == []
+
+
+def test_merging_within_runs_and_storages():
+    files = sized("a", 60, 1), sized("b", 30, 2, run=2), sized("c", 30, 3, run=2), sized("d", 60, 1, locations=B)
+    assert parentless(*files) == ["a b", "d"]
+    assert parentless(*files, merge_across_runs=False) == ["a", "b c", "d"]
+
+
+def test_a_file_at_two_storages_is_merged_once_where_the_others_are():
+    subscription = work(sized("a", 30, locations=AB), sized("b", 30, locations=A))
+    (job,) = jobs("ParentlessMergeBySize", subscription, **LIMITS)
+    assert (names([job]), job.sites) == (["a b"], ("a1", "a2"))
+
+
+@pytest.mark.parametrize("splitter", ["ParentlessMergeBySize", "WMBSMergeBySize", "SiblingProcessingBased"])
+def test_files_of_two_storages_stay_apart_even_where_the_site_lists_are_trusted(splitter):
+    files = [sized(name, 30, locations=at, parents=("p",)) for name, at in (("a", A), ("b", B))]
+    subscription = work(*files, producers=(Producer("g", frozenset("p"), "success"),))
+    made = jobs(splitter, subscription, trustSitelists=True, siteWhitelist=["z"])
+    assert [(names([job]), job.sites) for job in made] == [(["a"], ("z",)), (["b"], ("z",))]
+
+
+def test_what_merging_takes():
+    (job,) = jobs("ParentlessMergeBySize", work(sized("a", 2048), sized("b", 3072)))
+    assert job.estimates == (pytest.approx(300 + 4 * 5120 / 5e6), (5120 + 3072) / 1024, None)
+
+
+def outputs(*names_and_parents, size=20, **more):
+    return [sized(name, size, n + 1, parents=(parent,), **more) for n, (name, parent) in enumerate(names_and_parents)]
+
+
+def merge_outputs(files, producers, **more):
+    subscription = work(
+        *files, producers=tuple(Producer(g, frozenset(p.split()), end) for g, p, end in producers), **more
+    )
+    stream = list(split("WMBSMergeBySize", LIMITS, subscription))
+    settled = [(each.state, [one.lfn for one in each.files]) for each in stream if isinstance(each, Settled)]
+    return names(each for each in stream if isinstance(each, SplitJob)), settled
+
+
+def test_outputs_of_a_parent_are_merged_as_a_whole_or_not_at_all():
+    files = outputs(("a", "p"), ("b", "p"), ("c", "q"), ("d", "q"), ("e", "r"))
+    made, _ = merge_outputs(files, [("g", "p q r", "success")], open=True)
+    assert made == ["a b c d e"]
+    files = outputs(("a", "p"), ("b", "q"), ("c", "q"), ("d", "q"), ("e", "q"), ("f", "q"), ("g", "q"))
+    made, _ = merge_outputs(files, [("g", "p q", "success")], open=False)
+    assert made == ["b c d e f g", "a"]  # six are above the maximum: alone, and whole
+
+
+@pytest.mark.parametrize(
+    ("producers", "made", "failed"),
+    [
+        ([], [], []),
+        ([("1", "p", "success")], ["a"], []),
+        ([("1", "p", "success"), ("1", "p", "running")], [], []),
+        ([("1", "p", "success"), ("2", "p", "running")], ["a"], []),  # one whole group is enough
+        ([("1", "p", "success"), ("2", "p", "failure")], [], [("failed", ["a"])]),
+    ],
+)
+@pytest.mark.parametrize("injected", [True, False])
+def test_all_that_read_a_parent_must_have_succeeded(producers, made, failed, injected):
+    expected = (made if injected else [], failed)
+    assert merge_outputs(outputs(("a", "p")), producers, injected=injected) == expected
+    assert merge_outputs(outputs(("a", "p")), producers, open=True) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("ends", "made"),
+    [(("success", None), ["a"]), (("success", "running"), []), (("success", "success"), ["a"]), ((None, None), [])],
+)
+def test_of_several_parents_those_count_that_jobs_have_read(ends, made):
+    producers = [(group, parent, end) for group, parent, end in zip("12", "pq", ends, strict=True) if end]
+    assert merge_outputs([sized("a", 20, parents=("p", "q"))], producers) == (made, [])
+
+
+def test_outputs_are_never_merged_across_runs_or_places():
+    files = [*outputs(("a", "p")), *outputs(("b", "p"), run=2), *outputs(("c", "p"), locations=AB)]
+    made, _ = merge_outputs(files, [("1", "p", "success")])
+    assert made == ["a", "b", "c"]
+
+
+def test_files_of_a_unit_are_in_the_order_of_their_events():
+    files = [sized(name, 20, parents=("p",), first_event=n) for n, name in ((9, "a"), (5, "b"), (7, "c"))]
+    made, _ = merge_outputs(files, [("1", "p", "success")])
+    assert made == ["b c a"]
+
+
+def test_the_file_found_first_says_where_its_unit_comes():
+    late = sized("a", 20, lumi=9, parents=("p",), first_event=50), sized("b", 20, lumi=1, parents=("p",), first_event=0)
+    made, _ = merge_outputs([*late, sized("c", 20, lumi=5, parents=("q",))], [("1", "p q", "success")])
+    assert made == ["c b a"]
