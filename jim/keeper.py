@@ -73,10 +73,12 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     lock = Lock(state)
     while lock.take():
         work = open_work()
+        log.info("a keeper begins, pid %d, for %s", os.getpid(), state)
         try:
             _rounds(state, clock, idle_seconds, work, lock)
         finally:
             work.close()
+        log.info("the keeper, pid %d, ends: nothing was to do for %g s", os.getpid(), idle_seconds)
         if not lock.is_there():
             return True
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")

@@ -101,6 +101,7 @@ def _last_words(state: Path, error: JimError) -> JimError:
 
 def run_keeper(state: Path, *, foreground: bool = False) -> int:
     """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already."""
+    import logging
     import signal
 
     from jim.keeper import keep
@@ -120,7 +121,8 @@ def run_keeper(state: Path, *, foreground: bool = False) -> int:
     start_log(site, foreground=foreground)
     try:
         free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: Rounds(open_house(site)))
-    except KeyboardInterrupt:  # asked to end: everything that matters is stored
+    except KeyboardInterrupt:  # everything that matters is stored
+        logging.getLogger(__name__).info("the keeper, pid %d, ends: it was asked to", os.getpid())
         os._exit(0)
     if not free and foreground:
         raise JimError(f"{site.state} has a keeper already (pid {(site.state / 'keeper.lock').read_text().strip()})")

@@ -1,3 +1,6 @@
+import logging
+import os
+
 import pytest
 
 from jim.clock import Clock
@@ -52,3 +55,18 @@ def test_one_pause_is_for_all_results_of_a_round(tmp_path, pauses):
 def test_what_is_stored_costs_no_pause(tmp_path, pauses):
     assert keep(tmp_path, Clock(), 60, lambda: FullDisk(tmp_path, rounds=3, results=0))
     assert pauses == []
+
+
+class Nothing(FullDisk):
+    def idle(self):
+        return True
+
+
+def test_its_log_tells_when_a_keeper_began_and_why_it_ended(tmp_path, caplog):
+    (tmp_path / "inbox").mkdir()
+    with caplog.at_level(logging.INFO):
+        assert keep(tmp_path, Clock(), 0, lambda: Nothing(tmp_path, rounds=100, results=0))
+    assert caplog.messages == [
+        f"a keeper begins, pid {os.getpid()}, for {tmp_path}",
+        f"the keeper, pid {os.getpid()}, ends: nothing was to do for 0 s",
+    ]
