@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from jim.catalogue import NotReadable
-from jim.errors import JimError
+from jim.errors import BadRequest, JimError
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.model import Piece, State, Step, Witness
@@ -70,7 +70,7 @@ class _Pieces:
 
     def __init__(self, house: House, job: GridJob) -> None:
         self._stream = _pieces(house.site, job)
-        self.stored = 0
+        self.stored, self.torn = 0, False
 
     def chunk(self) -> list[Piece]:
         """Give the next pieces, fewer of large ones; none when there are no more."""
@@ -99,6 +99,11 @@ def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
 
 
 def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
+    if pieces.torn:
+        return  # the pieces before these could not be stored: the next round splits anew
+    if not chunk and not pieces.stored:
+        _failed(house, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
+        return
     if not chunk:
         with house.store.transaction():
             house.store.end_split(job.id, pieces.stored)
@@ -109,7 +114,9 @@ def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> N
         log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, pieces.stored, failed)
         return
     _split_on(house, job, pieces)  # first, for while these are stored the next can be made
+    pieces.torn = True
     house.store.add_pieces(job.id, pieces.stored, chunk)
+    pieces.torn = False
     pieces.stored += len(chunk)
 
 

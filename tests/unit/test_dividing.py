@@ -1,0 +1,42 @@
+"""Pieces are stored while the next ones are made: what goes wrong then."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from jim.model import Step
+
+CHUNKS = 3  # of 2, 2 and 1 pieces
+
+
+@pytest.mark.parametrize("full_at", range(1, CHUNKS + 1))
+def test_a_chunk_that_cannot_be_stored_leaves_no_gap(world, monkeypatch, full_at):
+    """The chunk behind it, or the end, is there already when the disk is found to be full."""
+    monkeypatch.setattr("jim.dividing.STORED_AT_ONCE", 2)
+    add, calls = world.store.add_pieces, []
+
+    def add_pieces(*told):
+        calls.append(told)
+        if len(calls) == full_at:
+            raise sqlite3.OperationalError("database or disk is full")
+        add(*told)
+
+    monkeypatch.setattr(world.store, "add_pieces", add_pieces)
+    grid = world.submit(5)
+    with pytest.raises(sqlite3.OperationalError):
+        world.until(lambda: world.store.grid_jobs(Step.SPLIT))
+    world.until(lambda: world.store.grid_jobs(Step.SPLIT))
+    assert [job.piece.arguments for job in world.store.local_jobs(grid)] == [("0",), ("1",), ("2",), ("3",), ("4",)]
+    assert world.store.grid_job(grid).size == 5
+    assert len(calls) == full_at + CHUNKS
+
+
+def test_a_job_type_that_makes_nothing_of_a_request_fails_it(world, monkeypatch):
+    monkeypatch.setattr("jim.dividing._pieces", lambda site, job: iter(()))
+    grid = world.submit()
+    world.until(lambda: world.finished(grid))
+    job = world.store.grid_job(grid)
+    assert (job.outcome, job.size) == ("failed", 0)
+    assert job.reason == "cannot be split: no local job comes of it by job type parametric"
