@@ -11,15 +11,16 @@ from typing import Any
 from jim.request import words
 from jim.request.words import Said
 
-SPACE = re.compile(r"(?:[ \t\r]|\\\r?\n)*+")
-BLANK = re.compile(r"(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*+")
-HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?:[ \t]|\\\r?\n)*+=")
-WORD = re.compile(r'(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?:""[^"\n]*+)*+")++')
+# (?>(?:…)*), not (?:…)*+: the Python of Debian 12, 3.11.2, finds other things with that than there are (gh-106052).
+SPACE = re.compile(r"(?>(?:[ \t\r]|\\\r?\n)*)")
+BLANK = re.compile(r"(?>(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*)")
+HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?>(?:[ \t]|\\\r?\n)*)=")
+WORD = re.compile(r'(?>(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?>(?:""[^"\n]*+)*)")+)')
 # Most of a large request is this, and read at once: words bare, or in quotes as a whole, with spaces after them.
-ITEM = r'[^\s"\\#][^\s"\\]*+|"[^"\n]*+(?:""[^"\n]*+)*+"'
-ITEMS = re.compile(rf"(?:(?:{ITEM})[ \t]++)++")
+ITEM = r'[^\s"\\#][^\s"\\]*+|"[^"\n]*+(?>(?:""[^"\n]*+)*)"'
+ITEMS = re.compile(rf"(?>(?:(?:{ITEM})[ \t]++)+)")
 EACH = re.compile(ITEM)
-QUOTED = re.compile(r'"([^"\n]*+(?:""[^"\n]*+)*+)"')
+QUOTED = re.compile(r'"([^"\n]*+(?>(?:""[^"\n]*+)*))"')
 
 
 def parse(text: str, own: str = "") -> dict[str, Any]:

@@ -44,7 +44,8 @@ def test_a_script_that_cannot_be_started(served):
 
 
 def test_a_task_inherits_nothing_by_chance(place):
-    script = place.script("env >env.txt; ls -l /proc/$$/fd >fds.txt; ps -o sid= -p $$ >sid.txt; echo $$ >pid.txt")
+    session = "read -r _ _ _ _ _ sid _ </proc/$$/stat; echo $sid >sid.txt"
+    script = place.script(f"env >env.txt; ls -l /proc/$$/fd >fds.txt; {session}; echo $$ >pid.txt")
     place.command("submit", "--name=a", script, SECRET="1", BASH_ENV="/x")
     place.ended(1)
     environment = dict(line.split("=", 1) for line in (place.home / "env.txt").read_text().splitlines())

@@ -296,3 +296,15 @@ def test_the_linter_is_asked_for_the_rest() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     assert [file for file in FILES if text_of(file).strip() and not ast.get_docstring(tree_of(file))] == []
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python 3.11.2, which Debian 12 has, takes `(?:…)*+` for something else than what later ones do (gh-106052)."""
+    group = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+    assert [(file, each) for file in FILES for each in strings_of(file) if group.search(each)] == []
+
+
+def strings_of(file: str) -> Iterator[str]:
+    return (
+        each.value for each in ast.walk(tree_of(file)) if isinstance(each, ast.Constant) and type(each.value) is str
+    )

@@ -13,7 +13,9 @@ end slurmctld $(pids_of slurmctld)
 # shellcheck disable=SC2046
 end slurmd $(pids_of slurmd)
 # A step has no environment, but works in our directory.
-for step in $(pgrep -x slurmstepd || true); do
+for name in /proc/[0-9]*/comm; do
+    [ "$(cat "$name" 2>/dev/null)" = slurmstepd ] || continue
+    step=${name%/comm} step=${step#/proc/}
     case $(readlink "/proc/$step/cwd") in "$dir"/*) end_with_job "$step" ;; esac
 done
 # shellcheck disable=SC2046
