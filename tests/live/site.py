@@ -164,13 +164,15 @@ def copy_of_the_source(place: Path) -> Path:
 
 
 def _python() -> str:
-    """Find this Python where the lab's user may run it."""
+    """Find this Python where ordinary accounts may run it; the lab's own may not be there yet."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     for each in (os.path.realpath(sys.executable), f"/usr/local/bin/python{version}", f"/usr/bin/python{version}"):
-        call = ["runuser", "-u", USER, "--", each, "-c", ""]
+        call = ["runuser", "-u", "nobody", "--", each, "-c", ""]
         if subprocess.run(call, capture_output=True, cwd="/", timeout=30, check=False).returncode == 0:
             return each
-    raise RuntimeError(f"{USER} may run no Python {version}: neither {sys.executable} nor one of the system's")
+    raise RuntimeError(
+        f"ordinary accounts may run no Python {version}: neither {sys.executable} nor one of the system's"
+    )
 
 
 class Hold(NamedTuple):

@@ -112,7 +112,7 @@ exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HO
     -x509_user_key "$dir/host/key.pem" </dev/null >/dev/null 2>>"$dir/init.log"
 GATEKEEPER
 chmod 755 "$dir/gatekeeper"
-"$dir/gatekeeper"
+"$dir/gatekeeper" || die "the gatekeeper does not start (has another one port 2119?); see $dir/gatekeeper.log and $dir/init.log"
 wait_for 10 'the gatekeeper' "$dir/client" globusrun -a -r localhost/jobmanager-fork
 echo "$hours $other" >"$dir/settings"
 say "is up; clients: $dir/client globus-job-run localhost/jobmanager-fork /bin/echo hello"
