@@ -35,7 +35,8 @@ fi
 install_packages globus-gatekeeper globus-gram-job-manager globus-gram-job-manager-scripts \
     globus-gram-job-manager-fork globus-gram-job-manager-fork-setup-poll globus-gram-client-tools globus-proxy-utils \
     globus-gsi-cert-utils-progs globus-gass-copy-progs globus-gass-cache-program globus-gass-server-ez-progs \
-    globus-common-progs globus-seg-job-manager libglobus-gram-client-dev openssl gcc libc6-dev pkg-config
+    globus-common-progs globus-seg-job-manager libglobus-gram-client-dev openssl gcc libc6-dev pkg-config \
+    make iproute2 python3-lxml python3-psutil python3-tenacity python3-rich
 
 # Jobs must not run as root, and clients refuse a proxy that is not theirs: two accounts.
 make_user
