@@ -115,7 +115,7 @@ def killed_while_they_run(site: LiveSite) -> int:
     job = site.submit(PIECES, body="sleep 5 || exit")
     _runs(site, job, 5)
     SLURMCTLD.kill()
-    _until_said(site, "(1 in a row)")
+    until(lambda: site.events("end", job), "one of them has ended, and told nobody", 30)
     SLURMCTLD.start_again()
     return job
 
