@@ -112,10 +112,11 @@ def killed_after_submit(site: LiveSite) -> int:
 
 def killed_while_they_run(site: LiveSite) -> int:
     # The controller has forgotten what had just begun, and has it killed: children first, as slurmd's linuxproc does.
-    job = site.submit(PIECES, body="sleep 5 || exit")
+    # Had one ended meanwhile, its id would have been given out again, and Slurm would drain the node: "Duplicate jobid".
+    job = site.submit(PIECES, body="sleep 20 || exit")
     _runs(site, job, 5)
     SLURMCTLD.kill()
-    until(lambda: site.events("end", job), "one of them has ended, and told nobody", 30)
+    _until_said(site, "(1 in a row)")
     SLURMCTLD.start_again()
     return job
 
