@@ -112,7 +112,7 @@ def killed_after_submit(site: LiveSite) -> int:
 
 def killed_while_they_run(site: LiveSite) -> int:
     # The controller has forgotten what had just begun, and has it killed: children first, as slurmd's linuxproc does.
-    # Had one ended meanwhile, its id would have been given out again, and Slurm would drain its node: "Duplicate jobid".
+    # Had one ended meanwhile, Slurm would have given its id out again, and drained its node: "Duplicate jobid".
     job = site.submit(PIECES, body="sleep 20 || exit")
     _runs(site, job, 5)
     SLURMCTLD.kill()
