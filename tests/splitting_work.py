@@ -9,6 +9,12 @@ AB = A | B
 SITES = {"SE_A": ("a1", "a2"), "SE_B": ("b1",)}
 COST = {"timePerEvent": 2, "sizePerEvent": 3, "memoryRequirement": 500}
 MC = "MCFakeFile-1"
+# As a request says it.
+FILES = [
+    {"lfn": "/a", "events": 30, "runs": {"1": [1, 2, 3]}, "locations": ["A"]},
+    {"lfn": "/b", "events": 10, "runs": {"2": [7]}, "locations": ["B"]},
+]
+ASKED = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["$SplitID"]}
 
 
 def file(lfn, events=100, runs=None, locations=A, **more):
