@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +14,19 @@ from jim.errors import JimError
 
 def opened(file: Path, *, write: bool) -> tuple[sqlite3.Connection, int]:
     """Open a database, and tell of which format it is."""
-    place = f"file:{quote(str(file))}?mode={'rwc' if write else 'ro'}"
+    place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
     try:
         db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=10)
         db.execute("PRAGMA cache_size = -32000")
         return db, db.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
         raise damaged(file, error) from error
+
+
+def _to_read(file: Path) -> str:
+    """Readers share a file beside it. Where the disk can only be read, none can be made: and nobody writes there."""
+    alone = not file.with_name(f"{file.name}-wal").exists()
+    return "ro&immutable=1" if alone and os.statvfs(file).f_flag & os.ST_RDONLY else "ro"
 
 
 def damaged(file: Path, error: sqlite3.DatabaseError) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -239,3 +240,21 @@ def test_a_snapshot_shows_one_moment(store: Store) -> None:
         assert reader.state(1, 0) is State.WAITING
     assert reader.state(1, 0) is State.RUNNING
     reader.close()
+
+
+def test_what_lies_on_a_disk_that_can_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = Store(tmp_path / "status.db", Clock(), write=True)
+    add(written, 1, 3)
+    written.close()
+    really = os.statvfs
+
+    def read_only(path: Path) -> os.statvfs_result:
+        found = list(really(path))
+        found[8] |= os.ST_RDONLY
+        return os.statvfs_result(found)
+
+    monkeypatch.setattr(os, "statvfs", read_only)
+    store = Store(tmp_path / "status.db", Clock())
+    assert store.grid_job(1).size == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["status.db"], "a reader leaves its file beside the others"
+    store.close()
