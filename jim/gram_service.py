@@ -17,7 +17,8 @@ from jim.gram_request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JO
 from jim.handlers.base import COMMON, Attribute
 from jim.idealizer.run import run
 from jim.request import HANDLERS, handler_of
-from jim.request.words import GRAM_NAMES, plain
+from jim.request.gram_names import GRAM_NAMES
+from jim.request.words import plain
 from jim.sandbox import shell_directory
 from jim.site_check import FAILED, OK, WARNING, Finding
 

@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -180,11 +181,11 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
 
 def _is_kind(value: Any, kind: type | str) -> bool:
     if kind == "list":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and set(map(type, value)) <= {str}
     if kind == "lists":
-        return isinstance(value, list) and all(_is_kind(each, "list") for each in value)
+        return isinstance(value, list) and set(map(type, value)) <= {list} and _is_kind([*chain(*value)], "list")
     if kind == "records":
-        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+        return isinstance(value, list) and set(map(type, value)) <= {dict}
     if kind == "values":
         return isinstance(value, dict)
     if kind == "table":
@@ -216,7 +217,10 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
 
 def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
     """Tell at once, as most are, that there are only short texts, all of which can be printed."""
-    texts = [*value, *value.values()] if isinstance(value, dict) else value
+    if set(map(type, value)) == {list}:
+        texts = [*chain(*value)]
+    else:
+        texts = [*value, *value.values()] if isinstance(value, dict) else value
     return set(map(type, texts)) <= {str} and max(map(len, texts), default=0) <= 8192 and "".join(texts).isprintable()
 
 

@@ -16,8 +16,11 @@ SPACE = re.compile(r"(?>(?:[ \t\r]|\\\r?\n)*)")
 BLANK = re.compile(r"(?>(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*)")
 HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?>(?:[ \t]|\\\r?\n)*)=")
 WORD = re.compile(r'(?>(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?>(?:""[^"\n]*+)*)")+)')
-# Most of a large request is this, and read at once: words bare, or in quotes as a whole, with spaces after them.
-ITEM = r'[^\s"\\#][^\s"\\]*+|"[^"\n]*+(?>(?:""[^"\n]*+)*)"'
+# Most of a large request is this, and read at once: a line of bare words; and in other lines words that are bare, or
+# in quotes as a whole, with spaces after them.
+BARE = r'[^\s"\\#][^\s"\\]*+'
+PLAIN = re.compile(rf"{HEAD.pattern}[ \t]*+({BARE}(?>(?:[ \t]++{BARE})*))[ \t\r]*+(?=[\n#])")
+ITEM = rf'{BARE}|"[^"\n]*+(?>(?:""[^"\n]*+)*)"'
 ITEMS = re.compile(rf"(?>(?:(?:{ITEM})[ \t]++)+)")
 EACH = re.compile(ITEM)
 QUOTED = re.compile(r'"([^"\n]*+(?>(?:""[^"\n]*+)*))"')
@@ -43,6 +46,9 @@ def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _line(text: str, began: int) -> tuple[Said, int]:
+    plain = PLAIN.match(text, began)
+    if plain:
+        return Said(plain[1], began, plain[2].split(), plain[2]), plain.end()
     head = HEAD.match(text, began)
     if not head:
         raise ValueError(f"{words.place(text, began)}: expected attribute = value")

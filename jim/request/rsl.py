@@ -12,20 +12,23 @@ from itertools import islice
 from typing import Any
 
 from jim.errors import nearest
-from jim.request import DEEPEST, LONGEST, words
-from jim.request.words import GRAM_NAMES, MOST_COPIES, Said, plain
+from jim.request import DEEPEST, LONGEST, gram_names, words
+from jim.request.words import Said, plain
 
 # (?>(?:…)*), not (?:…)*+: the Python of Debian 12, 3.11.2, finds other things with that than there are (gh-106052).
 BARE = r"""[^\s+&|()=<>!"'^\#$]"""
 QUOTED = r"""(?:"[^"]*+(?>(?:""[^"]*+)*)"|'[^']*+(?>(?:''[^']*+)*)')"""
 ITEM = rf"{BARE}++|{QUOTED}"
-# Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such.
-WITH_VARIABLES = rf"{ITEM}|\$\(\w++\)(?:{BARE}++)?"
-ITEMS = re.compile(rf"""(?>(?:(?:{WITH_VARIABLES})\s++(?={BARE}|["']|\$\())+)""")
+# Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such; and what
+# gives an attribute, or a variable, a single text.
+NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
+UNIT = rf"(?:{ITEM}|\$\(\w++\)(?:{BARE}++)?)"
+TEXT = rf"{UNIT}(?>(?:\s*+\#\s*+{UNIT})*)"
+ROW = re.compile(rf"""(?>(?:{TEXT}(?:\s++(?={BARE}|["']|\$\()|\s*+(?=\))))+)""")
 LIST = re.compile(rf"""\((?!\*)\s*+((?:{ITEM})(?>(?:\s++(?:{ITEM}))*))\s*+\)\s*+""")
 LISTS = re.compile(rf"""(?>(?:{LIST.pattern})+)""")
+UNITS, TEXTS = re.compile(UNIT), re.compile(TEXT)
 VARIABLE = re.compile(r"\$\((\w++)\)")
-EACH = re.compile(WITH_VARIABLES)
 TOKEN = re.compile(
     r"""(?P<gap>(?>(?:\s++|\(\*.*?\*\))*))
     (?: (?P<comment> \(\*)
@@ -37,29 +40,20 @@ TOKEN = re.compile(
       | (?P<odd>     .) )""".replace("BARE", BARE).replace("QUOTED", QUOTED),
     re.VERBOSE | re.DOTALL,
 )
-NAME = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
+NAME = re.compile(NAMED)
+RELATION = re.compile(rf"\(\s*+({NAMED})\s*+=\s*+({ITEM})\s*+\)")
+PAIR = re.compile(rf"\(\s*+({NAMED})\s++({ITEM})\s*+\)")
 KINDS = {
     "&": "a request cannot hold further requests",
     "|": "alternatives (|) cannot be taken; hand in one of them",
     "+": "several requests in one (+) cannot be taken; hand in each by itself",
 }
-
-# GRAM's names, in the form in which names are compared, that JIM has others for, and those it has no use for.
-RENAMED = {plain(name): ours for name, ours in GRAM_NAMES.items()}
-USELESS = {
-    "stdout": "what local jobs print comes back in the tar; leave it out",
-    "stderr": "what local jobs print comes back in the tar; leave it out",
-    "directory": "every local job has an empty directory of its own; leave it out",
-    "filestagein": "only a gatekeeper fetches files; name those of this machine in inputs",
-    "filestageout": "only a gatekeeper delivers files; name what is to come back, in the tar, in outputs",
-}
-NO_JOB_TYPES = {"mpi": "no parallel jobs over several nodes", "condor": "no jobs linked with Condor's library"}
 KNOWN = ("arguments", "count", "maxMemory", "maxWallTime", "project", "rsl_substitution")
 
 
 def parse(text: str, own: str = "") -> dict[str, Any]:
     """Read the attributes of a request; what is wrong is told with its line and column."""
-    said = _in_our_words(_Reader(text).request(), text)
+    said = gram_names.in_our_words(_Reader(text).request(), text)
     return words.attributes(said, text, own, KNOWN) if said else {}
 
 
@@ -71,6 +65,7 @@ class _Reader:
         self.variables: dict[str, str] = {}
         self.left = LONGEST  # characters that variables may still become: they can double themselves
         self.at = self.end = 0
+        self.slow = 0  # up to where each text is looked at by itself, for one of them has to be refused
         self.advance()
 
     def advance(self, end: int | None = None) -> None:
@@ -110,7 +105,6 @@ class _Reader:
         if not self.sign("&") and self.word in KINDS:
             raise self.fault(KINDS[self.word])
         while self.kind != "end":
-            self.expect("(", "before an attribute")
             one = self.relation()
             if plain(one.name) in said:
                 raise self.fault(f"{one.name}: given twice", one.at)
@@ -119,7 +113,13 @@ class _Reader:
         return said
 
     def relation(self) -> Said:
-        """Read `name=values)`; what defines variables has no name."""
+        """Read `(name=values)`; what defines variables has no name."""
+        single = RELATION.match(self.text, self.at)
+        if single and plain(single[1]) != "rslsubstitution":
+            self.advance(single.end())
+            value = _unquoted(single[2])
+            return Said(single[1], single.start(1), [value], value)
+        self.expect("(", "before an attribute")
         name, at = self.word, self.at
         if self.kind == "sign" and name in KINDS:
             raise self.fault(KINDS["&"])
@@ -141,11 +141,12 @@ class _Reader:
             raise self.fault(f"nested more than {DEEPEST} deep")
         found: list[Any] = []
         while self.kind in ("text", "quoted") or self.word in ("(", "$("):
-            many = (LISTS if self.word == "(" else ITEMS).match(self.text, self.at)
-            row = self.row(many[0]) if many else None
-            if many and row:
-                found += row
+            many = (LISTS if self.word == "(" else ROW).match(self.text, self.at) if self.at >= self.slow else None
+            if many and self.may_replace(many[0]):
+                found += self.row(many[0])
                 self.advance(many.end())
+            elif many:
+                self.slow = many.end()
             elif self.sign("("):
                 found.append(self.values(depth + 1))
                 self.expect(")", "at the end of a list")
@@ -153,19 +154,32 @@ class _Reader:
                 found.append(self.joined(depth))
         return found
 
-    def row(self, written: str) -> list[Any] | None:
-        """Read a row of lists or of texts; not one whose variables have to be looked at one by one."""
+    def may_replace(self, row: str) -> bool:
+        """Tell whether all variables of a row are known, and make no more than may be; if so, they count as made."""
+        if "$(" not in row:
+            return True
+        names = [unit[2 : unit.index(")")] for unit in UNITS.findall(row) if unit[0] == "$"]
+        length = sum(len(self.variables.get(name, "")) for name in names)
+        if length > self.left or not self.variables.keys() >= set(names):
+            return False
+        self.left -= length
+        return True
+
+    def row(self, written: str) -> list[Any]:
+        """Give a row of lists, or of texts."""
         if self.word == "(":
             return [_texts(each) for each in LIST.findall(written)]
-        if "$(" not in written:
+        if "$(" not in written and "#" not in written:
             return _texts(written)
-        found, known = EACH.findall(written), self.variables
-        names = [each[2 : each.index(")")] for each in found if each[0] == "$"]
-        length = sum(len(known.get(name, "")) for name in names)
-        if length > self.left or not known.keys() >= set(names):
-            return None
-        self.left -= length
-        return [_replaced(each, known) if each[0] == "$" else _unquoted(each) for each in found]
+        texts = (UNITS.findall(text) if "#" in text else (text,) for text in TEXTS.findall(written))
+        return ["".join(self.unit(each) for each in units) for units in texts]
+
+    def unit(self, written: str) -> str:
+        """Give what one of joined texts stands for, or a variable and what follows it at once."""
+        if written[0] != "$":
+            return _unquoted(written)
+        name, _, rest = written[2:].partition(")")
+        return self.variables[name] + rest
 
     def joined(self, depth: int) -> str:
         """Read one text, and what is joined to it: by a `#`, or because nothing stands between."""
@@ -214,9 +228,14 @@ class _Reader:
     def define(self) -> None:
         """Read one `(NAME text)`."""
         at = self.at
-        self.expect("(", "before a variable")
-        pair = self.values(1)
-        self.expect(")", "after a variable")
+        plain_pair = PAIR.match(self.text, at)
+        if plain_pair:
+            self.advance(plain_pair.end())
+            pair = [plain_pair[1], _unquoted(plain_pair[2])]
+        else:
+            self.expect("(", "before a variable")
+            pair = self.values(1)
+            self.expect(")", "after a variable")
         if len(pair) != 2 or not all(isinstance(each, str) for each in pair):
             raise self.fault("expected the name of a variable and its text", at)
         if not NAME.fullmatch(pair[0]):
@@ -227,13 +246,9 @@ class _Reader:
 
 
 def _texts(written: str) -> list[str]:
-    found = EACH.findall(written)
+    """Give texts of which none is joined, and none a variable."""
+    found = UNITS.findall(written)
     return [each[1:-1].replace(each[0] * 2, each[0]) if each[0] in "\"'" else each for each in found]
-
-
-def _replaced(written: str, known: dict[str, str]) -> str:
-    name, _, rest = written[2:].partition(")")
-    return known[name] + rest
 
 
 def _unquoted(written: str) -> str:
@@ -242,53 +257,3 @@ def _unquoted(written: str) -> str:
     if written[0] not in "\"'^":
         return written
     return written[2 if written[0] == "^" else 1 : -1].replace(quote * 2, quote)
-
-
-def _in_our_words(said: dict[str, Said], text: str) -> dict[str, Said]:
-    """Say in JIM's words what GRAM has others for: names, minutes, copies."""
-    said = _job_type(said, text)
-    ours: dict[str, Said] = {}
-    for name, one in said.items():
-        if name in USELESS:
-            raise words.fault(text, one.at, f"{one.name}: {USELESS[name]}")
-        own, unit = RENAMED.get(name, (one.name, 0))
-        one = one._replace(name=own)
-        if unit > 1 and words.WHOLE_NUMBER.fullmatch(one.text or ""):
-            one = one._replace(text=str(unit * int(one.text or "")))
-        if plain(one.name) in ours:
-            raise words.fault(text, one.at, f"{one.name}: given twice, once by GRAM's name for it")
-        ours[plain(one.name)] = one
-    return ours
-
-
-def _job_type(said: dict[str, Said], text: str) -> dict[str, Said]:
-    """Tell GRAM's job types, which say how often a program runs, from JIM's, which say what runs."""
-    kind, count = said.get("jobtype"), said.get("count")
-    if not kind and "executable" not in said:
-        return said
-    word = (kind.text or "").lower() if kind else "multiple"  # GRAM's default
-    if kind and word in NO_JOB_TYPES:
-        raise words.fault(text, kind.at, f"{kind.name}: JIM runs {NO_JOB_TYPES[word]}")
-    if word not in ("single", "multiple"):
-        if count:
-            raise words.fault(text, count.at, f"{count.name}: goes with (jobType=single) or (jobType=multiple) only")
-        return said
-    rest = {name: one for name, one in said.items() if name not in ("jobtype", "count")}
-    at = kind.at if kind else said["executable"].at
-    if count and word == "single":
-        rest["count"] = count._replace(name="cores")
-    copies = _copies(count, text) if count else 1
-    if word == "multiple" and copies > 1 and count:
-        if "argumentsets" in rest:
-            raise words.fault(text, count.at, f"{count.name}: goes with one set of arguments only")
-        rest["argumentsets"] = Said("argument_sets", count.at, [[]] * copies, None)
-    job_type = "parametric" if "argumentsets" in rest else "executable"
-    return rest | {"jobtype": Said("job_type", at, [job_type], job_type)}
-
-
-def _copies(count: Said, text: str) -> int:
-    copies = int(count.text) if words.WHOLE_NUMBER.fullmatch(count.text or "") and count.text else 0
-    if not 1 <= copies <= MOST_COPIES:
-        found = "nothing that is a whole number" if count.text is None else repr(count.text[:40])
-        raise words.fault(text, count.at, f"count: expected 1 to {MOST_COPIES:,}, found {found}")
-    return copies

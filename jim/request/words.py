@@ -15,16 +15,6 @@ LONG_NUMBER = re.compile(r"[+-]?[0-9]{19,}")
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
 TRUTHS = {"true": True, "false": False}
 
-# What GRAM calls otherwise than JIM: our name for it, and how many of our units one of its units is (0: no number).
-GRAM_NAMES = {
-    "queue": ("queue", 0),
-    "project": ("account", 0),
-    "max_memory": ("memory_mb", 1),
-    "max_wall_time": ("wall_seconds", 60),
-    "max_time": ("wall_seconds", 60),
-}
-MOST_COPIES = 100_000  # of one program, by `count`: a few characters must not become gigabytes
-
 
 class Said(NamedTuple):
     """What was said of one attribute."""

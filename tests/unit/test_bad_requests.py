@@ -226,7 +226,11 @@ WORDS = {
         "*",
     ],
 }
-ROWS = {"jdf": "job_type=executable\nexecutable=x\narguments = {}\n", "rsl": "&(rsl_substitution=(A z))(arguments={})"}
+ROWS = {
+    "jdf": ["job_type=executable\nexecutable=x\narguments = {}\n"],
+    "rsl": ["&(rsl_substitution=(A z))(arguments={})", "&(rsl_substitution=(A z)(B {}))(x=$(B))", "&(x={})(y = z)"],
+}
+AT_ONCE = {jdf: ("PLAIN", "ITEMS"), rsl: ("ROW", "LISTS", "VARIABLE", "RELATION", "PAIR")}
 
 
 def outcome_of(language, text):
@@ -241,11 +245,13 @@ def outcome_of(language, text):
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(data=st.data())
 def test_what_is_read_in_rows_is_what_is_read_word_by_word(language, data):
-    text = ROWS[language].format("".join(data.draw(st.lists(st.sampled_from(WORDS[language]), max_size=10))))
+    words = "".join(data.draw(st.lists(st.sampled_from(WORDS[language]), max_size=10)))
+    text = data.draw(st.sampled_from(ROWS[language])).format(words)
     at_once = outcome_of(language, text)
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((jdf, "ITEMS"), (rsl, "ITEMS"), (rsl, "LISTS"), (rsl, "VARIABLE")):
-            patch.setattr(module, name, NEVER)
+        for module, names in AT_ONCE.items():
+            for name in names:
+                patch.setattr(module, name, NEVER)
         assert outcome_of(language, text) == at_once
 
 

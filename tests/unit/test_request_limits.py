@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -31,6 +32,24 @@ def test_a_product_of_arguments_is_refused_before_it_is_made(tmp_path):
     file.write_text(json.dumps({"job_type": "parametric", **words}))
     with pytest.raises(BadRequest, match="40,000 common arguments × 40,000 argument sets = 1,600,000,000 words"):
         request.check(request.read(file))
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("(arguments=" + "a " * 10_000 + "$(NOPE) b)", "column 20034: 'NOPE': no variable"),
+        ("(rsl_substitution=(A " + "x" * 1000 + "))(arguments=" + "$(A) " * 10_000 + ")", "more than 1,048,576 char"),
+        ("(arguments=" + "a#" * 250_000 + ")", "column 500032: expected a text, found '\\)'"),
+        ("(arguments=" + "a#" * 250_000 + "^^)", "column 500032: this quote is never closed"),
+    ],
+)
+def test_a_long_request_in_rsl_is_refused_in_a_moment(tmp_path, written, reason):
+    file = tmp_path / "long.rsl"
+    file.write_text("&(executable=/bin/a)" + written)
+    began = time.process_time()
+    with pytest.raises(BadRequest, match=reason):
+        request.read(file)
+    assert time.process_time() - began < 5, "each of its texts looks at all that follow"
 
 
 @pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadRequest
-from jim.request import check, jdf, read, rsl
+from jim.request import check, gram_names, jdf, read, rsl
 
 HOME = Path(__file__).parents[2]
 PAGE = (HOME / "docs/requests.md").read_text()
@@ -159,5 +159,5 @@ def test_the_page_s_descriptions_are_accepted(tmp_path):
 
 
 def test_the_page_names_every_word_of_gram():
-    names = {*rsl.RENAMED, *rsl.USELESS, *rsl.NO_JOB_TYPES, "count", "jobtype"}
+    names = {*gram_names.RENAMED, *gram_names.USELESS, *gram_names.NO_JOB_TYPES, "count", "jobtype"}
     assert names <= {each.lower() for each in re.findall(r"`(\w+)`", PAGE)}
