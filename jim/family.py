@@ -33,6 +33,7 @@ _GRAPH = {
 MAY_BECOME = {before: frozenset(after.split()) | {before} for before, after in _GRAPH.items()}
 
 ENDED = frozenset({State.COMPLETED, State.FAILED, State.KILLED})
+ONLY_ENDED = "only what has completed, failed or been killed is split again"
 # What is waiting or being submitted counts too: its claim can be fenced.
 ALIVE = frozenset(
     {State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD, State.RUNNING, State.SUSPENDED},

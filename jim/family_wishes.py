@@ -11,7 +11,7 @@ from typing import Any
 
 from jim.editing import edit
 from jim.errors import JimError, UnknownJob
-from jim.family import FORCED_FROM, FREEZES_AS, NotPossible
+from jim.family import ENDED, FORCED_FROM, FREEZES_AS, ONLY_ENDED, NotPossible
 from jim.house import House
 from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
 from jim.pieces import herd_of, smaller, within_limits
@@ -176,22 +176,21 @@ def _resplittable(house: House, job: GridJob, slices: Slices) -> LocalJob:
     old, *others = chosen(house, job.id, slices)
     if others:
         raise NotPossible("local jobs are split again one by one")
-    if old.state not in (State.FAILED, State.KILLED):
-        raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: only what failed or was killed is split again")
+    if old.state not in ENDED:
+        raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: {ONLY_ENDED}")
     if not old.piece.files:
         raise NotPossible(f"{job.id}.{old.n} has no input files that could be split again")
     return old
 
 
 def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
-    """Let new local jobs, numbered on from the last, do the work of one that has ended badly; that one is frozen."""
+    """Let new local jobs, numbered on from the last, do the work of one that has ended; that one is frozen."""
     old = _resplittable(house, job, slices)
     _, pieces = house.resplits.pop(job.id)
     if isinstance(pieces, BaseException):
         raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
-    house.store.set_local_job(
-        job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=f"split again: {old.reason}", wish=""
-    )
+    why = f"split again: {old.reason}" if old.reason else "split again"
+    house.store.set_local_job(job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=why, wish="")
     house.store.add_pieces(job.id, job.size, pieces)
     house.store.end_split(job.id, job.size + len(pieces))
     house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")

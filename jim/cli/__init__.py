@@ -45,7 +45,7 @@ VERBS = {
     "types": Verb("job_types", "list the job types, or the attributes of one", "jim types executable"),
     "recover": Verb("recover", "write the request that does what failed once more", "jim recover 12 > again.json"),
     "resplit": Verb(
-        "resplit", "let smaller local jobs do what one has failed at", "jim resplit 12.3 -p lumis_per_job=1"
+        "resplit", "let smaller local jobs do the work of one that has ended", "jim resplit 12.3 -p lumis_per_job=1"
     ),
     "copy": Verb("copy", "write the request that does what one local job did", "jim copy 12.3 > one.json"),
     "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),

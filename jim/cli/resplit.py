@@ -1,4 +1,4 @@
-"""jim resplit: let smaller local jobs do what one has failed at."""
+"""jim resplit: let smaller local jobs do the work of one that has ended."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from jim.cli.reading import look
 from jim.cli.split import add_parameters, parameters
 from jim.cli.text import say
 from jim.errors import BadRequest
-from jim.model import State
+from jim.family import ENDED, ONLY_ENDED
 from jim.pieces import check, smaller
 from jim.request import handler_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim resplit` takes."""
-    parser.add_argument("target", metavar="G.n", help="a local job that failed or was killed")
+    parser.add_argument("target", metavar="G.n", help="a local job that has completed, failed or been killed")
     add_parameters(parser)
 
 
@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     job, local = view.target(arguments.target)
     if local is None:
         raise BadRequest(f"resplit takes a local job: say {job.id}.0, not {job.id}")
-    if local.state not in (State.FAILED, State.KILLED):
-        raise BadRequest(f"{arguments.target} is {local.state.value}: only what failed or was killed is split again")
+    if local.state not in ENDED:
+        raise BadRequest(f"{arguments.target} is {local.state.value}: {ONLY_ENDED}")
     if not local.piece.files:
         raise BadRequest(f"{arguments.target} has no input files that could be split again")
     given, site = parameters(arguments.parameters), view.site.site

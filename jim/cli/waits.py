@@ -10,7 +10,7 @@ from jim.cli.reading import View
 from jim.cli.text import ago, counted, span
 from jim.cli.unsent import Wait, many, next_attempt, waiting
 from jim.family_wishes import again_of, retryable
-from jim.model import State, Step
+from jim.model import FROZEN, State, Step
 from jim.sandbox import submission_directory
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
@@ -245,6 +245,8 @@ def _ended(job: GridJob, local: LocalJob) -> Wait:
     if local.state is State.COMPLETED:
         tar = "are in the tar" if job.step is Step.FINISHED else "go into the tar when all of its grid job has ended"
         then = f"its outputs {tar}"
+    elif local.state in FROZEN:
+        then = "nothing: other local jobs do its work"
     elif local.piece.failure:
         then = (
             f"nothing: it can never run; `jim recover {local.grid}`, in the end, writes the request that does its work"
