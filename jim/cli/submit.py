@@ -10,7 +10,8 @@ from pathlib import Path
 from jim import run_grid_job, stdout
 from jim import site as site_file
 from jim.cli.reading import add_json, look
-from jim.cli.text import facts, plain, say, say_json, span
+from jim.cli.text import ago, facts, plain, say, say_json, span
+from jim.clock import Clock
 from jim.handlers.base import has_variable
 from jim.model import Resources
 from jim.preparing import prepare
@@ -34,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand in, and print the id of the grid job."""
     if arguments.dry_run:
         return _dry_run(arguments)
+    began = Clock().utc()
     number = run_grid_job.submit(arguments.file, **_more(arguments))
     code = 0
     if not arguments.json:
@@ -44,13 +46,22 @@ def run(arguments: argparse.Namespace) -> int:
 
         code = follow(number, quiet=arguments.json)
     elif not arguments.json:
-        what = "handed in as a test" if arguments.test else "handed in"
+        what = "handed in as a test" if arguments.test else _handed_in(number, began)
         print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     if arguments.json:
         view = look()
         with stdout.or_else(run_grid_job.taken_in(number)):
             say_json(view.record(view.grid_job(number)))
     return code
+
+
+def _handed_in(number: int, began: str) -> str:
+    """Say whether it was handed in just now: a request may be another than the first one of its key."""
+    view = look()
+    created = view.grid_job(number).created
+    if created >= began:
+        return "handed in"
+    return f"its key is that of grid job {number}, handed in {ago(view.age(created))}: nothing has changed"
 
 
 def _more(arguments: argparse.Namespace) -> dict[str, str]:

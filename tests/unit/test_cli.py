@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import re
 import sys
 
 import pytest
@@ -263,7 +264,12 @@ def test_submit_prints_the_id_alone(home, request_file):
 
 
 def test_submit_with_the_same_key_is_the_same_grid_job(home, request_file):
-    assert [home.run("submit", request_file, "--key", "k")[1] for _ in range(2)] == ["1\n", "1\n"]
+    first, again = (home.run("submit", request_file, "--key", "k") for _ in range(2))
+    assert first == (0, "1\n", "handed in; `jim watch 1` follows it to its end\n")
+    assert again[:2] == (0, "1\n")
+    assert re.match(
+        r"its key is that of grid job 1, handed in [0-9.]+ s ago: nothing has changed; `jim watch 1`", again[2]
+    )
 
 
 def test_submit_gives_the_record_before_the_keeper_has_it(home, request_file):
