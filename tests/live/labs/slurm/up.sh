@@ -33,7 +33,9 @@ AccountingStoragePort=16819" ;;
     *) die "SLURM_LAB_ACCOUNTS=$accounts: expected none, filetxt or slurmdbd" ;;
 esac
 settings="$accounts $nodes $cpus $min_job_age $max_jobs $(cksum <"$extra")"
-if [ "$(cat "$dir/settings" 2>/dev/null)" = "$settings" ] && scontrol ping 2>/dev/null | grep -q 'is UP'; then
+# A node that a test has brought Slurm to drain stays so.
+all_serve() { scontrol ping | grep -q 'is UP' && [ -z "$(sinfo -h -p main -t drain,down,fail -o %n)" ]; }
+if [ "$(cat "$dir/settings" 2>/dev/null)" = "$settings" ] && all_serve 2>/dev/null; then
     say 'is up already'
     exit 0
 fi
