@@ -82,7 +82,8 @@ def _take_wish(house: House, content: dict[str, Any]) -> bool:
                     house.store.set_local_job(grid, each.n, wish=verb)
         else:
             family_wishes.for_all(house, job, verb, content)
-    house.paced.pop(("wish", grid), None)
+    for name in ("wish", "cancel"):
+        house.paced.pop((name, grid), None)
     return True
 
 

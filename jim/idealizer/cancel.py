@@ -52,7 +52,8 @@ def _end_single(house: House, grid: int, n: int) -> None:
 
 def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
     name = ("wish", grid)
-    if live and not house.workers.busy(name) and house.pace(name):
+    # A pace of its own: while a resume waits for free slots, it is told again and again, and would take every turn.
+    if live and not house.workers.busy(name) and house.pace(("cancel", grid)):
         house.workers.start(name, partial(_end, house, live), partial(_said, grid), partial(_not_said, house, grid))
 
 

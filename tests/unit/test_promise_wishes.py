@@ -98,6 +98,23 @@ def test_suspend_holds_what_is_pending_and_stops_sending(tmp_path, monkeypatch):
     assert len(world.batch.ledger) == 4
 
 
+def test_a_local_job_is_cancelled_while_others_wait_to_be_resumed(world, monkeypatch):
+    """Where all slots are taken, what was suspended goes on some day only: that must not keep the cancel waiting."""
+    grid = world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    for index in (1, 2):
+        world.batch.start(1, index)
+    world.until(lambda: world.store.counts(grid) == {State.RUNNING: 2})
+    world.wish("suspend", str(grid))
+    world.until(lambda: world.store.counts(grid) == {State.SUSPENDED: 2})
+    monkeypatch.setattr(world.batch, "_resume", lambda *_: "")
+    world.wish("resume", str(grid))
+    world.until(lambda: world.batch.calls.count("resume") == 3)
+    world.wish("cancel", f"{grid}.1")
+    world.until(lambda: world.state(grid, 1) is State.KILLED, rounds=20)
+    assert world.state(grid, 0) is State.SUSPENDED
+
+
 def test_retry_of_a_finished_grid_job_opens_it_again(world):
     grid = world.submit(2)
     world.until(lambda: len(world.batch.tasks) == 2)
