@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from jim.files import cut, read_regular
 from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
-from jim.statusdb.rows import Attempt, Change
+from jim.statusdb.rows import Attempt, Change, GridJob
 from jim.statusdb.xml import fragment
 
 log = logging.getLogger(__name__)
@@ -61,12 +61,11 @@ def _take_request(house: House, content: dict[str, Any]) -> None:
 
 
 def _take_wish(house: House, content: dict[str, Any]) -> bool:
-    """Record a wish; one that waits for a split, or for its pieces, stays in the inbox."""
+    """Record a wish; one whose time has not come stays in the inbox."""
     grid, slices = inbox.slices_of(content["target"])
     verb, by = content["verb"], content.get("by", "")
     job = house.store.grid_job(grid)
-    unsplit = (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome
-    if unsplit or (verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)):
+    if _must_wait(house, job, slices, content):
         return False
     with house.store.transaction():
         n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
@@ -85,6 +84,16 @@ def _take_wish(house: House, content: dict[str, Any]) -> bool:
     for name in ("wish", "cancel"):
         house.paced.pop((name, grid), None)
     return True
+
+
+def _must_wait(house: House, job: GridJob, slices: Sequence[tuple[int, int]], content: dict[str, Any]) -> bool:
+    """Tell whether a wish waits: for a split, for its own pieces, or until its grid job is removed, and so unknown."""
+    verb = content["verb"]
+    if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
+        return True
+    if house.workers.busy(("age", job.id)):
+        return True
+    return verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)
 
 
 # The spool

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from jim.aging import age
+from jim.arrivals import take_inbox
 from jim.idealizer import cancel
-from jim.model import State
+from jim.model import State, Step
 from jim.site import Limits
 from tests.stand_ins import World
 
@@ -127,6 +129,24 @@ def test_retry_of_a_finished_grid_job_opens_it_again(world):
     world.run_all(grid)
     assert world.store.grid_job(grid).outcome == "completed"
     assert len(world.batch.ledger) == 3
+
+
+def test_a_grid_job_that_is_being_removed_does_not_open_again(world, monkeypatch):
+    """What a worker has begun to remove would lose its rows all the same, with a new attempt on its way."""
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=9)
+    world.until(lambda: world.finished(grid))
+    monkeypatch.setattr(world.clock, "utc", lambda: "2100-01-01T00:00:00.000Z")
+    world.house.next_aging = 0.0
+    age(world.house)
+    world.wish("retry", str(grid))
+    take_inbox(world.house)
+    assert world.state(grid) is State.FAILED
+    world.go(3)
+    assert world.store.grid_jobs(*Step) == []
+    assert list((world.site.state / "inbox").glob("wish*")) == []
 
 
 def test_a_wish_for_a_local_job_waits_until_there_are_local_jobs(world):
