@@ -331,14 +331,15 @@ def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system
     (place.state / "site.toml").write_text(f'[batch]\nsystem = "{system}"\n')
     code, out, err = place.door("jim-submit", str(place.request()))
     assert (code, out.splitlines()[1]) == (3, "GRAM_SCRIPT_ERROR:3")
-    assert err.startswith("jim-submit: [batch] system: ")
+    words = f"{place.state}/site.toml:2: batch.system: "
+    assert err.startswith(f"jim-submit: {words}")
     assert place.left() == ([], [])
     place.lock.close()
     environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
     command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
     log = (place.state / "keeper.log").read_text()
-    assert "CRITICAL jim.opening the keeper ends: [batch] system: " in log
+    assert f"CRITICAL jim.opening the keeper ends: {words}" in log
     assert "Traceback" not in log
 
 

@@ -215,7 +215,7 @@ def test_a_batch_system_that_does_not_answer_fails(check, monkeypatch, batch_sys
 
 def test_an_unknown_batch_system_fails(check, monkeypatch):
     def unknown(site):
-        raise BadSite("[batch] system: unknown batch system 'slurn'")
+        raise BadSite("batch.system: unknown batch system 'slurn'")
 
     monkeypatch.setattr("jim.opening.adapter_of", unknown)
     assert check()["batch system"].level == FAILED

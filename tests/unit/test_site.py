@@ -265,7 +265,14 @@ def test_a_batch_system_without_adapter_is_refused(tmp_path, monkeypatch, system
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     with pytest.raises(BadSite) as error:
         check_system(Site(tmp_path, batch=Batch(system=system)))
-    assert f"[batch] system: {words}" in str(error.value)
+    assert str(error.value).startswith(f"batch.system: {words}")
+
+
+def test_a_batch_system_without_adapter_is_refused_with_its_place(write, tmp_path):
+    file = write('[site]\nname = "here"\n\n[batch]\nslots = 2\nsystem = "slrum"\n')
+    with pytest.raises(BadSite) as error:
+        check_system(read(file, tmp_path))
+    assert str(error.value).startswith(f"{file}:6: batch.system: unknown batch system 'slrum'; did you mean 'slurm'?")
 
 
 def test_an_adapter_of_the_site_s_own_is_taken(tmp_path, monkeypatch):
