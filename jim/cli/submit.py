@@ -92,7 +92,7 @@ def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> li
         ("local jobs", _pieces(size, balanced=balanced)),
         ("why", plain(size.why)),
         ("each takes", f"about {span(size.cpu_seconds)} of CPU" if size.cpu_seconds else "CPU time is not known"),
-        ("all take", _altogether(size, site)),
+        ("all take", _altogether(size, site, balanced=balanced)),
         ("resources", plain(_asked(resources))),
         ("stored", "nothing: this was a dry run"),
     ]
@@ -111,15 +111,19 @@ def _pieces(size: Size, *, balanced: bool) -> str:
     return f"{size.pieces:,}, of {size.events_per_job:,} events each{last} ({size.events:,} in all)"
 
 
-def _altogether(size: Size, site: Site) -> str:
+def _altogether(size: Size, site: Site, *, balanced: bool) -> str:
     if not size.cpu_seconds or not size.events:
         return ""
-    cpu = size.cpu_seconds / size.events_per_job * size.events
-    words = f"about {span(cpu)} of CPU"
+    per_event = size.cpu_seconds / size.events_per_job
+    words = f"about {span(per_event * size.events)} of CPU"
     if site.batch.system != "local":
         return words
     slots = site.batch.slots or os.cpu_count() or 1
-    return f"{words}, {span(-(-size.pieces // slots) * size.cpu_seconds)} on the {slots} slots of this machine"
+    turns, beside = divmod(size.pieces - 1, slots)  # before the last one's turn, and in it
+    small = size.events // size.pieces if balanced else size.events % size.events_per_job or size.events_per_job
+    last = size.events_per_job if beside else small  # beside full ones, a small one does not count
+    seconds = per_event * (turns * size.events_per_job + last)
+    return f"{words}, {span(seconds)} on the {slots} slots of this machine"
 
 
 def _asked(resources: Resources) -> str:

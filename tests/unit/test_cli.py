@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -203,12 +204,31 @@ def test_dry_run(home, request_file):
         "local jobs   5, of 250 events each, the last one 100 (1,100 in all)\n"
         "why          events_per_job of the request\n"
         "each takes   about 8 min 20 s of CPU\n"
-        "all take     about 36 min 40 s of CPU, 25 min on the 2 slots of this machine\n"
+        "all take     about 36 min 40 s of CPU, 20 min on the 2 slots of this machine\n"
         "resources    queue long, at most 1 d each, no memory asked for\n"
         "stored       nothing: this was a dry run\n"
     )
     assert list((home.site.state / "inbox").iterdir()) == []
     assert home.woken == []
+
+
+@pytest.mark.parametrize(
+    ("events", "slots", "told"),
+    [
+        (1000, 2, "16 min 40 s"),  # 500 s twice
+        (1100, 1, "36 min 40 s"),  # four times 500 s, and 200 s
+        (1100, 3, "16 min 40 s"),  # 500 s twice: the last one runs beside another
+        (1100, 4, "11 min 40 s"),  # 500 s, and then the last one alone, 200 s
+        (1100, 9, "8 min 20 s"),
+        (100, 2, "3 min 20 s"),
+    ],
+)
+def test_dry_run_counts_the_turns_of_the_slots(home, request_file, events, slots, told):
+    file = Path(request_file)
+    file.write_text(file.read_text().replace("1100", str(events)))
+    (home.site.state / "site.toml").write_text(f"[batch]\nslots = {slots}\n")
+    said = home.out("submit", request_file, "--dry-run").splitlines()[4]
+    assert said.endswith(f" of CPU, {told} on the {slots} slots of this machine")
 
 
 @pytest.mark.parametrize(
