@@ -25,6 +25,7 @@ FOR_DAEMON: dict[str, tuple[str, ...]] = {
     "suspend": ("running",),
     "resume": ("suspended",),
 }
+LARGEST_INDEX = 1_000_000_000
 
 
 class Order(NamedTuple):
@@ -97,9 +98,9 @@ class Queue:
         """Tell how these tasks ended: job, index, state, code, signal, reason, name."""
         known = (
             "SELECT job, idx, state, code, signal, reason, name FROM tasks JOIN jobs ON id = job"
-            " WHERE job = ?1 AND ?2 IN (0, idx) AND state IN ('ended', 'cancelled') ORDER BY idx"
+            " WHERE job = ? AND idx BETWEEN ? AND ? AND state IN ('ended', 'cancelled') ORDER BY idx"
         )
-        return [row for key in dict.fromkeys(ids) for row in self.db.execute(known, key)]
+        return [row for key in dict.fromkeys(ids) for row in self.db.execute(known, _tasks_of(key))]
 
     def find(self, name: str) -> list[Row]:
         """List every task of that name, live or ended, as `history` does."""
@@ -119,15 +120,15 @@ class Queue:
 
     def known(self, key: Key) -> bool:
         """Tell whether there is or was such a job, or such a task of it; index 0 means the job."""
-        there = "SELECT 1 FROM tasks WHERE job = ?1 AND ?2 IN (0, idx) LIMIT 1"
-        return self.db.execute(there, key).fetchone() is not None
+        there = "SELECT 1 FROM tasks WHERE job = ? AND idx BETWEEN ? AND ? LIMIT 1"
+        return self.db.execute(there, _tasks_of(key)).fetchone() is not None
 
     def change(self, verb: str, ids: Sequence[Key]) -> list[Key]:
         """Do or record what the verb wants of these tasks; return the unknown ones, the others are done."""
         with self.transaction():
             for key in ids:
-                chosen = "SELECT job, idx, state, wish FROM tasks WHERE job = ?1 AND ?2 IN (0, idx)"
-                for job, index, state, wish in self.db.execute(chosen, key).fetchall():
+                chosen = "SELECT job, idx, state, wish FROM tasks WHERE job = ? AND idx BETWEEN ? AND ?"
+                for job, index, state, wish in self.db.execute(chosen, _tasks_of(key)).fetchall():
                     self.make_change(verb, (job, index), state, wish)
             return [key for key in ids if not self.known(key)]
 
@@ -163,3 +164,9 @@ class Queue:
             " SELECT ?, ?, id, ?, name, ? FROM jobs WHERE id = ?",
             [(now, event, index, detail, job) for job, index in keys],
         )
+
+
+def _tasks_of(key: Key) -> tuple[int, int, int]:
+    """Name a task, or with index 0 all of its job, as a range: that is looked up, where an OR reads a whole array."""
+    job, index = key
+    return job, index, index or LARGEST_INDEX

@@ -281,3 +281,19 @@ def test_the_opposite_verb_takes_a_wish_back_but_not_a_cancel(place):
         place.queue.change(verb, [(job, 0)])
         wishes.append(place.queue.db.execute("SELECT wish FROM tasks").fetchone()[0])
     assert wishes == ["suspend", None, "suspend", "cancel", "cancel"]
+
+
+def test_what_a_verb_costs_for_a_task_does_not_depend_on_its_array(place):
+    """A cancel of a large array read all of it for each task, and kept other verbs waiting longer than they do."""
+    steps = []
+
+    def cost(size):
+        job = place.submit("", size=size)
+        place.queue.db.set_progress_handler(lambda: steps.append(0), 10)
+        steps.clear()
+        place.queue.change("cancel", [(job, size)])
+        assert len(place.queue.history([(job, size)])) == 1
+        place.queue.db.set_progress_handler(None, 0)
+        return len(steps)
+
+    assert cost(4000) < 3 * cost(4)
