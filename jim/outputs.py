@@ -256,9 +256,9 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
     if job.outcome:  # a split that failed
         return State(job.outcome), job.reason
     bad = {state: counts.get(state, 0) for state in (State.FAILED, State.KILLED, State.NEW)}
-    of_all = f"of {job.size} local job{'' if job.size == 1 else 's'}"
+    of_all = f"of {job.size:,} local job{'' if job.size == 1 else 's'}"
     words = {State.NEW: "never sent"}
-    reason = ", ".join(f"{count} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
+    reason = ", ".join(f"{count:,} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
     if job.wish == "cancel" and (reason or not job.size):  # else it came too late: all had completed
         return State.KILLED, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:

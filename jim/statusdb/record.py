@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from jim.statusdb.rows import GridJob
     from jim.statusdb.store import Store
 
-LOOKED_AT, REASONS_TOLD = 1000, 3  # local jobs whose reasons are read, and how many different ones are told
+REASONS_TOLD = 3
 
 
 def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -> str:
@@ -39,14 +38,14 @@ def herd(job: GridJob) -> str:
 
 def failures(store: Store, grid: int) -> str:
     """Tell why local jobs did not complete, the most frequent reasons first."""
-    counts, found = store.counts(grid), Counter[str]()
-    for state in (State.FAILED, State.KILLED, State.NEW):
-        if counts.get(state):
-            found.update(each.reason for each in store.local_jobs(grid, (state,), limit=LOOKED_AT))
-    if len(found) == 1:
-        return next(iter(found))
-    told = [f"{reason} ({count:,})" for reason, count in found.most_common(REASONS_TOLD) if reason]
-    rest = len(found) - REASONS_TOLD
+    ended_badly = (State.FAILED, State.KILLED, State.NEW)
+    if not any(store.counts(grid).get(state) for state in ended_badly):
+        return ""
+    found, different = store.reasons(grid, ended_badly, REASONS_TOLD)
+    if different == 1:
+        return found[0][0]
+    told = [f"{reason} ({count:,})" for reason, count in found if reason]
+    rest = different - REASONS_TOLD
     return ", ".join([*told, f"{rest:,} more"] if rest > 0 else told)
 
 

@@ -213,6 +213,15 @@ class Store:
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
         return [rows.local_job(row) for row in self.db.execute(sql, (grid, due, limit))]
 
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
+        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
+        sql = (
+            f"SELECT reason, count(*), count(*) OVER () FROM local_job {rows.in_states(states)} AND grid = ?"
+            " GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
+        )
+        found = self.db.execute(sql, (grid, limit)).fetchall()
+        return [(reason, count) for reason, count, _ in found], found[0][2] if found else 0
+
     def state(self, grid: int, n: int) -> State:
         """Give the state of one local job, and nothing else of it."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()

@@ -13,6 +13,7 @@ from jim.database import transaction
 from jim.errors import UnknownJob
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
+from jim.statusdb.record import failures
 from jim.statusdb.rows import Change
 from jim.statusdb.store import Store
 
@@ -185,6 +186,16 @@ def test_the_tally_follows_every_change(store: Store) -> None:
         (1, "waiting", "running", "queue"),
         (3, "waiting", "failed", "claim"),
     ]
+
+
+def test_the_reasons_of_all_local_jobs_are_counted(store: Store) -> None:
+    add(store, 1, 1300)
+    assert failures(store, 1) == ""
+    with store.transaction():
+        for n in range(1299):
+            state, reason = (State.KILLED, "cancelled") if n < 1050 else (State.FAILED, f"exit {n - 1000}")
+            store.set_local_job(1, n, state=state, witness=Witness.QUEUE, reason=reason)
+    assert failures(store, 1) == "cancelled (1,050), exit 50 (1), exit 51 (1), 247 more"
 
 
 def test_a_request_is_read_from_the_disk_once(store: Store) -> None:
