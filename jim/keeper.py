@@ -47,7 +47,8 @@ class Lock:
     """The lock that makes a keeper the only one; it goes with the process, whatever ends it."""
 
     def __init__(self, state: Path) -> None:
-        self._file = os.open(state / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._path = state / "keeper.lock"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def take(self) -> bool:
         """Take the lock if it is free."""
@@ -60,8 +61,16 @@ class Lock:
         return True
 
     def is_there(self) -> bool:
-        """Tell whether the file still has its name; without it the state directory is gone, and our work with it."""
-        return os.fstat(self._file).st_nlink > 0
+        """Tell whether the file is still in its place; else the state directory is gone, or was moved.
+
+        There it needs a keeper of its own, which gets the lock only when we end.
+        """
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # a disk that does not answer just now
+            return True
 
     def release(self) -> None:
         """Let another keeper take over."""
@@ -78,9 +87,10 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
             _rounds(state, clock, idle_seconds, work, lock)
         finally:
             work.close()
-        log.info("the keeper, pid %d, ends: nothing was to do for %g s", os.getpid(), idle_seconds)
         if not lock.is_there():
+            log.warning("the keeper, pid %d, ends: its lock is not in %s any more", os.getpid(), state)
             return True
+        log.info("the keeper, pid %d, ends: nothing was to do for %g s", os.getpid(), idle_seconds)
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")
         lock.release()
         # A door that found the lock taken a moment ago counts on us: look once more.

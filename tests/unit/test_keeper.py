@@ -70,3 +70,19 @@ def test_its_log_tells_when_a_keeper_began_and_why_it_ended(tmp_path, caplog):
         f"a keeper begins, pid {os.getpid()}, for {tmp_path}",
         f"the keeper, pid {os.getpid()}, ends: nothing was to do for 0 s",
     ]
+
+
+class Moved(Nothing):
+    def round(self):
+        if self.state.exists():
+            self.state.rename(self.state.with_name("elsewhere"))
+        self.rounds -= 1
+        assert self.rounds, "it serves a directory that is not there"
+
+
+def test_a_keeper_ends_when_its_state_directory_is_moved(tmp_path, caplog):
+    """Or it would hold the lock for good, and nothing would happen to the grid jobs there."""
+    state = tmp_path / "state"
+    state.mkdir()
+    assert keep(state, Clock(), 60, lambda: Moved(state, rounds=5, results=0))
+    assert caplog.messages == [f"the keeper, pid {os.getpid()}, ends: its lock is not in {state} any more"]
