@@ -15,9 +15,12 @@ from jim.handlers.base import Handler
 from jim.named import foreign
 from jim.site import Site
 from jim.sizing import Size
+from jim.splitting.errors import InvalidFile
 
-# The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one.
-WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%s["']?\s*[:=])"""
+# The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one. TOML has it
+# before a dot, too, and as the head of a table.
+WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
+REFUSED = re.compile(r"'([^'\n]+)'[:.]|(\w+)[:.]")  # how a refusal begins with a name; one that is odd is in quotes
 Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
 
 
@@ -46,10 +49,18 @@ def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
     try:
         yield
     except BadRequest as error:
-        name = re.match(r"'?(\w+)'?[:.]", str(error))
-        if name and name[1] in but:
+        name = _refused(error)
+        if name in but:
             raise
-        raise BadRequest(f"{file}: {_place(file, name[1]) if name else ''}{error}") from error
+        raise BadRequest(f"{file}: {_place(file, name) if name else ''}{error}") from error
+
+
+def _refused(error: BadRequest) -> str:
+    """Name the attribute that a refusal is about; empty where it names none."""
+    if isinstance(error, InvalidFile):  # it names one of the files, or something of it
+        return "input_files"
+    named = REFUSED.match(str(error))
+    return named[1] or named[2] if named else ""
 
 
 def _place(file: Path, name: str) -> str:
@@ -58,8 +69,9 @@ def _place(file: Path, name: str) -> str:
 
     with suppress(OSError):  # it was there when it was read
         text = file.read_text(errors="replace").removeprefix("\ufeff")
-        found = re.search(WRITTEN % "_?".join(plain(name)), text, re.MULTILINE | re.IGNORECASE)
-        return f"{place(text, found.start(1))}: " if found else ""
+        wanted = {"name": "_?".join(map(re.escape, plain(name))) or name}
+        found = re.search(WRITTEN % wanted, text, re.MULTILINE | re.IGNORECASE)
+        return f"{place(text, found.start(found.lastindex or 0))}: " if found else ""
     return ""
 
 

@@ -86,6 +86,9 @@ def refusal(tmp_path, monkeypatch, capsys):
     return hand_in
 
 
+A = 'job_type = "executable"\nexecutable = "a"\n'
+
+
 def place_of(marked):
     before = marked.partition("§")[0]
     return f"line {len(before.split(chr(10)))}, column {len(before.split(chr(10))[-1]) + 1}: "
@@ -122,6 +125,18 @@ def test_so_is_json_and_toml(refusal, language, text, words):
         ("json", '{"job_type": "a",\n "b": [],\n  §"job_type" : "b"}', "'job_type' is given twice"),
         ("jdf", "job_type = executable\nexecutable = a\n§INPUTS = /none", "inputs: cannot read /none: No such file"),
         ("rsl", "&(job_type=executable)(executable=a)\n(§inputs=/none)", "inputs: cannot read /none: No such file"),
+        ("toml", A + "§wall-seconds = 3", "'wall-seconds': unknown attribute"),
+        ("toml", A + '§"wall seconds" = 3', "'wall seconds': unknown attribute"),
+        ("toml", A + '[§environment]\nA = "b"\nLD_PRELOAD = "b"', "environment: LD_PRELOAD"),
+        ("toml", A + "[ §environment ]\nA = 3", "environment: expected a table of texts"),
+        ("toml", A + '§environment.A = "a\\nb"', "environment.A: holds the character"),
+        ("toml", A + "[§tool.x]\na = 3", "'tool': unknown attribute"),
+        ("toml", A + "[[§inputfiles]]\nlfn = 'a'", "'inputfiles': unknown attribute"),
+        ("toml", A + "splitter = 'FileBased'\n[[§input_files]]\nlfn = '/a'\nevnts = 3", "file '/a'.evnts: unknown"),
+        ("toml", A + "splitter = 'FileBased'\n[[§input_files]]\nevents = 3", "files[0].lfn: missing"),
+        ("toml", A + "outputs = [\n]\n§__ = 3", "'__': unknown attribute"),
+        ("json", '{"job_type": "executable", "executable": "a",\n §"wall-s.econds": 1}', "'wall-s.econds': unknown"),
+        ("json", '{"job_type": "executable", "executable": "a",\n §"wall.*": 1}', "'wall.*': unknown attribute"),
     ],
 )
 def test_what_is_not_possible_is_told_with_its_place(refusal, language, marked, words):
