@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -285,6 +286,13 @@ ADD_PIECES = (
     "INSERT INTO local_job (grid, n, updated, state, witness, reason, piece) "
     "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, value FROM json_each(?)"
 )
+
+
+def column(value: Any) -> Any:
+    """Give a value as SQLite takes it: the bytes of a file's name that are no text, which reasons tell, written out."""
+    if isinstance(value, Enum):
+        return value.value
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def where(**known: int | None) -> tuple[str, list[int]]:

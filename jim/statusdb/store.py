@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class Store:
         columns = {**columns, "updated": self.clock.utc()}
         names = ", ".join(f"{name} = ?" for name in columns)
         which, values = rows.where(**where)
-        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*columns.values(), *values))
+        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
 
     def changes(self) -> int:
         """Count what this store has changed since it was opened."""
@@ -150,7 +149,7 @@ class Store:
         """Add a line to the journal that is no change of state."""
         self.db.execute(
             "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
-            (self.clock.utc(), grid, n, what, witness.value, reason),
+            (self.clock.utc(), grid, n, what, witness.value, rows.column(reason)),
         )
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
@@ -269,7 +268,7 @@ class Store:
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
-        columns = {name: value.value if isinstance(value, Enum) else value for name, value in told.items()}
+        columns = {name: rows.column(value) for name, value in told.items()}
         now = self.clock.utc()
         those = (*values, grid, was.value)
         if (state := columns.get("state", was.value)) != was.value:

@@ -211,6 +211,18 @@ def test_a_request_is_read_from_the_disk_once(store: Store) -> None:
     assert store.grid_job(1).request == REQUEST
 
 
+def test_a_reason_may_tell_a_file_name_that_is_no_text(store: Store) -> None:
+    add(store, 1, 1)
+    told = "cannot read /data/\udcff: no"  # as Python reads the name b"\xff"
+    store.note(1, "looked", Witness.KEEPER, told)
+    store.set_local_job(1, 0, state=State.FAILED, witness=Witness.KEEPER, reason=told)
+    store.set_grid_job(1, reason=told)
+    kept = "cannot read /data/\\udcff: no"
+    assert store.grid_job(1).reason == kept
+    assert store.local_job(1, 0).reason == kept
+    assert [each.reason for each in store.journal(1)][-2:] == [kept, kept]
+
+
 def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     add(store, 1, 3)
     store.note(1, "a line", Witness.USER)
