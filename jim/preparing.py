@@ -80,7 +80,9 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     _hold_files(checked, file, site)
-    size = sizing.size(handler, checked, site)
+    of_the_type = f"job type {checked['job_type']}"  # what cannot be reckoned with is its answer
+    with foreign(of_the_type):
+        size = sizing.size(handler, checked, site)
     if ask_catalogue:
         from jim.resolving import resolve
 
@@ -93,9 +95,8 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         from jim.pieces import check  # most requests name none, and loading it is slow
 
         sample = {**check(handler, checked, site.site.name)}
-    with foreign(f"job type {checked['job_type']}"):
-        resources = handler.resources(sample)
-    sizing.check_limits(resources, site, size)
+    with foreign(of_the_type):
+        sizing.check_limits(handler.resources(sample), site, size)
     return handler, checked, size
 
 

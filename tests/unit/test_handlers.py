@@ -14,8 +14,11 @@ from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
 from jim.handlers.parametric import Parametric
 from jim.handlers.parts.histogram import Histogram, draw
 from jim.handlers.parts.tables import column
+from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
 from jim.model import Job, Piece
+from jim.preparing import prepare
 from jim.request import LANGUAGES, check, read
+from jim.site import Site
 from jim.sizing import left_to_catalogue
 from tests.stand_ins import World
 
@@ -306,3 +309,20 @@ def test_what_a_wrapper_could_not_read_is_never_sent(tmp_path, monkeypatch, ques
     world.until(lambda: world.finished(grid))
     assert world.batch.tasks == {}
     assert words in world.store.grid_job(grid).reason
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "words"),
+    [
+        ("work", lambda *_: None, "'NoneType' object has no attribute 'events'"),
+        ("events_per_job", 0, "division or modulo by zero"),
+        ("most_events_per_job", lambda *_: "many", "'>' not supported between instances of 'int' and 'str'"),
+        ("resources", lambda *_: None, "'NoneType' object has no attribute '_replace'"),
+    ],
+)
+def test_a_door_says_whose_answer_it_cannot_use(tmp_path, monkeypatch, question, answer, words):
+    monkeypatch.setattr(PythiaMonteCarlo, question, answer)
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "pythia_monte_carlo"\nevents = 10\n')
+    with pytest.raises(JimError, match=f"^job type pythia_monte_carlo: .*{re.escape(words)}"):
+        prepare(file, Site(state=tmp_path))
