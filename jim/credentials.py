@@ -121,9 +121,16 @@ def _element(der: bytes, at: int) -> tuple[int, int, int]:
 
 
 def hand_over(place: Path, request: Mapping[str, Any], now: float) -> None:
-    """Put what a request names into its grid job's directory, for its wrappers."""
+    """Put what a request names into its grid job's directory, for its wrappers, and nothing else."""
+    take_back(place, request)
     for kind, path in named(request).items():
         pass_on(place, kind, usable(kind, path, now))
+
+
+def take_back(place: Path, request: Mapping[str, Any]) -> None:
+    """Leave nothing for wrappers that a request has named once, and names no more."""
+    for kind in KINDS.keys() - named(request).keys():
+        (place / kind).unlink(missing_ok=True)
 
 
 def pass_on(place: Path, kind: str, content: bytes) -> bool:

@@ -16,6 +16,7 @@ from jim.house import House
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.resolving import refuse_unknown
+from jim.sandbox import grid_directory
 from jim.site import Site
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
@@ -124,4 +125,6 @@ def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
     request = {**job.request, **{name: new[name] for name in changes}}
     house.store.set_grid_job(job.id, request=json.dumps(request))
     house.credentials.pop(job.id, None)
+    house.expired -= {job.id}  # perhaps by one that is asked for no more; whatever has expired will soon be seen again
+    credentials.take_back(grid_directory(house.site.work, job.id), request)
     return was

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jim import credentials
+from jim import credentials, inbox
 from jim.cli.reading import look
 from jim.cli.waits import of_grid_job
 from jim.errors import BadRequest
@@ -205,6 +205,27 @@ def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, mon
     assert "2 local jobs wait to be sent: its X.509 proxy has expired at 2049-12-31T23:59:59Z" in waits
     proxy.write_bytes(LONGER)
     world.until(lambda: len(world.batch.tasks) == 2)
+
+
+def test_one_that_is_asked_for_no_more_is_handed_on_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, time = World(tmp_path, monkeypatch), [NOW]
+    monkeypatch.setattr(credentials, "now", lambda: time[0])
+    proxy = tmp_path / "x509up"
+    proxy.write_bytes(LONG)
+    grid = world.submit(2, proxy=str(proxy))
+    world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
+    time[0], world.house.next_renewal = LONG_END + 1.0, 0.0
+    world.go(30, seconds=1.0)
+    assert world.batch.tasks == {}  # it has expired
+    inbox.wish(world.site.state, "suspend", str(grid))
+    inbox.wish(world.site.state, "edit", str(grid), changes={"proxy": None})
+    world.go(2)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    assert "expired" not in str(list(of_grid_job(look(), world.store.grid_job(grid))))
+    assert not (world.site.work / str(grid) / "proxy").exists()
+    inbox.wish(world.site.state, "resume", str(grid))
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert not (world.site.work / str(grid) / "proxy").exists()
 
 
 def test_a_gatekeepers_proxy_is_the_one_that_it_renews() -> None:

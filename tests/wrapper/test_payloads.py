@@ -89,6 +89,23 @@ def test_a_proxy_renewed_while_the_payload_runs(site: Site) -> None:
     assert not [name for name in names_in(site.here) if "proxy" in name]
 
 
+def test_a_proxy_that_is_handed_on_no_more_stays_with_what_runs(site: Site) -> None:
+    naps = site.root / "naps"
+    naps.touch()
+    site.fake("sleep", f"echo >>{naps}; exec $real 0.05")
+    hand(site, "proxy", "one\n")
+    site.jobs(*sh('until [ -e "$1" ]; do :; done; cat "$X509_USER_PROXY"'), "sh", str(site.root / "gate"))
+    running = site.start()
+    until(lambda: naps.stat().st_size)
+    (site.here.parent / "proxy").unlink()
+    before = naps.stat().st_size
+    until(lambda: naps.stat().st_size > before + 2)
+    (site.root / "gate").touch()
+    assert running.wait(30) == 0
+    assert site.file("run.1/stdout") == "one\n"
+    assert site.file("log.1") == ""
+
+
 def test_without_a_proxy_there_is_none(site: Site) -> None:
     site.jobs(*sh('echo "${X509_USER_PROXY-none}"'))
     assert site.run() == 0
