@@ -28,13 +28,18 @@ UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # what ended ba
 Changes = Mapping[str, Any]
 
 
+def meanings(declared: Mapping[str, Attribute]) -> dict[str, str]:
+    """Give what each name means: an attribute's own, and those that JDF and RSL have for it."""
+    return {also: name for name, one in declared.items() for also in (*one.also, name)}
+
+
 def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
     """Read `attribute=value`: a text or a number as it is, anything else as JSON; no value means as if never said."""
     name, _, text = word.partition("=")
-    also = {other: each for each, one in declared.items() for other in one.also}
-    name = also.get(name, name)
-    if name not in declared:
-        raise BadRequest(f"{name!r}: unknown attribute{nearest(name, {*declared, *also})}")
+    known = meanings(declared)
+    if name not in known:
+        raise BadRequest(f"{name!r}: unknown attribute{nearest(name, known)}")
+    name = known[name]
     kind = declared[name].kind
     if not text or kind is str:
         return name, text or None

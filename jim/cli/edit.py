@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from jim import run_grid_job
 from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
-from jim.editing import changed, read, refuse_what_is_sent, written
+from jim.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.errors import BadRequest, nearest
 from jim.model import Step
 from jim.request import declarations, handler_of
@@ -69,8 +69,9 @@ def _selected(view: View, where: Sequence[str]) -> list[GridJob]:
     chosen, known = [], set[str]()
     for job in view.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
         declared = declarations(handler_of(job.job_type, view.site.site.handlers))
-        known |= declared.keys()
-        if all(each.partition("=")[0] in declared for each in where):
+        own = meanings(declared)
+        known |= own.keys()
+        if all(each.partition("=")[0] in own for each in where):
             asked = [read(each, declared) for each in where]
             if all(job.request.get(name) == value for name, value in asked):
                 chosen.append(job)

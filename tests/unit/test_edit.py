@@ -207,6 +207,14 @@ def test_a_fix_across_grid_jobs(home):
     )
 
 
+def test_grid_jobs_are_chosen_by_all_names_of_an_attribute(home):
+    dzero(home)
+    add(home, 2)
+    for name in ("runjob_requestid", "request_id"):
+        [line] = home.out("edit", "--all", "--where", f"{name}=13669", "queue=long").splitlines()
+        assert line.startswith("1: edit wished: queue=long")
+
+
 def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from jim import inbox
 
