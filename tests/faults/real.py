@@ -29,7 +29,7 @@ from jim.statusdb.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 # Root may write where nobody may; as an ordinary account it is not that lucky.
-PLAIN = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.getuid() == 0 else ()
+PLAIN = ("/usr/bin/setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.getuid() == 0 else ()
 KEEPER = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper")
 BATCH = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area")
 LIMIT = 180.0  # on a machine that is busy with something else

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.faults.real import PLAIN
 from tests.wrapper.worker import ABC, NOTHING, Site, pack, python, sh
 
 
@@ -85,6 +86,14 @@ def test_a_file_that_cannot_be_read(site: Site) -> None:
     site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
     assert site.run() == 0
     assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", f"file 3 {ABC} c.dat", "refused unreadable b.dat"]
+
+
+@pytest.mark.parametrize("mode", ["000", "400"])
+def test_a_directory_that_cannot_be_read(site: Site, mode: str) -> None:
+    site.shell = [*PLAIN, *site.shell]
+    site.jobs(*sh(f"mkdir -p d/e; printf abc >d/e/x; printf abc >d/y; chmod {mode} d/e"), facts=("out d",))
+    assert site.run() == 0
+    assert site.manifest() == ["refused unreadable d/e", f"file 3 {ABC} d/y"]
 
 
 def test_a_file_that_is_gone_before_it_is_read(site: Site) -> None:
