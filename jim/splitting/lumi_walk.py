@@ -180,12 +180,19 @@ class _Walk:
             if self._runs and run not in self._runs:
                 continue
             wanted = self._mask.within(run, lumis) if self._mask else lumis
-            if self._corrects:
-                for lumi in wanted:
-                    if (run, lumi) in self._taken:
-                        self._taken[run, lumi].attach(file)
-                wanted = [lumi for lumi in wanted if (run, lumi) not in self._taken]
-            yield run, wanted
+            yield run, list(self._new(file, run, wanted)) if self._corrects else wanted
+
+    def _new(self, file: File, run: int, lumis: Sequence[int]) -> Iterator[int]:
+        """Give the lumis that no job has; those that have one of the others read this file too."""
+        left = self._filling.left
+        for lumi in lumis:
+            if not left:  # here the walk ends
+                break
+            if (run, lumi) in self._taken:
+                self._taken[run, lumi].attach(file)
+            else:
+                left -= 1
+                yield lumi
 
     def _fill(self, here: Here, run: int, lumis: Sequence[int]) -> Iterator[Draft | Row]:
         """Let the open job have what it may of ascending lumis, and begin others with what is left of them."""

@@ -64,6 +64,15 @@ def test_lumi_correction_puts_a_lumi_of_two_files_into_the_job_that_had_it_first
     assert names(made) == ["f", "f g i", "f g h", "g h", "i"]
 
 
+@pytest.mark.parametrize("second", [{1: [2, 4]}, {1: [2], 2: [4]}])
+@pytest.mark.parametrize(("splitter", "most"), [("LumiBased", "total_lumis"), ("EventAwareLumiBased", "total_events")])
+def test_lumi_correction_ends_with_the_last_lumi_that_may_be_taken(splitter, most, second):
+    one = {"LumiBased": {"lumis_per_job": 1}, "EventAwareLumiBased": {"events_per_job": 1}}[splitter]
+    files = file("f", 3, {1: [1, 4], 2: [4]}), file("g", 2, second)
+    made = jobs(splitter, work(*files), **one, applyLumiCorrection=True, **{most: 4})
+    assert (names(made), lumis(made)) == (["f", "f", "f", "g"], ["1:1", "1:4", "2:4", "1:2"])  # g's 4 was not met
+
+
 @pytest.mark.parametrize(("is_open", "number"), [(True, 0), (False, 2)])
 def test_too_few_lumis_wait_at_their_place_only(is_open, number):
     files = file("f", runs={1: [1]}), file("g", runs={1: [1]}), file("h", runs={1: [1, 2, 3]}, locations=B)
