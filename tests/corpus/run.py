@@ -38,7 +38,10 @@ class Verdict:
 def cases(directory: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every case of a directory with its file's name."""
     for file in sorted(directory.glob("*.json")):
-        corpus = json.loads(file.read_text())
+        try:
+            corpus = json.loads(file.read_text())
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
         if not isinstance(corpus, dict) or corpus.get("schema") != SCHEMA or not isinstance(corpus.get("cases"), list):
             raise ValueError(f"{file}: no cases, or its schema is not {SCHEMA!r}")
         for n, case in enumerate(corpus["cases"]):
@@ -68,8 +71,9 @@ def judge(file: str, case: dict[str, Any], known: Sequence[Any]) -> Verdict:
 
 
 def _differs(case: dict[str, Any], translator: Any) -> Difference | None:
-    wanted = case.get("expected_error", {}).get("kind")
+    wanted = None
     try:
+        wanted = (case.get("expected_error") or {}).get("kind")
         answer = translator.answer(case)
         difference: Difference | None = Difference("error", wanted, "none")
         return difference if wanted else translator.compare(case, answer)

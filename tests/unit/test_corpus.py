@@ -70,6 +70,8 @@ def test_a_corpus_that_is_as_expected(tmp_path, capsys):
         ({"expected": {"groups": []}}, "job groups at"),
         ({"expected": {}}, "KeyError: 'groups'"),
         ({"fileset": None, "splitter": None, "kind": "of its own"}, "error"),
+        ({"expected_error": None, "expected": {"groups": []}}, "job groups at"),
+        ({"expected_error": "invalid-mask"}, "error"),
     ],
 )
 def test_a_case_that_is_not_as_expected(tmp_path, capsys, change, said):
@@ -122,4 +124,6 @@ def test_a_directory_that_is_no_corpus(tmp_path, capsys, text):
     if text:
         (tmp_path / "some.json").write_text(text)
     assert run.main([str(tmp_path)]) == 2
-    assert capsys.readouterr().out == ""
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert str(tmp_path / "some.json" if text else tmp_path) in said.err
