@@ -111,7 +111,8 @@ def _too_late(
     if verb == "force":
         states = _states(view, job, slices)
         return _unforceable(states, State(arguments.to))
-    return f"finished as {job.outcome} already" if job.step is Step.FINISHED else ""
+    whose = f"{job.id} " if slices else ""  # the outcome is the grid job's, and not that of a local job
+    return f"{whose}finished as {job.outcome} already" if job.step is Step.FINISHED else ""
 
 
 def _nothing_to_retry(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> str:

@@ -333,6 +333,7 @@ def test_a_wish_that_comes_too_late(home):
     home.add()
     home.finish()
     assert home.out("cancel", "1") == "1: finished as completed already; cancel changes nothing\n"
+    assert home.out("cancel", "1.0") == "1.0: 1 finished as completed already; cancel changes nothing\n"
     assert home.out("retry", "1.0") == "1.0: nothing failed or was killed; retry changes nothing\n"
     assert wishes(home) == []
 
