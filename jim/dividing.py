@@ -101,6 +101,8 @@ def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
 def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
     if pieces.torn:
         return  # the pieces before these could not be stored: the next round splits anew
+    if house.store.grid_job(job.id).wish == "cancel":
+        return  # what is stored does not count yet, and is forgotten
     if not chunk and not pieces.stored:
         _failed(house, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
         return

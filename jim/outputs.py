@@ -138,7 +138,10 @@ def collect(house: House) -> None:
     """Gather the outputs of grid jobs whose local jobs have all ended, and finish those."""
     for job in house.store.grid_jobs(Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE):
         if _all_ended(house, job):
-            house.store.set_grid_job(job.id, step=Step.COLLECTING)
+            with house.store.transaction():
+                if job.step is Step.RESOLVED:
+                    house.store.empty(job.id)  # of what was cancelled while it was split
+                house.store.set_grid_job(job.id, step=Step.COLLECTING)
     for job in house.store.grid_jobs(Step.COLLECTING):
         name = ("collect", job.id)
         if house.clock.boot() >= job.due and not house.workers.busy(name):

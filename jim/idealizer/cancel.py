@@ -28,8 +28,9 @@ def fulfil(house: House) -> None:
         live = list(house.store.live()) if live is None else live
         mine = [each for each in live if each.grid == job.id]
         if job.wish == "cancel":
-            _cancel(house, job.id, mine)
-            _end_waiting(house, job.id)
+            if job.step in (Step.SPLIT, Step.ACTIVE):  # before, they do not count: they are forgotten when it ends
+                _cancel(house, job.id, mine)
+                _end_waiting(house, job.id)
         elif job.wish:
             _change(house, job.id, job.wish, mine)
         if single and job.wish != "cancel":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import nullcontext
 
 import pytest
 
@@ -31,6 +32,31 @@ def test_a_chunk_that_cannot_be_stored_leaves_no_gap(world, monkeypatch, full_at
     assert [job.piece.arguments for job in world.store.local_jobs(grid)] == [("0",), ("1",), ("2",), ("3",), ("4",)]
     assert world.store.grid_job(grid).size == 5
     assert len(calls) == full_at + CHUNKS
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_cancel_while_it_is_split_leaves_nothing_half_split(world, monkeypatch, full):
+    """What is stored so far does not count yet: neither are these local jobs killed, nor the others made."""
+    monkeypatch.setattr("jim.dividing.STORED_AT_ONCE", 1)
+    add, calls = world.store.add_pieces, []
+
+    def add_pieces(*told):
+        calls.append(told)
+        if len(calls) == 2:
+            world.store.set_grid_job(1, wish="cancel")
+            if full:
+                raise sqlite3.OperationalError("database or disk is full")
+        add(*told)
+
+    monkeypatch.setattr(world.store, "add_pieces", add_pieces)
+    grid = world.submit(50)
+    with pytest.raises(sqlite3.OperationalError) if full else nullcontext():
+        world.until(lambda: world.finished(grid))
+    world.until(lambda: world.finished(grid))
+    job = world.store.grid_job(grid)
+    assert (job.outcome, job.reason, job.size) == ("killed", "cancelled", 0)
+    assert (world.store.local_jobs(grid), world.store.counts(grid)) == ([], {})
+    assert len(calls) < 5
 
 
 def test_a_job_type_that_makes_nothing_of_a_request_fails_it(world, monkeypatch):
