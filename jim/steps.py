@@ -31,7 +31,10 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
         one = step(name, own)
         try:
             with foreign(f"step {name} failed"):
-                given = dict(one(dict(request)))
+                given = one(dict(request))
+                if not isinstance(given, Mapping):
+                    raise JimError(f"step {name} gave {type(given).__name__}, and not the attributes to go on with")
+                given = dict(given)
             _, checked = check(given, own)
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error

@@ -40,6 +40,10 @@ def wrong(request):
 
 def another(request):
     return request | {"key": "k2"}
+
+
+def forgetful(request):
+    request["cores"] = 2
 """
 ASKED = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["$InputFiles"], "splitter": "FileBased"}
 
@@ -87,6 +91,7 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
         ("stepsite.steps.mistyped", JimError, r"mistyped failed: NameError: .* \(steps.py, line 21\)"),
         ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
         ("stepsite.steps.another", JimError, "step stepsite.steps.another gave another key than it was given"),
+        ("stepsite.steps.forgetful", JimError, "forgetful gave NoneType, and not the attributes to go on with"),
         ("stepsite.steps.none", JimError, "step of site.steps 'stepsite.steps.none' cannot be loaded"),
         ("stepsite.no.step", JimError, "step of site.steps 'stepsite.no.step' cannot be loaded"),
         ("step", JimError, "step of site.steps 'step' cannot be loaded"),
