@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
     """Write the lines that a poll prints."""
     if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
-        number = USER_CANCELLED if job.outcome == State.KILLED.value else EXECUTION_FAILED
-        return failure(job.reason or job.outcome, number)
+        cancelled = job.outcome == State.KILLED.value or (job.wish == "cancel" and job.size)  # also if one had failed
+        return failure(job.reason or job.outcome, USER_CANCELLED if cancelled else EXECUTION_FAILED)
     return state(_gram_state(job, counts))
 
 

@@ -263,7 +263,8 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
     words = {State.NEW: "never sent"}
     reason = ", ".join(f"{count:,} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
     if job.wish == "cancel" and (reason or not job.size):  # else it came too late: all had completed
-        return State.KILLED, f"cancelled{': ' if reason else ''}{reason}"
+        outcome = State.FAILED if bad[State.FAILED] else State.KILLED
+        return outcome, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
         return State.FAILED, reason
     return roll_up(counts, strict=strict), reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jim.aging import age
 from jim.arrivals import take_inbox
+from jim.gram import USER_CANCELLED, is_failure
 from jim.idealizer import cancel
 from jim.model import State, Step
 from jim.site import Limits
@@ -169,6 +170,11 @@ def test_a_retry_does_not_undo_a_cancel_under_way(world):
     world.until(lambda: world.finished(grid))
     assert [world.state(grid, n) for n in range(3)] == [State.FAILED, State.KILLED, State.KILLED]
     assert len(world.batch.ledger) == 3
+    job = world.store.grid_job(grid)
+    assert job.outcome == "failed"  # as every family of which one has failed
+    assert job.reason.startswith("cancelled: 1 of 3 local jobs failed, 2 of 3 local jobs killed: ")
+    world.go()
+    assert is_failure(world.answer(grid).encode(), USER_CANCELLED)
 
 
 def test_a_retry_leaves_a_suspended_grid_job_suspended(world):
