@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import family_wishes, inbox, verdict, verdicts
+from jim.database import part
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, read_regular
 from jim.house import House, Key
@@ -182,7 +183,8 @@ def _reject(house: House, path: Path) -> None:
 def _take(house: House, arrival: Arrival) -> bool:
     take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
     try:
-        take(house, arrival)
+        with part(house.store.db):
+            take(house, arrival)
     except (JimError, OSError, ValueError) as error:
         log.warning("spool: %s: %s", arrival.path.name, error)
         return False

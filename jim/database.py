@@ -50,3 +50,18 @@ def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[Non
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+@contextmanager
+def part(db: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing, inside a larger transaction that goes on without it."""
+    db.execute("SAVEPOINT part")
+    whole = False
+    try:
+        yield
+        whole = True
+    finally:
+        if db.in_transaction:  # else SQLite itself has undone all, as it does when the disk is full
+            if not whole:
+                db.execute("ROLLBACK TO part")
+            db.execute("RELEASE part")

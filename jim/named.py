@@ -31,9 +31,9 @@ def foreign(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (JimError, OSError):
+    except (JimError, OSError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit, and whatever a library keeps apart, as asyncio does
         raise JimError(f"{what}: {type(error).__name__}: {error}{_place(error)}") from error
 
 

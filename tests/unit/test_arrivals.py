@@ -2,6 +2,7 @@
 
 import pytest
 
+from jim.arrivals import take_spool
 from tests.stand_ins import World
 
 
@@ -63,3 +64,15 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
     world.go(2)
     assert 'done="250"' in shown(world)["phase-sim"]
     assert not list((world.site.work / "spool").iterdir())
+
+
+def test_what_arrives_is_taken_in_whole_or_not_at_all(world, monkeypatch):
+    """A record leads to a verdict in several steps; one that cannot be stored leaves nothing of those before it."""
+    world.batch.start(1)
+    world.go(1)
+    store, was = world.store, world.store.local_job(1, 0)
+    monkeypatch.setattr(store, "set_local_job", lambda *_, **__: int("no number"))
+    world.batch.finish(1, code=3)
+    take_spool(world.house)
+    assert store.local_job(1, 0) == was
+    assert [each.verdict for each in store.attempts(1, n=0)] == [""]
