@@ -8,7 +8,7 @@ What GRAM calls otherwise than JIM becomes JIM's.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from jim.errors import nearest
@@ -23,6 +23,7 @@ ITEM = rf"{BARE}++|{QUOTED}"
 # gives an attribute, or a variable, a single text.
 NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 UNIT = rf"(?:{ITEM}|\$\(\w++\)(?:{BARE}++)?)"
+ITEMS = re.compile(rf"""(?>(?:{UNIT}\s++(?={BARE}|["']|\$\())+)""")
 TEXT = rf"{UNIT}(?>(?:\s*+\#\s*+{UNIT})*)"
 ROW = re.compile(rf"""(?>(?:{TEXT}(?:\s++(?={BARE}|["']|\$\()|\s*+(?=\))))+)""")
 LIST = re.compile(rf"""\((?!\*)\s*+((?:{ITEM})(?>(?:\s++(?:{ITEM}))*))\s*+\)\s*+""")
@@ -141,9 +142,10 @@ class _Reader:
             raise self.fault(f"nested more than {DEEPEST} deep")
         found: list[Any] = []
         while self.kind in ("text", "quoted") or self.word in ("(", "$("):
-            many = (LISTS if self.word == "(" else ROW).match(self.text, self.at) if self.at >= self.slow else None
-            if many and self.may_replace(many[0]):
-                found += self.row(many[0])
+            many = self.many() if self.at >= self.slow else None
+            row = self.row(many[0]) if many else None
+            if many and row:
+                found += row
                 self.advance(many.end())
             elif many:
                 self.slow = many.end()
@@ -154,28 +156,33 @@ class _Reader:
                 found.append(self.joined(depth))
         return found
 
-    def may_replace(self, row: str) -> bool:
-        """Tell whether all variables of a row are known, and make no more than may be; if so, they count as made."""
-        if "$(" not in row:
-            return True
-        names = [unit[2 : unit.index(")")] for unit in UNITS.findall(row) if unit[0] == "$"]
-        length = sum(len(self.variables.get(name, "")) for name in names)
-        if length > self.left or not self.variables.keys() >= set(names):
-            return False
-        self.left -= length
-        return True
+    def many(self) -> re.Match[str] | None:
+        """Find a row of lists or of texts: first of such that nothing joins, for that takes half the time."""
+        if self.word == "(":
+            return LISTS.match(self.text, self.at)
+        return ITEMS.match(self.text, self.at) or ROW.match(self.text, self.at)
 
-    def row(self, written: str) -> list[Any]:
-        """Give a row of lists, or of texts."""
+    def row(self, written: str) -> list[Any] | None:
+        """Read a row; not one with a variable that has to be refused."""
         if self.word == "(":
             return [_texts(each) for each in LIST.findall(written)]
         if "$(" not in written and "#" not in written:
             return _texts(written)
-        texts = (UNITS.findall(text) if "#" in text else (text,) for text in TEXTS.findall(written))
-        return ["".join(self.unit(each) for each in units) for units in texts]
+        joined = [UNITS.findall(each) for each in TEXTS.findall(written)] if "#" in written else []
+        units = [*chain(*joined)] or UNITS.findall(written)
+        names = [each[2 : each.index(")")] for each in units if each[0] == "$"]
+        length = sum(len(self.variables.get(name, "")) for name in names)
+        if length > self.left or not self.variables.keys() >= set(names):
+            return None
+        self.left -= length
+        meant = [self.unit(each) if each[0] in "$\"'" else each for each in units]
+        if not joined:
+            return meant
+        rest = iter(meant)
+        return ["".join(islice(rest, len(each))) for each in joined]
 
     def unit(self, written: str) -> str:
-        """Give what one of joined texts stands for, or a variable and what follows it at once."""
+        """Give what stands in quotes, or a variable and what follows it at once."""
         if written[0] != "$":
             return _unquoted(written)
         name, _, rest = written[2:].partition(")")

@@ -245,7 +245,7 @@ ROWS = {
     "jdf": ["job_type=executable\nexecutable=x\narguments = {}\n"],
     "rsl": ["&(rsl_substitution=(A z))(arguments={})", "&(rsl_substitution=(A z)(B {}))(x=$(B))", "&(x={})(y = z)"],
 }
-AT_ONCE = {jdf: ("PLAIN", "ITEMS"), rsl: ("ROW", "LISTS", "VARIABLE", "RELATION", "PAIR")}
+AT_ONCE = {jdf: ("PLAIN", "ITEMS"), rsl: ("ITEMS", "ROW", "LISTS", "VARIABLE", "RELATION", "PAIR")}
 
 
 def outcome_of(language, text):
