@@ -83,7 +83,7 @@ def adapter_of(site: Site) -> Adapter:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
     except (ImportError, AttributeError, TypeError) as error:
-        raise BadSite(f"{site_file.system_s_place(site)}cannot load adapter {system!r}: {error}") from error
+        raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
     return adapter
 
 

@@ -208,17 +208,17 @@ def check_system(site: Site) -> None:
     if "." not in system:
         if system == "base" or not (adapters / f"{system}.py").is_file():
             known = {each.stem for each in adapters.glob("[a-z]*.py")} - {"base"}
-            raise BadSite(f"{system_s_place(site)}unknown batch system {system!r}{nearest(system, known)}")
+            raise BadSite(f"{place_of_system(site)}unknown batch system {system!r}{nearest(system, known)}")
         return
     if own and own not in sys.path:
         sys.path.append(own)
     try:
         importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
     except (ImportError, AttributeError, SyntaxError) as error:
-        raise BadSite(f"{system_s_place(site)}{system!r} is no adapter that can be loaded: {error}") from error
+        raise BadSite(f"{place_of_system(site)}{system!r} is no adapter that can be loaded: {error}") from error
 
 
-def system_s_place(site: Site) -> str:
+def place_of_system(site: Site) -> str:
     """Say where the batch system is named, to begin a refusal with."""
     try:
         text = site.file.read_text(errors="replace") if site.file else ""
