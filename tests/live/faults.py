@@ -1,4 +1,4 @@
-"""What is done to a real Slurm and to JIM itself, and what became of the local jobs: counted, not believed.
+"""What is done to a real batch system and to JIM itself, and what became of the local jobs: counted, not believed.
 
 make glitch-report    # as root; the same as the tests in test_faults.py, as a table
 """
@@ -15,12 +15,52 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by `python -P`, which leaves it out
 
-from tests.live.site import LONG, MUNGED, SLURMCTLD, LiveSite, install, operator, start_lab, until
+from tests.live.site import (
+    LONG,
+    MUNGED,
+    QMASTER,
+    SLURMCTLD,
+    USER,
+    Daemon,
+    LiveSite,
+    install,
+    operator,
+    start_lab,
+    until,
+)
 
 PIECES = 50
 # Enough room for many short local jobs at once; what has ended is forgotten within half a minute.
-ROOM = {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10}
+ROOM = {
+    "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10},
+    "sge": {"SGE_LAB_SLOTS": 64},
+}
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
+
+
+class Controller(NamedTuple):
+    """The daemon that knows all jobs of a batch system, and what an operator may ask it."""
+
+    daemon: Daemon
+    is_up: tuple[str, ...]  # a command, and what it says when all is well
+    another_job: tuple[str, ...]
+    all_jobs: tuple[str, ...]
+
+
+CONTROLLERS = {
+    "slurm": Controller(
+        SLURMCTLD,
+        ("scontrol", "ping", "is UP"),
+        ("sbatch", "--output=/dev/null", "--wrap=sleep 1"),
+        ("squeue", "-h", "-t", "all", f"--user={USER}"),
+    ),
+    "sge": Controller(
+        QMASTER,
+        ("qconf", "-sss", os.uname().nodename),
+        ("qsub", "-b", "y", "-o", "/dev/null", "-j", "y", "-N", "another", "/bin/sleep", "1"),
+        ("qstat", "-u", USER),
+    ),
+}
 
 
 class Counts(NamedTuple):
@@ -41,6 +81,7 @@ class Fault(NamedTuple):
     lab: dict[str, object] = {}
     batch: str = FAULTY
     more: str = ""
+    system: str = "slurm"
 
 
 def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
@@ -67,11 +108,15 @@ def _runs(site: LiveSite, job: int, least: int = PIECES // 2) -> None:
     until(lambda: len(site.events("start", job)) >= least, f"{least} of {job} run", 90)
 
 
+def _controller(site: LiveSite) -> Daemon:
+    return CONTROLLERS[site.system].daemon
+
+
 def frozen_at_submit(site: LiveSite) -> int:
     with site.held("before", "submit") as hold:
         job = site.submit(PIECES)
         hold.there()
-        with SLURMCTLD.frozen():
+        with _controller(site).frozen():
             hold.go()
             _until_said(site, f"{job}: submission 1: ")  # the controller has got it, and says nothing
     return job
@@ -80,7 +125,7 @@ def frozen_at_submit(site: LiveSite) -> int:
 def frozen_at_query(site: LiveSite) -> int:
     job = site.submit(PIECES, body="sleep 3")
     _runs(site, job)
-    with SLURMCTLD.frozen():
+    with _controller(site).frozen():
         _until_said(site, "did not answer (1 in a row)")
     return job
 
@@ -91,7 +136,7 @@ def frozen_at_cancel(site: LiveSite) -> int:
     with site.held("before", "cancel") as hold:
         site.door("jim-cancel", str(job))
         hold.there()
-        with SLURMCTLD.frozen():
+        with _controller(site).frozen():
             hold.go()
             _until_said(site, "did not answer (1 in a row)")
     return job
@@ -102,10 +147,12 @@ def killed_after_submit(site: LiveSite) -> int:
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES)
         hold.there()
-        SLURMCTLD.kill()
-        SLURMCTLD.start_again()
-        until(lambda: "is UP" in operator("scontrol", "ping"), "slurmctld is up", 30)
-        operator("sbatch", "--output=/dev/null", "--wrap=sleep 1")
+        controller = CONTROLLERS[site.system]
+        controller.daemon.kill()
+        controller.daemon.start_again()
+        *command, well = controller.is_up
+        until(lambda: well in operator(*command), f"{controller.daemon.pid_file.stem} is up", 30)
+        operator(*controller.another_job)
         hold.go()
     return job
 
@@ -115,9 +162,9 @@ def killed_while_they_run(site: LiveSite) -> int:
     # Had one ended meanwhile, Slurm would have given its id out again, and drained its node: "Duplicate jobid".
     job = site.submit(PIECES, body="sleep 20 || exit")
     _runs(site, job, 5)
-    SLURMCTLD.kill()
+    _controller(site).kill()
     _until_said(site, "(1 in a row)")
-    SLURMCTLD.start_again()
+    _controller(site).start_again()
     return job
 
 
@@ -146,7 +193,7 @@ def full(site: LiveSite) -> int:
 
 
 def forgotten(site: LiveSite) -> int:
-    """Let all end, some by force, and be forgotten by Slurm while no keeper runs."""
+    """Let all end, some by force, and be forgotten by the batch system while no keeper runs."""
     body = '[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL $PPID $$\nsleep 1'
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES, body=body)
@@ -154,7 +201,7 @@ def forgotten(site: LiveSite) -> int:
         os.kill(site.keeper, signal.SIGKILL)
         hold.go()
     _runs(site, job, PIECES)
-    until(lambda: not operator("squeue", "-h", "-t", "all", f"--user={site.user}").strip(), "Slurm forgot", 120)
+    until(lambda: not operator(*CONTROLLERS[site.system].all_jobs).strip(), "all are forgotten", 120)
     site.wake()
     return job
 
@@ -196,6 +243,18 @@ FAULTS = {
         more="[limits]\nper_submission = 8\n",
     ),
 }
+FAULTS |= {
+    f"qmaster {name}": Fault(what, FAULTS[name].make, FAULTS[name].end, system="sge")
+    for name, what in {
+        "frozen at submit": "qmaster stopped (SIGSTOP) while qsub was answered",
+        "frozen at query": "qmaster stopped while qstat was answered and local jobs ended",
+        "frozen at cancel": "qmaster stopped while qdel was answered",
+        "killed after submit": "qmaster killed (-9) when it had just accepted a job, started again, given another",
+        "killed while they run": "qmaster killed (-9) while local jobs ran, started again",
+        "keeper killed": "JIM's keeper killed (-9) between qsub and its answer, and while they ran",
+        "forgotten": "all ended, 5 killed (-9) with their wrappers, and forgotten by Grid Engine while no keeper ran",
+    }.items()
+}
 
 
 def do(fault: Fault, site: LiveSite) -> Counts:
@@ -208,7 +267,10 @@ def do(fault: Fault, site: LiveSite) -> Counts:
 def main() -> int:
     """Do all of it, and print what was counted as a table in Markdown."""
     if os.getuid():
-        print("make glitch-report needs root: it starts and hurts a Slurm of its own (Debian)", file=sys.stderr)
+        print(
+            "make glitch-report needs root: it starts and hurts a Slurm and a Grid Engine of its own (Debian)",
+            file=sys.stderr,
+        )
         return 3
     place = Path(tempfile.mkdtemp(prefix="jim-live-"))
     place.chmod(0o755)
@@ -216,8 +278,8 @@ def main() -> int:
     print("| what was done | local jobs | lost | twice | wrong end |\n|---|---:|---:|---:|---:|")
     bad = 0
     for fault in FAULTS.values():
-        start_lab("slurm", **ROOM | fault.lab)
-        site = LiveSite(place, "slurm", environment, batch=fault.batch, more=fault.more)
+        start_lab(fault.system, **ROOM[fault.system] | fault.lab)
+        site = LiveSite(place, fault.system, environment, batch=fault.batch, more=fault.more)
         try:
             counts = do(fault, site)
         finally:

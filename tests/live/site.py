@@ -90,6 +90,7 @@ class Daemon(NamedTuple):
 
     pid_file: Path
     start: tuple[str, ...]
+    lab: Path = LABS / "slurm"
 
     @property
     def pid(self) -> int:
@@ -103,8 +104,8 @@ class Daemon(NamedTuple):
 
     def start_again(self, **more: object) -> None:
         """Start it as its lab does: with nothing of ours in its environment, but for what is said here."""
-        variables = [f"{name}={value}" for name, value in more.items()]
-        clean = ["env", "-i", f"PATH={PLAIN_PATH}", f"JIM_LAB={LABS / 'slurm'}", *variables, *self.start]
+        variables = [f"{name}={value}" for name, value in (_of_sge() | more).items()]
+        clean = ["env", "-i", f"PATH={PLAIN_PATH}", f"JIM_LAB={self.lab}", *variables, *self.start]
         subprocess.run(clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
 
     @contextmanager
@@ -120,6 +121,11 @@ class Daemon(NamedTuple):
 
 
 SLURMCTLD = Daemon(LABS / "slurm/pid/slurmctld.pid", ("slurmctld",))
+QMASTER = Daemon(
+    LABS / "sge/qmaster/qmaster.pid",
+    ("env", f"LD_PRELOAD={LABS / 'sge/loopback.so'}", "/usr/sbin/sge_qmaster"),
+    LABS / "sge",
+)
 MUNGED = Daemon(Path("/run/munge/munged.pid"), ("runuser", "-u", "munge", "--", "/usr/sbin/munged", "--force"))
 
 
@@ -130,11 +136,15 @@ def _lives(pid: int) -> bool:
         return False
 
 
+def _of_sge() -> dict[str, Any]:
+    """Give the variables by which Grid Engine's programs find its lab, if there is one."""
+    setting = LABS / "sge/env.sh"
+    return dict(each.split("=", 1) for each in setting.read_text().split()[1:]) if setting.exists() else {}
+
+
 def operator(*command: str) -> str:
     """Run a batch command as root, who runs the labs; those of Grid Engine get its variables."""
-    setting = LABS / "sge/env.sh"
-    variables = dict(each.split("=", 1) for each in setting.read_text().split()[1:]) if setting.exists() else {}
-    environment = {"PATH": f"/usr/lib/gridengine:{PLAIN_PATH}", **variables}
+    environment = {"PATH": f"/usr/lib/gridengine:{PLAIN_PATH}", **_of_sge()}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     return done.stdout + done.stderr
 

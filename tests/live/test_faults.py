@@ -1,4 +1,4 @@
-"""A real Slurm is frozen, killed and filled up while JIM uses it: nothing lost, nothing twice, no wrong end."""
+"""A real batch system is frozen, killed or filled up while JIM uses it: nothing lost, nothing twice, no wrong end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tests.live.faults import FAULTS, PIECES, ROOM, Counts, do
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault(name, lab, make_site):
     fault = FAULTS[name]
-    lab("slurm", **ROOM | fault.lab)
-    site = make_site("slurm", batch=fault.batch, more=fault.more)
+    lab(fault.system, **ROOM[fault.system] | fault.lab)
+    site = make_site(fault.system, batch=fault.batch, more=fault.more)
     assert do(fault, site) == Counts(PIECES, 0, 0, 0)
