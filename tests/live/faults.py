@@ -35,6 +35,7 @@ ROOM = {
     "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10},
     "sge": {"SGE_LAB_SLOTS": 64},
 }
+SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
 
 
@@ -82,6 +83,7 @@ class Fault(NamedTuple):
     batch: str = FAULTY
     more: str = ""
     system: str = "slurm"
+    limit: float = 240  # in which all has ended
 
 
 def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
@@ -161,7 +163,8 @@ def killed_while_they_run(site: LiveSite) -> int:
     # The controller has forgotten what had just begun, and has it killed: children first, as slurmd's linuxproc does.
     # Had one ended meanwhile, Slurm would have given its id out again, and drained its node: "Duplicate jobid".
     job = site.submit(PIECES, body="sleep 20 || exit")
-    _runs(site, job, 5)
+    # Grid Engine delivers some minutes later what it was about to deliver then.
+    _runs(site, job, 5 if site.system == "slurm" else PIECES)
     _controller(site).kill()
     _until_said(site, "(1 in a row)")
     _controller(site).start_again()
@@ -244,7 +247,7 @@ FAULTS = {
     ),
 }
 FAULTS |= {
-    f"qmaster {name}": Fault(what, FAULTS[name].make, FAULTS[name].end, system="sge")
+    f"qmaster {name}": Fault(what, FAULTS[name].make, FAULTS[name].end, system="sge", limit=SGE_DELIVERS)
     for name, what in {
         "frozen at submit": "qmaster stopped (SIGSTOP) while qsub was answered",
         "frozen at query": "qmaster stopped while qstat was answered and local jobs ended",
@@ -260,7 +263,7 @@ FAULTS |= {
 def do(fault: Fault, site: LiveSite) -> Counts:
     """Do it, wait for the end, count."""
     job = fault.make(site)
-    site.ended(job, 240)
+    site.ended(job, fault.limit)
     return count(site, job, fault.end)
 
 
