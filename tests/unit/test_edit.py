@@ -266,3 +266,11 @@ def test_what_undoes_an_edit_is_read_as_it_was(name, value):
     declared = {**COMMON, **Parametric.attributes}
     [word] = shlex.split(written(name, value))
     assert read(word, declared) == (name, value)
+
+
+def test_a_grid_job_whose_type_is_gone_keeps_no_other_from_being_changed(home):
+    home.add(1, job_type="ours.gone")
+    add(home, 2, queue="short")
+    gone, changed = home.out("edit", "--all", "--where", "queue=short", "queue=long").splitlines()
+    assert gone.startswith("1: left as it is: job_type: unknown job type 'ours.gone'")
+    assert changed.startswith("2: edit wished: queue=long")
