@@ -1,4 +1,4 @@
-"""jim watch: follow a grid job to its end, with bars on a terminal and lines elsewhere."""
+"""jim watch: follow a grid job to its end, with bars on a terminal and lines elsewhere, or by its record in the end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jim import run_grid_job
 from jim.cli import outputs
 from jim.cli.phases import Phase, phases
-from jim.cli.reading import look
-from jim.cli.text import counted, how_many, plain, say
+from jim.cli.reading import add_json, look
+from jim.cli.text import counted, how_many, plain, say, say_json
 from jim.model import State, Step
 from jim.waking import FRESH_SECONDS
 
@@ -29,11 +29,17 @@ FINAL = [state.value for state in State if state.final]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim watch` takes."""
     parser.add_argument("target", metavar="G", help="a grid job, or any of its local jobs")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Follow, and exit 0 if it completed, 1 if not."""
-    return follow(look().herd(arguments.target))
+    number = look().herd(arguments.target)
+    code = follow(number, quiet=arguments.json)
+    if arguments.json:
+        view = look()
+        say_json(view.record(view.grid_job(number)))
+    return code
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from jim.cli import watch
 from jim.errors import Unheard
 from jim.model import State, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, sent
+from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
 
 # logs
 
@@ -206,6 +206,14 @@ def test_watch_of_what_completed(home):
     home.add(size=0)
     home.finish()
     assert home.run("watch", "1")[:2] == (0, "1 finished\n1 completed\n")
+
+
+def test_watch_gives_the_record_in_the_end_and_nothing_before(home):
+    home.add()
+    home.finish()
+    record = home.json("watch", "1")
+    assert (list(record), record["id"], record["step"]) == (RECORD_NAMES, 1, "finished")
+    assert home.json("status", "1") == [record]
 
 
 def test_watch_wakes_the_keeper_that_is_missing(home, monkeypatch):
