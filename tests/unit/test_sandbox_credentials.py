@@ -189,7 +189,8 @@ def test_it_is_handed_over_renewed_and_gone_in_the_end(tmp_path: Path, monkeypat
         assert content.split(b"\n")[3] not in stored  # in no database, tar or log
 
 
-def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def expired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[World, int]:
+    """Hand in two local jobs with a proxy that expires before they are sent."""
     world, time = World(tmp_path, monkeypatch), [NOW]
     monkeypatch.setattr(credentials, "now", lambda: time[0])
     proxy = tmp_path / "x509up"
@@ -198,29 +199,26 @@ def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, mon
     world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
     time[0], world.house.next_renewal = LONG_END + 1.0, 0.0
     world.go(30, seconds=1.0)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    return world, grid
+
+
+def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, grid = expired(tmp_path, monkeypatch)
     assert (world.state(grid), world.batch.tasks) == (State.WAITING, {})
     assert [what for what, _ in notes(world, grid)] == ["proxy expired"]
-    monkeypatch.setenv("JIM_STATE", str(world.site.state))
     waits = [wait.what for wait in of_grid_job(look(), world.store.grid_job(grid))]
     assert "2 local jobs wait to be sent: its X.509 proxy has expired at 2049-12-31T23:59:59Z" in waits
-    proxy.write_bytes(LONGER)
+    (tmp_path / "x509up").write_bytes(LONGER)
     world.until(lambda: len(world.batch.tasks) == 2)
 
 
 def test_one_that_is_asked_for_no_more_is_handed_on_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, time = World(tmp_path, monkeypatch), [NOW]
-    monkeypatch.setattr(credentials, "now", lambda: time[0])
-    proxy = tmp_path / "x509up"
-    proxy.write_bytes(LONG)
-    grid = world.submit(2, proxy=str(proxy))
-    world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
-    time[0], world.house.next_renewal = LONG_END + 1.0, 0.0
-    world.go(30, seconds=1.0)
+    world, grid = expired(tmp_path, monkeypatch)
     assert world.batch.tasks == {}  # it has expired
     inbox.wish(world.site.state, "suspend", str(grid))
     inbox.wish(world.site.state, "edit", str(grid), changes={"proxy": None})
     world.go(2)
-    monkeypatch.setenv("JIM_STATE", str(world.site.state))
     assert "expired" not in str(list(of_grid_job(look(), world.store.grid_job(grid))))
     assert not (world.site.work / str(grid) / "proxy").exists()
     inbox.wish(world.site.state, "resume", str(grid))
