@@ -39,8 +39,8 @@ def test_a_product_of_arguments_is_refused_before_it_is_made(tmp_path):
     [
         ("(arguments=" + "a " * 10_000 + "$(NOPE) b)", "column 20034: 'NOPE': no variable"),
         ("(rsl_substitution=(A " + "x" * 1000 + "))(arguments=" + "$(A) " * 10_000 + ")", "more than 1,048,576 char"),
-        ("(arguments=" + "a#" * 250_000 + ")", "column 500032: expected a text, found '\\)'"),
-        ("(arguments=" + "a#" * 250_000 + "^^)", "column 500032: this quote is never closed"),
+        ("(arguments=" + "a#" * 25_000 + ")", "column 50032: expected a text, found '\\)'"),
+        ("(arguments=" + "a#" * 25_000 + "^^)", "column 50032: this quote is never closed"),
     ],
 )
 def test_a_long_request_in_rsl_is_refused_in_a_moment(tmp_path, written, reason):
