@@ -204,7 +204,7 @@ def forgotten(site: LiveSite) -> int:
         os.kill(site.keeper, signal.SIGKILL)
         hold.go()
     _runs(site, job, PIECES)
-    until(lambda: not operator(*CONTROLLERS[site.system].all_jobs).strip(), "all are forgotten", 120)
+    until(lambda: not operator(*CONTROLLERS[site.system].all_jobs).strip(), "all are forgotten", 300)
     site.wake()
     return job
 
