@@ -49,8 +49,8 @@ def installed():
 def lab():
     """Bring up a lab by its name, with settings of a test's own."""
 
-    def up(name: str, **more: object) -> None:
-        start_lab(name, **SETTINGS.get(name, {}) | more)
+    def up(name: str, *, anew: bool = False, **more: object) -> None:
+        start_lab(name, anew=anew, **SETTINGS.get(name, {}) | more)
 
     return up
 

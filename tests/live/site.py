@@ -76,13 +76,14 @@ def until(true: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
 # The labs
 
 
-def start_lab(name: str, **settings: object) -> None:
-    """Bring a lab up, with these settings for its script; one that has them is left as it is."""
+def start_lab(name: str, *, anew: bool = False, **settings: object) -> None:
+    """Bring a lab up, with these settings for its script; one that has them is left as it is, unless wanted anew."""
     environment = {**os.environ, **{name: str(value) for name, value in settings.items()}}
-    script = ROOT / f"tests/live/labs/{name}/up.sh"
-    done = subprocess.run([str(script)], env=environment, capture_output=True, text=True, timeout=400, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{script}: exit {done.returncode}: {done.stderr[-1000:]}")
+    for script in ("down.sh", "up.sh") if anew else ("up.sh",):
+        command = [str(ROOT / f"tests/live/labs/{name}/{script}")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{command[0]}: exit {done.returncode}: {done.stderr[-1000:]}")
 
 
 class Daemon(NamedTuple):

@@ -10,6 +10,6 @@ from tests.live.faults import FAULTS, PIECES, ROOM, Counts, do
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault(name, lab, make_site):
     fault = FAULTS[name]
-    lab(fault.system, **ROOM[fault.system] | fault.lab)
+    lab(fault.system, anew=True, **ROOM[fault.system] | fault.lab)
     site = make_site(fault.system, batch=fault.batch, more=fault.more)
     assert do(fault, site) == Counts(PIECES, 0, 0, 0)
