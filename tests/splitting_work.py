@@ -1,5 +1,7 @@
 """Work for splitters, as short as a test wants to say it, and what they make of it, in short."""
 
+from jim.inbox import deposit
+from jim.request import check
 from jim.splitting.catalogue import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File, SplitJob
@@ -45,3 +47,19 @@ def lumis(made):
         [(run, ",".join(str(a) if a == b else f"{a}-{b}" for a, b in those)) for run, those in runs] for runs in ranges
     ]
     return [" ".join(f"{run}:{those}" for run, those in runs) for runs in shown]
+
+
+def submit(world, splitter="LumiBased", **more):
+    asked = ASKED | {"splitter": splitter} | ({"input_files": FILES} if splitter.endswith("Based") else {}) | more
+    return deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
+
+
+def states(world, grid=1):
+    return [each.state.value for each in world.store.local_jobs(grid)]
+
+
+def end_all(world, *codes):
+    for index, code in enumerate(codes, 1):
+        world.batch.start(1, index)
+        world.batch.finish(1, index, code=code)
+    world.until(lambda: world.finished(1))

@@ -17,16 +17,10 @@ from jim.request import check
 from jim.settings import Batch, General, Limits
 from jim.statusdb.record import herd
 from jim.statusdb.store import Store
-from tests.splitting_work import ASKED, FILES
+from tests.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.stand_ins import World
 
 HOME = Path(__file__).parents[2]
-ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180
-
-
-def submit(world, splitter="LumiBased", **more):
-    asked = ASKED | {"splitter": splitter} | ({"input_files": FILES} if splitter.endswith("Based") else {}) | more
-    return deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
 
 
 def sent(world):
@@ -38,17 +32,6 @@ def sent(world):
             if word in ("arg", "env", "out"):
                 lines.setdefault((place.parent.name, index), []).append(f"{word} {value}")
     return lines
-
-
-def states(world, grid=1):
-    return [each.state.value for each in world.store.local_jobs(grid)]
-
-
-def end_all(world, *codes):
-    for index, code in enumerate(codes, 1):
-        world.batch.start(1, index)
-        world.batch.finish(1, index, code=code)
-    world.until(lambda: world.finished(1))
 
 
 # The herd
@@ -299,84 +282,6 @@ def test_people_force(home):
         assert f"1.1: {state.value}; force changes nothing" in said
 
 
-def test_what_failed_is_split_again_into_smaller_pieces(world):
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    end_all(world, 1, 0)
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.until(lambda: ("2", 2) in world.batch.tasks)
-    job = world.store.grid_job(1)
-    assert (job.size, states(world)) == (4, ["failed_frozen", "completed", "submitted", "submitted"])
-    new = [world.store.local_job(1, n).piece for n in (2, 3)]
-    assert [each.mask for each in new] == [{"run_lumis": {"1": [[1, 2]]}}, {"run_lumis": {"1": [[3, 3]]}}]
-    assert [each.source for each in new] == [0, 0]
-    assert [each.arguments for each in new] == [("2",), ("3",)]
-    for index in (1, 2):
-        world.batch.start(2, index)
-        world.batch.finish(2, index)
-    world.until(lambda: world.finished(1))
-    assert world.store.counts(1) == {State.COMPLETED: 3, State.FAILED_FROZEN: 1}
-    assert world.store.grid_job(1).outcome == "completed"
-    (world.site.state / "inbox" / "wish-2").write_text(json.dumps(wish))
-    world.go(2)
-    assert world.finished(1)
-
-
-def test_what_completed_is_split_again_and_what_it_brought_stays_out_of_the_tar(world):
-    def bring(submission, *indices):
-        for index in indices:
-            world.batch.start(submission, index)
-            world.batch.finish(submission, index, extra=f"file 3 {ABC} out.dat\n", files=[("out.dat", b"abc")])
-        world.until(lambda: world.finished(1))
-        with tarfile.open(world.site.work / "1/result/1.tar") as tar:
-            return sorted(tar.getnames())
-
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert bring(1, 1, 2) == ["1.0/out.dat", "1.1/out.dat", "summary.json"]
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.until(lambda: ("2", 2) in world.batch.tasks)
-    assert states(world) == ["completed_frozen", "completed", "submitted", "submitted"]
-    assert world.store.local_job(1, 0).reason == "split again"
-    assert bring(2, 1, 2) == ["1.1/out.dat", "1.2/out.dat", "1.3/out.dat", "summary.json"]
-    assert world.store.grid_job(1).outcome == "completed"
-
-
-def test_the_keeper_goes_on_while_a_worker_splits_again(world):
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    end_all(world, 1, 0)
-    wishes = [world.site.state / "inbox" / f"wish-{n}" for n in (1, 2)]
-    for path in wishes:
-        path.write_text(
-            json.dumps({"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 1}, "by": "me"})
-        )
-    for _ in range(2):  # while what the worker has made is not delivered
-        world.rounds.round()
-        assert world.house.workers.busy(("resplit", 1))
-        assert (world.store.grid_job(1).size, states(world)[0]) == (2, "failed")
-        assert all(path.exists() for path in wishes)  # a keeper that dies now finds them again
-    world.go(3)
-    assert (world.store.grid_job(1).size, states(world)[0]) == (5, "failed_frozen")
-    assert [path.exists() for path in wishes] == [False, False]
-    told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
-    assert told == ["1.0 is failed_frozen: only what has completed, failed or been killed is split again"]
-    assert not world.house.resplits
-
-
-def test_a_resplit_that_cannot_be_changes_nothing(world):
-    submit(world)
-    world.until(lambda: len(world.batch.tasks) == 4)
-    end_all(world, 1, 0, 0, 0)
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 0}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.go(2)
-    assert (world.finished(1), states(world)[0]) == (True, "failed")
-    assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
-
-
 def test_what_can_never_run_is_explained(home):
     home.add(size=0, **ASKED, splitter="LumiBased")
     home.store.set_grid_job(1, step=Step.RESOLVED)
@@ -385,25 +290,6 @@ def test_what_can_never_run_is_explained(home):
     told = home.out("explain", "1.0")
     assert "ended as failed: failed on creation: no site (code 71101)" in told
     assert "it can never run; `jim recover 1`" in told
-
-
-def test_people_split_again(home, monkeypatch):
-    pieces = list(herd_of(*check(ASKED | {"splitter": "LumiBased", "input_files": FILES}), 1, "here", 9))
-    home.add(size=0, **ASKED | {"splitter": "LumiBased", "splitter_parameters": {}, "input_files": FILES})
-    home.store.set_grid_job(1, step=Step.RESOLVED)
-    home.store.add_pieces(1, 0, pieces)
-    home.store.end_split(1, len(pieces))
-    assert "1.0 is waiting: only what has completed, failed or been killed" in home.run("resplit", "1.0")[2]
-    home.move(0, State.FAILED)
-    assert home.run("resplit", "1")[0] == 2
-    assert "expected a whole number" in home.run("resplit", "1.0", "-p", "lumis_per_job=0")[2]
-    assert "numbered on from 1.4" in home.out("resplit", "1.0", "-p", "lumis_per_job=1")
-    home.move(0, State.FAILED_FROZEN)
-    assert "nothing: other local jobs do its work" in home.out("explain", "1.0")
-    again = json.loads(home.out("copy", "1.3"))
-    assert again == {"job_type": "executable", "executable": "/bin/echo", "arguments": ["3"]}
-    assert check(again)
-    assert home.run("copy", "1")[0] == 2
 
 
 def test_a_local_job_of_events_is_copied(home):
