@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # Tests start thousands of Pythons, which are to find what is compiled; and they mostly wait: more at once than cores.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -q -n 5 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help demo test corpus lint types bench torture root live glitch-report clean
 

@@ -9,9 +9,9 @@ from jim.model import Step
 from jim.site import Batch, Limits, Site, make_state
 from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine
+from tests.fake_batch.kill import Kill, Killed
 from tests.fake_batch.liar import Liar
 from tests.fake_batch.node import TOUCH, Nodes
-from tests.schedules import Kill, Killed
 from tests.stand_ins import INSTANCE, StandInClock, World
 
 VISIBLE = 30.0

@@ -23,6 +23,8 @@ from pathlib import Path
 
 from jim import inbox, request
 from jim.clock import Clock
+from jim.localbatch.area import connect
+from jim.localbatch.queue import Queue
 from jim.model import State, Step
 from jim.site import make_state, read
 from jim.statusdb.store import Store
@@ -243,7 +245,9 @@ class Place:
 
     def batch_ledger(self) -> list[list[str]]:
         """Give the local batch system's own ledger: event, id, index, name."""
-        return [line.split("|")[2:6] for line in self.batch("ledger").splitlines()[1:-1]]
+        queue = Queue(connect(self.state / "batch"), Clock())
+        with closing(queue.db):
+            return [[str(each) for each in row[2:6]] for row in queue.ledger()]
 
     # The promise
 

@@ -23,13 +23,13 @@ def writes_of_keeper(place, shim) -> int:
     log = calm.place / "count"
     assert calm.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
     calm.check(PIECES)
-    return int(log.read_text())
+    count = int(log.read_text())
+    assert count > 50
+    return count
 
 
-def spread(count: int, sample: int) -> list[int]:
-    """Choose so many of the calls 1 … count, evenly; all when sample is 0."""
-    step = max(1, count // sample) if sample else 1
-    return list(range(1, count + 1, step))
+def every(count: int) -> list[int]:
+    return list(range(1, count + 1))
 
 
 def hurt_keeper(place, shim, at: int, **more: str) -> None:
@@ -41,18 +41,15 @@ def hurt_keeper(place, shim, at: int, **more: str) -> None:
     hurt.close()
 
 
-def kill_keeper(place, shim, sample: int) -> None:
-    count = writes_of_keeper(place, shim)
-    assert count > 50
-    at_once((f"write {at}", partial(hurt_keeper, place, shim, at)) for at in spread(count, sample))
+def kill_keeper(place, shim, calls: list[int]) -> None:
+    at_once((f"write {at}", partial(hurt_keeper, place, shim, at)) for at in calls)
 
 
-def fill_disk(place, shim, sample: int) -> None:
-    count = writes_of_keeper(place, shim)
+def fill_disk(place, shim, calls: list[int], spans: tuple[str, ...] = ("1", "12")) -> None:
     at_once(
         (f"write {at} for {span}", partial(hurt_keeper, place, shim, at, SHIM_DO="full", SHIM_FOR=span))
-        for at in spread(count, sample)
-        for span in ("1", "12")
+        for at in calls
+        for span in spans
     )
 
 
@@ -146,12 +143,10 @@ def hurt_wrapper(place, shim, at: int) -> int:
 # The sample
 
 
-def test_keeper_killed_at_some_writes(place, shim):
-    kill_keeper(place, shim, 3)
-
-
-def test_disk_full_at_some_writes(place, shim):
-    fill_disk(place, shim, 1)
+def test_keeper_hurt_at_some_writes(place, shim):
+    count = writes_of_keeper(place, shim)
+    kill_keeper(place, shim, [count // 4, count // 2])
+    fill_disk(place, shim, [3 * count // 4], ("12",))
 
 
 def test_others_hurt_at_some_writes(place, shim):
@@ -175,12 +170,12 @@ TENS = pytest.mark.parametrize("ten", range(1, 61, 10))
 
 @pytest.mark.torture
 def test_keeper_killed_at_every_write(place, shim):
-    kill_keeper(place, shim, 0)
+    kill_keeper(place, shim, every(writes_of_keeper(place, shim)))
 
 
 @pytest.mark.torture
 def test_disk_full_at_every_write(place, shim):
-    fill_disk(place, shim, 0)
+    fill_disk(place, shim, every(writes_of_keeper(place, shim)))
 
 
 @pytest.mark.torture

@@ -19,7 +19,8 @@ def own_copy(place, person: str, content: list[bytes]) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("megabytes", [2, pytest.param(200, marks=pytest.mark.torture)])
+@pytest.mark.torture
+@pytest.mark.parametrize("megabytes", [200])
 def test_three_grid_jobs_send_the_same_package_once(place, megabytes):
     """Whoever hands in equal files: here three people, of whom two do it at once, and one when all is over."""
     there = place(settings="[limits]\nper_submission = 1\n")

@@ -86,6 +86,7 @@ def is_cancelled(hurt) -> None:
         assert store.local_job(1, 0).reason.startswith("cancelled (")
 
 
+@pytest.mark.torture
 def test_cancel_while_keepers_are_killed(place):
     hurt = begun(place, CLEARED + FAMILY)
     hurt.wish("cancel", 1)
@@ -161,6 +162,7 @@ def test_suspend_and_resume_while_keepers_and_daemon_are_killed(place):
     assert hurt.events("start") == [(0, 1), (1, 1)]
 
 
+@pytest.mark.torture
 def test_suspend_of_a_local_job_whose_wrapper_is_killed(place):
     """It is tried again, but not before it is resumed."""
     hurt = begun(place, WAITS)

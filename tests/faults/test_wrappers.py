@@ -114,6 +114,7 @@ def test_many_starts_of_a_task_at_once(place):
     hurt.check(3)
 
 
+@pytest.mark.torture
 def test_a_batch_system_that_accepts_twice(place):
     """Two batch jobs of one mark: JIM hears of the second, the first one runs and the second is refused."""
     hurt = place("p", slots=4)
@@ -136,6 +137,7 @@ def test_a_batch_system_that_accepts_twice(place):
     hurt.check(1, accepted=2)
 
 
+@pytest.mark.torture
 def test_both_of_two_batch_jobs_are_cancelled(place):
     hurt = place("p", slots=4)
     hurt.front("ln", GATE)
@@ -192,6 +194,7 @@ def test_a_wrapper_that_comes_after_its_successors_end(place):
     assert "batch job 999 was promised but is not listed" in hurt.journal()
 
 
+@pytest.mark.torture
 def test_a_wrapper_that_stands_still_before_its_claim(place):
     """A node hangs before the claim; JIM has another attempt made; then the node goes on."""
     hurt = place("p")
@@ -210,6 +213,7 @@ def test_a_wrapper_that_stands_still_before_its_claim(place):
     hurt.check(1)
 
 
+@pytest.mark.torture
 def test_a_grid_job_that_was_removed_leaves_nothing_to_start(place):
     hurt = place("p", settings="finished_days = 0\n")
     hurt.command("submit", 'once || exec "$@"; echo 999')
@@ -234,7 +238,7 @@ def still(place) -> int:
 
 
 def test_a_standing_batch_command_is_ended_and_does_not_submit_later(place):
-    hurt = place("p", batch="command_seconds = 3")
+    hurt = place("p", batch="command_seconds = 1")
     hurt.command("submit", STILL)
     hurt.submit(1)
     keeper = hurt.start_keeper()

@@ -204,7 +204,7 @@ NO_PLACE = ("job_type: missing", "executable: missing", "argument_sets: missing"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=80)
 @given(data=st.data())
 def test_nothing_but_attributes_or_a_refusal_comes_of_it(language, data):
     pieces = data.draw(st.lists(st.one_of(st.sampled_from(BITS[language]), JUNK), max_size=12))
@@ -257,7 +257,7 @@ def outcome_of(language, text):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=80)
 @given(data=st.data())
 def test_what_is_read_in_rows_is_what_is_read_word_by_word(language, data):
     words = "".join(data.draw(st.lists(st.sampled_from(WORDS[language]), max_size=10)))

@@ -1,6 +1,6 @@
 """Whatever a batch system says and does, in every dialect, the promise is kept.
 
-A few histories here; `make torture` plays JIM_SCHEDULES of each dialect, from the seed JIM_SEED on.
+200 histories here; `make torture` plays JIM_SCHEDULES of each dialect, from the seed JIM_SEED on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "10000")) // BLOCK)
 GLITCHES = 5  # one block of so many is of glitches alone
 
 
-@pytest.mark.parametrize(("machine", "count"), [("Glitches", 2), ("Troubles", 3)])
+@pytest.mark.parametrize(("machine", "count"), [("Glitches", 5), ("Troubles", 20)])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_histories(dialect, machine, count):
     play(machine, dialect, SEED, count)

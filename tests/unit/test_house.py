@@ -45,6 +45,11 @@ def tree_of(file: str) -> ast.Module:
     return ast.parse(text_of(file))
 
 
+@cache
+def nodes_of(file: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(file)))
+
+
 def name_of(file: str) -> str:
     """Give the name under which a file imports."""
     name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -199,7 +204,7 @@ STARTS = ("os.system", "os.popen", "os.fork", "os.forkpty", "os.exec", "os.spawn
 @cache
 def calls(file: str) -> tuple[tuple[str, str, frozenset[str | None]], ...]:
     """Give each call in a file: where it stands, what it calls, and the keywords."""
-    nodes = [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.Call)]
+    nodes = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
     return tuple(
         (f"{file}:{node.lineno}", ast.unparse(node.func), frozenset(each.arg for each in node.keywords))
         for node in nodes
@@ -219,7 +224,7 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
 
 def test_errors_become_exit_codes_in_one_place() -> None:
     """In another one, what a site's own code raises becomes an error of JIM's."""
-    all_nodes = ((file, node) for file in FILES for node in ast.walk(tree_of(file)))
+    all_nodes = ((file, node) for file in FILES for node in nodes_of(file))
     catchers = [file for file, node in all_nodes if isinstance(node, ast.ExceptHandler) and _catches_all(node)]
     assert catchers == ["jim/named.py", "jim/run_grid_job.py"]
 
@@ -255,7 +260,7 @@ def code_lines(file: str) -> frozenset[int]:
     unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     tokens = tokenize.generate_tokens(io.StringIO(text_of(file)).readline)
     lines = {n for each in tokens if each.type not in unseen for n in range(each.start[0], each.end[0] + 1)}
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if (
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and ast.get_docstring(node) is not None
@@ -271,7 +276,7 @@ def test_a_module_is_small() -> None:
 
 def functions(file: str) -> Iterator[tuple[str, int]]:
     """Give each function of a file, and the code lines it has."""
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = code_lines(file) & set(range(node.lineno, (node.end_lineno or 0) + 1))
             yield f"{file}:{node.lineno}: {node.name}", len(lines)
@@ -305,6 +310,4 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
 
 
 def strings_of(file: str) -> Iterator[str]:
-    return (
-        each.value for each in ast.walk(tree_of(file)) if isinstance(each, ast.Constant) and type(each.value) is str
-    )
+    return (each.value for each in nodes_of(file) if isinstance(each, ast.Constant) and type(each.value) is str)

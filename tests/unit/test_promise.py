@@ -122,7 +122,7 @@ def test_an_array_is_known_by_what_one_of_its_tasks_was_told_of_its_own_id(world
 def test_a_batch_command_that_never_answers_is_tried_less_and_less(world):
     world.batch.lies = ["@submit", "lost before"] * 1000
     grid = world.submit(1)
-    world.go(3600, 1.0)
+    world.go(720, 5.0)
     assert 8 < world.batch.calls.count("submit") < 20
     assert world.store.local_job(grid, 0).spent == 0
     world.batch.lies.clear()

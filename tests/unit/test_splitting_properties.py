@@ -17,7 +17,7 @@ from jim.splitting.units import File, SplitJob
 
 def holds(*strategies):
     """Try a property with many values; the machine may be as slow as it is."""
-    return lambda test: settings(derandomize=True, deadline=None, max_examples=30)(given(*strategies)(test))
+    return lambda test: settings(derandomize=True, deadline=None, max_examples=20)(given(*strategies)(test))
 
 
 SITES = {"A": ("a",), "B": ("b",)}
