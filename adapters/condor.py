@@ -6,6 +6,12 @@ the site's own policy. A policy of the site's or other words go into the submit 
 
     [batch.commands]
     submit = ["condor_submit", "-name", "schedd.example.org", "requirements=HasPython"]
+
+How jobs ended is asked of condor_history, or read from a job event log, where the site names one: EVENT_LOG of the
+schedd's configuration, or the `log` that [batch] options give to all jobs of an account.
+
+    [batch.commands]
+    history = ["grep", "-hE", "/var/log/condor/EventLog"]
 """
 
 from __future__ import annotations
@@ -30,9 +36,17 @@ STATES = {
     7: State.SUSPENDED,
 }
 # What HTCondor would run again, keep for ever, or let run on is removed: a job that began and is idle, one that is
-# held but not by a person, one that runs beyond its time.
-UNWANTED = "(JobStatus == 1 && NumJobStarts > 0) || (JobStatus == 5 && HoldReasonCode =!= 1)"
+# held but not by a person, one that runs beyond its time. It looks once a minute or so: so what began may require no
+# machine, either.
+UNWANTED = "(JobStatus == 1 && {} > 0) || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
 OVERDUE = " || (JobStatus == 2 && time() - JobCurrentStartDate > {})"
+ONCE = "({} > 0) =!= true"
+REQUIRED = re.compile(r"requirements\s*=(.*)", re.IGNORECASE | re.DOTALL)
+BY_A_PERSON = (1, 15)  # HoldReasonCode: once it was there, or as it was submitted
+WHY = (
+    'ifThenElse(JobStatus == 2, "time limit", '
+    'ifThenElse(JobStatus == 5, HoldReason, "it had begun, and was put back into the queue"))'
+)
 ALWAYS = {
     "universe": "vanilla",
     "should_transfer_files": "NO",
@@ -42,7 +56,18 @@ ALWAYS = {
     "JimIndex": "$(Process)+1",
     "environment": '"JIM_CONDOR_CLUSTER=$(ClusterId) JIM_CONDOR_INDEX=$INT(JimIndex)"',
 }
-TOLD = "ClusterId,ProcId,JobStatus,JimMark,ExitCode,ExitSignal,ExitBySignal,HoldReason,LastHoldReason,RemoveReason"
+TOLD = (
+    "ClusterId,ProcId,JobStatus,JimMark,ExitCode,ExitSignal,ExitBySignal,"
+    "HoldReason,LastHoldReason,LastHoldReasonCode,RemoveReason"
+)
+# In a job event log: the head of an event, with a date in one of many forms; the line below; the code of a hold.
+EVENT = re.compile(
+    r"^(?P<word>000|005|009|012) \((?P<id>[0-9]+)\.(?P<process>[0-9]+)\.[0-9]+\) .*\n"
+    r"[ \t]+(?P<line>.*)\n(?:\tCode (?P<code>[0-9]+) .*\n)?",
+    re.MULTILINE,
+)
+ACCEPTED, ENDED, ABORTED, PUT_ON_HOLD = "000", "005", "009", "012"
+END = re.compile(r"\((?:1\) Normal|0\) Abnormal) termination \((?P<how>return value|signal) (?P<number>[0-9]+)\)")
 COMMANDS = {
     "submit": ("condor_submit",),
     **dict.fromkeys(("query", "find", "ping"), ("condor_q",)),
@@ -63,6 +88,7 @@ class Condor(Adapter):
     index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by what is submitted
     array_limit, name_length = 10_000, 200
     can_suspend = True
+    began: str = "NumJobStarts"  # the attribute that tells how often a job has begun
     transient = (
         r"can't find address of (local )?schedd",
         r"failed to connect to local queue manager",
@@ -70,8 +96,8 @@ class Condor(Adapter):
         r"would exceed MAX_JOBS_(PER_OWNER|SUBMITTED)",  # own jobs must end first
     )
     permanent = (
-        r"failed to parse",
-        r"(can't|cannot) (open|access) executable|executable file .* has zero length",
+        r"failed to parse|parse error in expression",
+        r"(can't|cannot) (open|access) executable|executable file .* (has zero length|does not exist)",
         r"no \"?queue\"? commands|invalid attribute name|requires (another|at least one) argument|^usage:",
         r"would exceed MAX_JOBS_PER_SUBMISSION|no such directory",
     )
@@ -83,7 +109,7 @@ class Condor(Adapter):
             *self.commands["submit"],
             *batch.options,
             *("-terse", "-batch-name", batch.mark),
-            *(f"{name}={value}" for name, value in _description(batch).items()),
+            *(f"{name}={value}" for name, value in self.description(batch).items()),
             *("-queue", str(batch.size)),
         ]
 
@@ -100,10 +126,19 @@ class Condor(Adapter):
         return self._listing(answer, _queued)
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        return [*self.commands["history"], "-json", "-attributes", TOLD, *ids]
+        words = self.commands["history"]
+        if self._reads_log:
+            return [*words, "-A2", "-e", rf"^0(00|05|09|12) \(0*({'|'.join(ids)})\."]
+        return [*words, "-json", "-attributes", TOLD, *ids]
 
     def parse_history(self, answer: Answer) -> Listing:
-        return self._listing(answer, _ended)
+        if self._reads_log and answer.code == 1 and not answer.err:  # so grep says that there is nothing
+            return {}
+        return _logged(answer.out) if EVENT.search(self.output(answer)) else self._listing(answer, _ended)
+
+    @property
+    def _reads_log(self) -> bool:
+        return "grep" in {word.rpartition("/")[2] for word in self.commands["history"]}
 
     def find_command(self, mark: str) -> list[str]:
         return [*self.commands["find"], "-constraint", f'JimMark == "{mark}"', "-json", "-attributes", TOLD]
@@ -117,6 +152,27 @@ class Condor(Adapter):
     def ping_command(self) -> list[str]:
         return [*self.commands["ping"], "-totals"]
 
+    def description(self, batch: Batch) -> dict[str, str]:
+        """Describe the jobs; only what was asked for is said, the rest is the site's."""
+        asked = batch.resources
+        required = [found[1] for word in (*self.commands["submit"], *batch.options) if (found := REQUIRED.match(word))]
+        said = {
+            "executable": batch.script.replace("$", "$(DOLLAR)"),
+            "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
+            "MY.JimMark": f'"{batch.mark}"',
+            "submit_event_notes": batch.mark,  # stands in a job event log
+            "requirements": " && ".join(f"({each})" for each in (*required[-1:], ONCE.format(self.began))),
+            "periodic_remove": UNWANTED.format(self.began)
+            + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
+            "MY.PeriodicRemoveReason": WHY,
+            "MY.JimQueue": asked.queue and f'"{_word(asked.queue)}"',
+            "accounting_group": asked.account and _word(asked.account),
+            "request_cpus": asked.cores and str(asked.cores),
+            "request_memory": asked.memory_mb and str(asked.memory_mb),
+            "request_disk": asked.disk_mb and str(asked.disk_mb * 1024),
+        }
+        return ALWAYS | {name: value for name, value in said.items() if value}
+
     def _listing(self, answer: Answer, seen: Callable[[Mapping[str, Any]], Observation]) -> Listing:
         text = self.output(answer)
         try:
@@ -124,23 +180,6 @@ class Condor(Adapter):
             return {(str(int(job["ClusterId"])), int(job["ProcId"]) + 1): seen(job) for job in jobs}
         except (ValueError, KeyError, TypeError) as error:
             raise Unclear(answer.facts()) from error
-
-
-def _description(batch: Batch) -> dict[str, str]:
-    """Describe the jobs; only what was asked for is said, the rest is the site's."""
-    asked = batch.resources
-    said = {
-        "executable": batch.script.replace("$", "$(DOLLAR)"),
-        "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
-        "MY.JimMark": f'"{batch.mark}"',
-        "periodic_remove": UNWANTED + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
-        "MY.JimQueue": asked.queue and f'"{_word(asked.queue)}"',
-        "accounting_group": asked.account and _word(asked.account),
-        "request_cpus": asked.cores and str(asked.cores),
-        "request_memory": asked.memory_mb and str(asked.memory_mb),
-        "request_disk": asked.disk_mb and str(asked.disk_mb * 1024),
-    }
-    return ALWAYS | {name: value for name, value in said.items() if value}
 
 
 def _word(value: str) -> str:
@@ -152,20 +191,46 @@ def _word(value: str) -> str:
 
 def _queued(job: Mapping[str, Any]) -> Observation:
     word = job["JobStatus"]
-    reason = job.get("HoldReason", "") if word == HELD else ""
+    reason = job.get("HoldReason") or "" if word == HELD else ""
     return Observation(STATES.get(word, State.UNKNOWN), job.get("JimMark", ""), reason=reason, word=str(word))
 
 
 def _ended(job: Mapping[str, Any]) -> Observation:
     word, mark = job["JobStatus"], job.get("JimMark", "")
     if word == REMOVED:
-        reason = next(filter(None, map(job.get, ("HoldReason", "LastHoldReason", "RemoveReason"))), "")
+        held = "" if job.get("LastHoldReasonCode") in BY_A_PERSON else job.get("LastHoldReason")
+        reason = next(filter(None, (job.get("HoldReason"), held, job.get("RemoveReason"))), "")
         return Observation(State.FAILED, mark, reason=reason, word=str(word))
     if word != COMPLETED:
         return Observation(State.UNKNOWN, mark, word=str(word))
     signal = job.get("ExitSignal") if job.get("ExitBySignal") else None
-    code = None if signal else job.get("ExitCode")
-    return Observation(State.COMPLETED if code == 0 else State.FAILED, mark, code, signal, word=str(word))
+    return _exited(mark, None if signal else job.get("ExitCode"), signal, str(word))
+
+
+def _exited(mark: str, code: int | None, signal: int | None, word: str) -> Observation:
+    return Observation(State.COMPLETED if code == 0 else State.FAILED, mark, code, signal, word=word)
+
+
+def _logged(text: str) -> Listing:
+    """Read a job event log: what its last words about each job are."""
+    marks: dict[tuple[str, int], str] = {}
+    held: dict[tuple[str, int], str] = {}
+    ended: dict[tuple[str, int], Observation] = {}
+    for event in EVENT.finditer(text):
+        key, word, line = (str(int(event["id"])), int(event["process"]) + 1), event["word"], event["line"]
+        exited = END.fullmatch(line) if word == ENDED else None
+        if word == ACCEPTED:  # after a crash ids are given out again: what was said of another job does not count
+            marks[key] = line
+            held.pop(key, None)
+            ended.pop(key, None)
+        elif word == PUT_ON_HOLD and event["code"] and int(event["code"]) not in BY_A_PERSON:
+            held[key] = line
+        elif exited:
+            number, normal = int(exited["number"]), exited["how"] == "return value"
+            ended[key] = _exited(marks.get(key, ""), number if normal else None, None if normal else number, word)
+        elif word == ABORTED:
+            ended[key] = Observation(State.FAILED, marks.get(key, ""), reason=held.get(key, line), word=word)
+    return ended
 
 
 def _names(ids: Ids) -> list[str]:
