@@ -23,6 +23,7 @@ from jim.site import Site
 
 INSTANCE = "instance"  # in the work directory, whose it is; without it the directory is not mounted
 SENT = "sent"  # there once the batch command may have been run
+LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +89,43 @@ def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attribute
 
 
 def prepare_submission(
-    directory: Path, common: Mapping[str, str], settings: Sequence[tuple[str, str]], lines: Sequence[Line]
+    directory: Path,
+    common: Mapping[str, str],
+    settings: Sequence[tuple[str, str]],
+    lines: Sequence[Line],
+    *,
+    shared: bool = True,
 ) -> Path:
     """Make a submission directory durable and return the script that the batch system is to run.
 
-    `common` names the batch system's variables: index, id, restart. Done again, it changes nothing.
+    `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Done
+    again, it changes nothing.
     """
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
     script = directory / "job.sh"
     replace_durably(directory / "jobs", text.encode())
-    replace_durably(script, _script(directory, common).encode(), 0o700)
+    if shared:
+        place, wrapper = str(directory), str(directory.parent / "local-job")
+    else:
+        place, wrapper = f"{directory.parent.name}/{directory.name}", "./remote-job"
+        _pack_luggage(directory)
+    replace_durably(script, _script(place, wrapper, common).encode(), 0o700)
     sync_directory(directory.parent)
     return script
+
+
+def _pack_luggage(directory: Path) -> None:
+    """Gather what goes along with each job; of the links, what they lead to when it starts."""
+    luggage, place = directory / LUGGAGE, directory.parent
+    luggage.mkdir(mode=0o700, exist_ok=True)
+    replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
+    names = ("local-job", "jim-publish", packages.HELD, *credentials.KINDS)
+    for each in (directory / "jobs", *(place / name for name in names)):
+        if each.exists():
+            with suppress(FileExistsError):
+                (luggage / each.name).symlink_to(each)
 
 
 def _job_lines(numbered: tuple[int, Line]) -> str:
@@ -112,8 +136,7 @@ def _job_lines(numbered: tuple[int, Line]) -> str:
     return "".join(f"{index} {word} {value}\n" for word, value in facts)
 
 
-def _script(directory: Path, variables: Mapping[str, str]) -> str:
-    wrapper, place = shlex.quote(str(directory.parent / "local-job")), shlex.quote(str(directory))
+def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
     restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
     return (
         "#!/bin/sh\n"
@@ -121,8 +144,8 @@ def _script(directory: Path, variables: Mapping[str, str]) -> str:
         f"unset PYTHONPATH {MARK_VARIABLE}\n"
         '[ "${LC_ALL-}" != C ] || unset LC_ALL\n'
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
-        f'set -- {place} "${{{variables["index"]}:-1}}"\n'
-        f". {wrapper}\n"
+        f'set -- {shlex.quote(place)} "${{{variables["index"]}:-1}}"\n'
+        f". {shlex.quote(wrapper)}\n"
     )
 
 

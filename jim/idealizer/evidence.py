@@ -78,6 +78,7 @@ _QUEUE_MAY = {
     State.SUSPENDED: (State.RUNNING,),
 }
 _PENDING = (State.SUBMITTED, State.HELD)
+_BEGUN = (State.RUNNING, State.SUSPENDED)
 _QUEUE_MAY_UNCLAIMED = {**_QUEUE_MAY, State.RUNNING: (State.SUBMITTED, State.HELD, State.SUSPENDED)}
 
 
@@ -258,7 +259,10 @@ def _look(house: House, doubt: Doubt) -> Settled:
         return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))
     claim = left.claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
-        return Settled(doubt, lost=True)
+        # Where worker nodes do not see the work directory, a claim comes back with the exit record or not at all: there
+        # it is the queue that has told of the start.
+        began = not house.adapter.shared_work and live.state in _BEGUN
+        return Settled(doubt, lost=not began, dead=began)
     holder = claim.batch and house.adapter.batch_id(claim.batch)
     if doubt.ended and (doubt.ended.code == SUPERSEDED or holder not in ("", live.batch_id)):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.

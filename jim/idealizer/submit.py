@@ -106,7 +106,8 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     with suppress(BadRequest):  # the one it has, then; what is wrong with the new one stands in the journal
         credentials.hand_over(directory.parent, job.request, credentials.now())
     lines = [Line(*_line(handler, job, each)) for each in jobs]
-    script = prepare_submission(directory, variables, _settings(house, handler, job, submission), lines)
+    settings = _settings(house, handler, job, submission)
+    script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
     resources = site.complete(handler.resources({**job.request, **jobs[0].piece.attributes}))
     hosts = (avoid,) if avoid else ()
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
