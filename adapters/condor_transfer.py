@@ -14,7 +14,10 @@ from jim.model import Batch
 
 
 class CondorTransfer(Condor):
-    """No claim keeps a second start from running: so even a first one that failed shall not be tried again."""
+    """No claim keeps a second start from running: so even a first one that failed shall not be tried again.
+
+    Of a job that runs while its schedd crashes, version 23.9 forgets NumJobStarts, but not NumShadowStarts.
+    """
 
     name = "condor_transfer"
     shared_work = False

@@ -203,15 +203,25 @@ def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
 
 
 def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
-    """Give every claim that was taken in a submission directory."""
+    """Give every claim that was taken in a submission directory.
+
+    Where worker nodes do not see it, the claims stay there: an exit record that has come back tells of one.
+    """
     if not directory.is_dir():
         return
     for each in os.scandir(directory):
-        if re.fullmatch(r"claim\.[0-9]{1,9}", each.name):
-            index = int(each.name.removeprefix("claim."))
-            claim = _claim(directory, index)
+        found = re.fullmatch(r"(claim|exit)\.([0-9]{1,9})", each.name)
+        if found:
+            index = int(found[2])
+            claim = (
+                _claim(directory, index) if found[1] == "claim" else _claim_told(trace(directory, index).exit_record)
+            )
             if claim:
                 yield index, claim
+
+
+def _claim_told(record: ExitRecord | None) -> Claim | None:
+    return Claim(record.nonce, record.host, record.batch, fence=False) if record else None
 
 
 def remove_grid_directory(work: Path, grid: int) -> None:

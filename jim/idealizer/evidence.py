@@ -259,8 +259,8 @@ def _look(house: House, doubt: Doubt) -> Settled:
         return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))
     claim = left.claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
-        # Where worker nodes do not see the work directory, a claim comes back with the exit record or not at all: there
-        # it is the queue that has told of the start.
+        # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
+        # has told of the start.
         began = not house.adapter.shared_work and live.state in _BEGUN
         return Settled(doubt, lost=not began, dead=began)
     holder = claim.batch and house.adapter.batch_id(claim.batch)

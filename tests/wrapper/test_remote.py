@@ -49,7 +49,6 @@ def test_outputs_and_records_come_back_under_the_names_that_they_have_here(site:
     script = prepare(site, "true", 'echo a >out.txt; echo b >unwanted; echo "$PWD"; echo "fatal x" >"$JIM_RECOVERY"')
     assert start(site, script, 2).wait(30) == 0
     assert bring_back(site, 2) == [
-        "claim.2",
         "exit.2",
         "log.2",
         "recovery.2",
@@ -59,7 +58,6 @@ def test_outputs_and_records_come_back_under_the_names_that_they_have_here(site:
     ]
     record = site.record(2)
     assert (record["batch"], record["code"], record["recovery"]) == ("4711", "0", "fatal x")
-    assert f"nonce {record['nonce']}\n" in site.file("claim.2")
     assert site.file("run.2/out.txt") == "a\n"
     assert site.file("run.2/stdout").startswith(f"{site.root}/scratch.2/jim-")
 
