@@ -71,10 +71,12 @@ def _place(description: Description, name: str) -> str:
 
 def _put_own(tar: str, prefix: str, places: Mapping[str, str]) -> None:
     """Put single outputs in their places; what is not there was left out for its reason, which the answer tells."""
+    begun = set[str]()  # stdout and stderr may share a file
     with tarfile.open(tar) as packed:
         for name, place in places.items():
             with suppress(KeyError):
                 source = packed.extractfile(f"{prefix}/{name}")
                 if source and place != os.devnull:
-                    with Path(place).open("wb") as file:
+                    with Path(place).open("ab" if place in begun else "wb") as file:
+                        begun.add(place)
                         shutil.copyfileobj(source, file)

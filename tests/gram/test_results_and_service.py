@@ -34,6 +34,13 @@ def test_an_output_brings_its_directory_along(place):
     assert (place.directory / "made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
 
 
+def test_stdout_and_stderr_may_share_a_file(place):
+    ended(place, DONE)
+    for _ in range(2):
+        assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["./both"])) == DONE
+        assert (place.directory / "both").read_bytes() == b"outerr"
+
+
 def test_what_cannot_be_delivered_is_told(place):
     ended(place, DONE)
     said = deliver(place.state, 7, description(place.directory, stdout=["/nowhere/out"]))
