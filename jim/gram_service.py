@@ -102,6 +102,7 @@ def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
     for place, why in ((SCRIPT, "globus-gram-job-manager-scripts"), (ENABLED, "globus-gatekeeper")):
         if not (root / place).exists():
             raise BadSite(f"{root / place} is not there: install the package {why}")
+    _require_root(root)
     _refuse_foreign(root)
     if events:
         yield from _let_account_tell(root, events)
@@ -149,6 +150,7 @@ def _link(place: Path, target: Path) -> str:
 
 def unregister(root: Path = Path("/")) -> Iterator[str]:
     """Remove what was registered, and say so; jobs that run are not touched, but nobody can poll them any more."""
+    _require_root(root)
     _refuse_foreign(root)
     for place in (ENABLED / SERVICE, AVAILABLE / SERVICE, RVF, PERL):
         if os.path.lexists(root / place):
@@ -161,6 +163,13 @@ def unregister(root: Path = Path("/")) -> Iterator[str]:
         yield f"removed {root / EVENTS}"
 
 
+def _require_root(root: Path) -> None:
+    """Refuse before anything is changed, where this account may not change everything."""
+    for place in (ENABLED, RVF.parent, PERL.parent):
+        if (root / place).exists() and not os.access(root / place, os.W_OK):
+            raise BadSite(f"{root / place} cannot be written by this account; do it as root")
+
+
 def _refuse_foreign(root: Path) -> None:
     """Refuse to replace or remove what is not by us."""
     for place in (PERL, ENABLED / SERVICE):
@@ -169,6 +178,9 @@ def _refuse_foreign(root: Path) -> None:
     for place, words in ((RVF, HEAD), (AVAILABLE / SERVICE, f"-type {TYPE}")):
         if (root / place).exists() and words not in (root / place).read_text(errors="replace"):
             raise BadSite(f"{root / place} was not written by JIM; move it away first")
+    for day in (root / EVENTS).glob("*"):
+        if not day.match(A_DAY):
+            raise BadSite(f"{day} is not by JIM; move it away first")
 
 
 # Checking it

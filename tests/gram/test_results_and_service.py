@@ -80,6 +80,30 @@ def test_what_is_somebody_else_s_is_left_alone(root):
     assert files(root) == before
 
 
+def test_what_lies_among_the_events_is_left_with_everything_else(root):
+    list(gram_service.register(root))
+    note = root / gram_service.EVENTS / "note"
+    note.parent.mkdir(parents=True)
+    (note.parent / "20260101").touch()
+    note.touch()
+    before = files(root)
+    with pytest.raises(BadSite, match=r"globus-seg-samgrid/note is not by JIM; move it away first"):
+        list(gram_service.unregister(root))
+    assert files(root) == before
+    note.unlink()
+    assert len(list(gram_service.unregister(root))) == 5
+
+
+def test_who_may_not_write_is_told_to_be_root(root, monkeypatch):
+    list(gram_service.register(root))
+    before = files(root)
+    monkeypatch.setattr(gram_service.os, "access", lambda place, mode: place != (root / gram_service.PERL).parent)
+    for verb in (gram_service.register, gram_service.unregister):
+        with pytest.raises(BadSite, match=r"Globus/GRAM/JobManager cannot be written by this account; do it as root$"):
+            list(verb(root))
+    assert files(root) == before
+
+
 def test_without_GRAM_nothing_is_registered(tmp_path):
     with pytest.raises(JimError, match="install the package globus-gram-job-manager-scripts"):
         list(gram_service.register(tmp_path))
