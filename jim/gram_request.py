@@ -108,8 +108,9 @@ def in_its_words(description: Description) -> Iterator[None]:
         yield
     except BadRequest as error:
         name, _, reason = str(error).partition(":")
-        for theirs, (ours, _) in GRAM_NAMES.items():
-            if name == ours != theirs and plain(theirs) in description:
+        ours_of = {theirs: ours for theirs, (ours, _) in GRAM_NAMES.items()} | {"file_stage_out": "outputs"}
+        for theirs, ours in ours_of.items():
+            if name == ours != theirs and plain(theirs) in description and plain(ours) not in description:
                 raise BadRequest(f"{theirs} ({name}):{reason}") from error
         raise
 
