@@ -82,6 +82,8 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
                 if attempt:
                     lost = verdict.of_lost(None, cancelled=verdicts.cancelled(house, grid, attempt.n))
                     verdicts.record(house, (grid, k, index), lost)
+        for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
+            del house.doubts[key]
         log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, found.batch_id)
     elif found.fenced:
         if submission.state == "refused":

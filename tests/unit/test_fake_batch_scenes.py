@@ -48,6 +48,22 @@ def test_a_promised_job_that_is_listed_late_is_not_given_up_before_the_site_says
     assert gateway.engine.tasks[1, 1].phase is Phase.PENDING
 
 
+def test_a_job_that_was_found_by_its_mark_is_doubted_anew(gateway):
+    """Listings do not show it; then its mark does, late; then a listing or two again do not show it."""
+    gateway.submit(1)
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
+    gateway.engine.tasks[1, 1].hidden = 3
+    gateway.until(lambda: gateway.house.doubts and gateway.store.submissions("unknown"), seconds=6.0)
+    gateway.engine.tasks[1, 1].hidden = 0
+    gateway.liar.lies["ask"].append(Lie("lost"))
+    gateway.until(lambda: gateway.store.submissions("confirmed"))
+    gateway.wait(VISIBLE)
+    gateway.engine.tasks[1, 1].hidden = 2
+    gateway.go(6, 6.0)
+    assert gateway.engine.tasks[1, 1].hidden == 0
+    assert [each.attempt for each in gateway.store.attempts(1)] == [1]
+
+
 @pytest.mark.parametrize("lie", ["", "unclear"])
 def test_a_resume_that_overtakes_the_listing_releases_what_was_held(gateway, lie):
     submitted(gateway, 1)
