@@ -2,7 +2,8 @@
 
 One local job that runs a program gives what it wrote itself: its stdout, its stderr, and the outputs that
 `file_stage_out` names. Of any other grid job the tar is what comes back: as NAME.tar of `file_stage_out`, or else as
-stdout. Done again, it does the same again: a job manager may ask twice.
+stdout. What `file_stage_out` names lies in a directory of this job alone on its way, for two jobs may name the same.
+Done again, it does the same again: a job manager may ask twice.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from jim.statusdb.store import Store
 PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ENFILE, errno.EMFILE}
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
+RESULTS = "jim-results"  # in the directory that GRAM gives a job, where our Perl module lets GRAM look for them
 
 
 def deliver(state: Path, number: int, description: Description) -> bytes:
@@ -51,32 +53,33 @@ def _put(job: GridJob, description: Description) -> None:
     named = staged_out(description)
     for name in named:
         if name.endswith(".tar"):
-            shutil.copyfile(tar, _place(description, name))
+            place = _place(description, name)
+            place.unlink(missing_ok=True)
+            place.symlink_to(tar)
     if job.job_type == USUAL_JOB_TYPE and job.size == 1:
         own = [*STREAMS, *(name for name in named if not name.endswith(".tar"))]
         _put_own(tar, f"{job.id}.0", {name: _place(description, name) for name in own})
-    elif not named and (place := _place(description, "stdout")) != os.devnull:
+    elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
         shutil.copyfile(tar, place)
 
 
-def _place(description: Description, name: str) -> str:
+def _place(description: Description, name: str) -> Path:
     """Say where an output belongs: a stream has a place of its own, any other a directory that it may bring along."""
     if name in STREAMS:
-        return place_of(description, one(description, name) or os.devnull)
-    place = Path(place_of(description, name))
-    if Path(one(description, "directory")).is_dir():
-        place.parent.mkdir(parents=True, exist_ok=True)
-    return str(place)
+        return Path(place_of(description, one(description, name) or os.devnull))
+    place = Path(one(description, "jobdir"), RESULTS, name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
 
 
-def _put_own(tar: str, prefix: str, places: Mapping[str, str]) -> None:
+def _put_own(tar: str, prefix: str, places: Mapping[str, Path]) -> None:
     """Put single outputs in their places; what is not there was left out for its reason, which the answer tells."""
-    begun = set[str]()  # stdout and stderr may share a file
+    begun = set[Path]()  # stdout and stderr may share a file
     with tarfile.open(tar) as packed:
         for name, place in places.items():
             with suppress(KeyError):
                 source = packed.extractfile(f"{prefix}/{name}")
-                if source and place != os.devnull:
-                    with Path(place).open("ab" if place in begun else "wb") as file:
+                if source and place != Path(os.devnull):
+                    with place.open("ab" if place in begun else "wb") as file:
                         begun.add(place)
                         shutil.copyfileobj(source, file)

@@ -89,14 +89,24 @@ sub stage_out {
         Time::HiRes::sleep(1);
     }
     return $self->sent_before($said) if $said =~ /^GRAM_SCRIPT_ERROR:/m;
-    return eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
+    return $self->sent();
+}
+
+# GRAM sends what it finds, relative names in the job's own directory: two jobs may have named the same file.
+sub sent {
+    my ($self) = @_;
+    my $job = $self->{JobDescription};
+    return eval {
+        local $job->{directory} = [$job->jobdir() . '/jim-results'];
+        $self->SUPER::stage_out();
+    } || Globus::GRAM::Error::STAGE_OUT_FAILED();
 }
 
 # The failure, after what the job wrote was sent. GRAM must not hear that it was: all sent is a job that is done.
 sub sent_before {
     my ($self, $failure) = @_;
     local $self->{jim_is_quiet} = 1;
-    my $sent = eval { $self->SUPER::stage_out() } || Globus::GRAM::Error::STAGE_OUT_FAILED();
+    my $sent = $self->sent();
     $failure =~ s/^(GRAM_SCRIPT_GT3_.*)/$1; what it wrote could not be sent/m if UNIVERSAL::isa($sent, 'Globus::GRAM::Error');
     return $failure;
 }

@@ -80,15 +80,6 @@ def test_a_door_refuses_by_the_name_that_was_said(place, name, value, words):
     assert not list((place.state / "inbox").glob("request-*"))
 
 
-def test_a_place_that_no_result_could_be_put_in_is_refused(place):
-    pairs = [["a.dat", "https://x/a"]]
-    reason = "directory: expected one that can be written, for file_stage_out, found '/nowhere'"
-    said = call(place, "submit", directory=["/nowhere"], filestageout=pairs)
-    assert said == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{reason}\nGRAM_SCRIPT_ERROR:48\n\n"
-    assert not list((place.state / "inbox").glob("request-*"))
-    assert "JOB_ID:1\n" in call(place, "submit", filestageout=pairs)
-
-
 def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
     service = tmp_path / "jobmanager-samgrid"
     monkeypatch.setattr("jim.gram_request.SERVICE", service)

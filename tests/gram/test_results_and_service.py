@@ -18,8 +18,19 @@ def test_a_single_program_s_own_files_come_back(place):
     pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["missing", "https://x/m"]]
     for _ in range(2):
         assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == DONE
-        contents = [(place.directory / name).read_bytes() for name in ("out", "err", "result.dat", "all.tar")]
+        results = [f"jim-results/{name}" for name in ("result.dat", "all.tar")]
+        contents = [(place.directory / name).read_bytes() for name in ("out", "err", *results)]
         assert contents == [b"out", b"err", b"42", tar]
+
+
+def test_jobs_with_one_name_do_not_meet(place):
+    """Each has a directory of its own from GRAM; the directory that a description names may be the same."""
+    ended(place, DONE)
+    there = place.directory / "job"
+    pairs = [["result.dat", "https://x/r"]]
+    assert deliver(place.state, 7, description(place.directory, jobdir=[str(there)], filestageout=pairs)) == DONE
+    assert (there / "jim-results/result.dat").read_bytes() == b"42"
+    assert not (place.directory / "result.dat").exists()
 
 
 def test_of_many_the_tar_comes_back(place):
@@ -31,7 +42,7 @@ def test_of_many_the_tar_comes_back(place):
 def test_an_output_brings_its_directory_along(place):
     ended(place, DONE)
     assert deliver(place.state, 7, description(place.directory, filestageout=[["made/all.tar", "https://x/t"]])) == DONE
-    assert (place.directory / "made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
+    assert (place.directory / "jim-results/made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
 
 
 def test_stdout_and_stderr_may_share_a_file(place):
