@@ -252,7 +252,7 @@ def test_a_link_to_a_directory_is_one(write, tmp_path):
 @pytest.mark.parametrize(
     ("system", "words"),
     [
-        ("slrum", "unknown batch system 'slrum'; did you mean 'slurm'? (known: condor, local,"),
+        ("slrum", "unknown batch system 'slrum'; did you mean 'slurm'? (known: condor, condor_transfer, local,"),
         ("base", "unknown batch system 'base'"),
         ("os.path", "'os.path' is no adapter that can be loaded: module 'posixpath' has no attribute 'ADAPTER'"),
         ("no_such.adapter", "'no_such.adapter' is no adapter that can be loaded: No module named 'no_such'"),
