@@ -9,8 +9,10 @@ import pytest
 from tests.cli_home import Home
 from tests.stand_ins import World
 
-# A background job of a shell starts with SIGINT ignored, and so would all that the tests start: put it back.
+# A background job of a shell starts with SIGINT ignored, one of nohup with SIGHUP, and so would all that the tests
+# start: put them back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser):
