@@ -59,10 +59,6 @@ def kill_all(place, side: str, times: int) -> None:
     hurt.close()
 
 
-def test_keepers_killed_at_each_move(place):
-    kill_all(place, "after", 1)
-
-
 @pytest.mark.torture
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_keepers_killed_at_each_move_again_and_again(place, times):

@@ -103,6 +103,7 @@ def test_cancel_while_the_wrapper_is_killed(place):
     is_cancelled(hurt)
 
 
+@pytest.mark.torture
 def test_cancel_while_daemon_and_wrapper_are_killed(place):
     """What also clears its environment has lost all that leads to it; the rest is found again."""
     hurt = begun(place, FAMILY)
@@ -197,6 +198,7 @@ def test_retry_while_keepers_are_killed(place):
     assert sorted(n for n, _ in hurt.events("start")) == [0, 0, 1]
 
 
+@pytest.mark.torture
 def test_cancel_and_retry_in_one_breath(place):
     hurt = begun(place, FAMILY)
     hurt.wish("cancel", 1)
