@@ -30,6 +30,15 @@ def start(world, id_="1", index=1):
     world.batch.tasks[id_, index].nonce = f"{id_}-{index}"
 
 
+def vanish(world):
+    """Let a job run and end without a trace, and another attempt be sent."""
+    submit(world)
+    start(world)
+    world.until(lambda: world.state(1) is State.RUNNING)
+    world.batch.kill("1")
+    world.until(lambda: len(world.batch.tasks) == 2)
+
+
 def bring_back(world, id_="1", index=1, **more):
     """Let the batch system put into the submission directory what a job has left."""
     world.batch.finish(id_, index, spool=False, **more)
@@ -70,11 +79,7 @@ def test_its_end_is_what_came_back(world):
 
 
 def test_what_ran_and_left_nothing_has_vanished(world):
-    submit(world)
-    start(world)
-    world.until(lambda: world.state(1) is State.RUNNING)
-    world.batch.kill("1")
-    world.until(lambda: len(world.batch.tasks) == 2)
+    vanish(world)
     assert attempts(world)[0] == VANISHED
     assert world.store.attempts(1, n=0)[0].started
 
@@ -88,11 +93,7 @@ def test_what_never_ran_is_lost(world):
 
 
 def test_what_comes_back_after_the_fence_is_never_taken_up(world):
-    submit(world)
-    start(world)
-    world.until(lambda: world.state(1) is State.RUNNING)
-    world.batch.kill("1")
-    world.until(lambda: len(world.batch.tasks) == 2)
+    vanish(world)
     bring_back(world, code=5)
     start(world, "2")
     world.go(20, 1.0)
