@@ -16,8 +16,8 @@ from bench.taking import Figure
 from jim.adapters.local import Local
 from jim.clock import Clock
 from jim.house import House, Workers
-from jim.idealizer import evidence
-from jim.idealizer.health import Health
+from jim.idealizer import query
+from jim.idealizer.health import Health, history
 from jim.model import Listing, Observation, Piece, State, Step, Witness
 from jim.site import Site
 from jim.statusdb.rows import Change
@@ -115,14 +115,14 @@ def _timed(file: Path, listing: Listing) -> Taken:
     clock = Clock()
     store, reader = Store(file, clock, write=True), Store(file, clock)
     adapter = Local()
-    house = House(Site(file.parent), store, adapter, clock, Workers(1), Health(clock), "cafe0001")
+    house = House(Site(file.parent), store, adapter, clock, Workers(1), Health(clock), history(clock), "cafe0001")
     try:
         moments = [time.perf_counter()]
         live = list(reader.live())
         moments.append(time.perf_counter())
-        compared = evidence.compare(listing, live, adapter.name_length)
+        compared = query.compare(listing, live, adapter.name_length)
         moments.append(time.perf_counter())
-        evidence._asked(house, house.clock.boot(), compared)  # just as the loop does
+        query._asked(house, house.clock.boot(), compared)  # just as the loop does
         moments.append(time.perf_counter())
         while house.workers.deliver(0):
             moments.append(time.perf_counter())

@@ -38,13 +38,14 @@ def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
 def write(house: House) -> None:
     """Write the answers that changed; after a start all are looked at once."""
     changes = house.store.changes()
-    if changes == house.answered_changes and house.health.failures == house.published_failures:
+    failures = house.health.failures, house.history.failures
+    if changes == house.answered_changes and failures == house.published_failures:
         return
     jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
     ended = house.answered.keys() - {job.id for job in jobs}
     for job in jobs + [house.store.grid_job(number) for number in ended]:
         _write(house, job)
-    house.answered_changes, house.published_failures = changes, house.health.failures
+    house.answered_changes, house.published_failures = changes, failures
     _publish(house, jobs)
 
 
@@ -69,6 +70,12 @@ def _publish(house: House, jobs: list[GridJob]) -> None:
         "trouble": house.health.trouble,
         "failures": house.health.failures,
         "retry_due": house.health.retry_at,
+        "history": {
+            "trouble": house.history.trouble,
+            "failures": house.history.failures,
+            "retry_due": house.history.retry_at,
+            "grid_jobs": sorted({key[0] for key in house.doubts}),
+        },
         "jobs": open_jobs,
     }
     with suppress(OSError):  # a page that cannot be shown must not hold up a job

@@ -15,8 +15,8 @@ from jim.site import Site
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter
-    from jim.idealizer.evidence import Doubt
     from jim.idealizer.health import Health
+    from jim.idealizer.query import Doubt
     from jim.statusdb.store import Store
 
 T = TypeVar("T")
@@ -85,6 +85,7 @@ class House:
     clock: Clock
     workers: Workers
     health: Health
+    history: Health  # of what tells how jobs ended
     instance: str
     # Kept in memory only: they set the pace, and losing them makes the keeper more careful, not less.
     doubts: dict[Key, Doubt] = field(default_factory=dict)
@@ -100,7 +101,7 @@ class House:
     gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys
     told_gram: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
-    published_failures: int = 0
+    published_failures: tuple[int, int] = (0, 0)
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0
@@ -116,9 +117,9 @@ class House:
         return True
 
     def pace_settling(self) -> bool:
-        """Tell whether doubts may be looked into again: twice a second at most."""
+        """Tell whether doubts may be looked into again: twice a second at most, and as the history lets us."""
         now = self.clock.boot()
-        if now < self.next_settling:
+        if now < max(self.next_settling, self.history.retry_at):
             return False
         self.next_settling = now + 0.5
         return True

@@ -17,7 +17,7 @@ from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.errors import BadSite, JimError
 from jim.house import House, Workers
-from jim.idealizer.health import Health
+from jim.idealizer.health import Health, history
 from jim.idealizer.run import run
 from jim.model import Step
 from jim.sandbox import INSTANCE
@@ -49,7 +49,7 @@ def open_house(site: Site) -> House:
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     store.new_boot(clock.boot_id())
-    return House(site, store, adapter, clock, Workers(), Health(clock), instance)
+    return House(site, store, adapter, clock, Workers(), Health(clock), history(clock), instance)
 
 
 def own_work(site: Site, instance: str, *, used: bool) -> None:

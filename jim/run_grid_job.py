@@ -103,8 +103,9 @@ def moves() -> tuple[Move, ...]:
     from jim.dividing import resolve, split
     from jim.gram_events import tell
     from jim.idealizer.cancel import fulfil
-    from jim.idealizer.evidence import query, settle
     from jim.idealizer.lookup import look_up
+    from jim.idealizer.query import query
+    from jim.idealizer.settle import settle
     from jim.idealizer.submit import send
     from jim.outputs import collect, verify
     from jim.renewing import renew

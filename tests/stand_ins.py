@@ -17,8 +17,8 @@ from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.errors import BatchError, Refused, Unclear, UnknownJob
 from jim.house import House, Workers
-from jim.idealizer import cancel, evidence, lookup, submit
-from jim.idealizer.health import Health
+from jim.idealizer import cancel, lookup, query, settle, submit
+from jim.idealizer.health import Health, history
 from jim.model import Answer, Observation, State, Step
 from jim.run_grid_job import Rounds
 from jim.site import Site, make_state
@@ -283,7 +283,7 @@ class World:
         make_state(self.site)
         (self.site.state / "instance").write_text(INSTANCE)
         self.clock, self.batch = StandInClock(), StandInBatch()
-        for module in (submit, lookup, evidence, cancel):
+        for module in (submit, lookup, query, settle, cancel):
             monkeypatch.setattr(module, "run", self.batch.run)
         monkeypatch.setattr(lookup, "end_marked", lambda mark, id_variable: [])
         self.house: House
@@ -295,7 +295,8 @@ class World:
             self.house.store.close()
         store = Store(self.site.state / "status.db", self.clock, write=True)
         store.new_boot(self.clock.boot_id())
-        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(1), Health(self.clock), INSTANCE)
+        health = Health(self.clock), history(self.clock)
+        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(1), *health, INSTANCE)
         self.rounds = Rounds(self.house)
 
     @property

@@ -47,11 +47,12 @@ class Heart:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the keeper published of its trouble with the batch system; no words: none."""
+    """What the keeper published of its trouble with the batch system or its history; no words: none."""
 
     words: str = ""
     failures: int = 0  # in a row
     retry_due: float = 0.0  # when it is asked again, in seconds since boot
+    grid_jobs: frozenset[int] = frozenset()  # that wait for the history
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +197,18 @@ class View:
 
     def trouble(self) -> Trouble:
         """Give the keeper's trouble with the batch system; an old one, when no keeper runs."""
-        with suppress(OSError, ValueError, TypeError):
-            published = json.loads(self.site.summary.read_text())
-            numbers = int(published.get("failures", 0)), float(published.get("retry_due", 0))
-            return Trouble(str(published.get("trouble", "")), *numbers)
+        return self._trouble()
+
+    def history_trouble(self) -> Trouble:
+        """Give its trouble with what tells how jobs ended."""
+        return self._trouble("history")
+
+    def _trouble(self, part: str = "") -> Trouble:
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            told = json.loads(self.site.summary.read_text())
+            told = told[part] if part else told
+            numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
+            return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
         return Trouble()
 
 

@@ -39,6 +39,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield _collecting(view, job)
     else:
         yield from _batch_system(view, job)
+        yield from _history(view, job)
         yield from waiting(view, job)
         for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
             yield _sending(view, submission)
@@ -55,6 +56,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     yield from _keeper(view)
     yield from _wish(view, job)
     yield from _batch_system(view, job)
+    yield from _history(view, job)
     if local.wish:
         yield Wait(f"{local.wish} wished", "JIM tells the batch system again until its end is seen", "user")
     if local.state is State.WAITING:
@@ -151,6 +153,16 @@ def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
         "queue",
         seen,
     )
+
+
+def _history(view: View, job: GridJob) -> Iterator[Wait]:
+    trouble = view.history_trouble()
+    if trouble.words and job.id in trouble.grid_jobs:
+        yield Wait(
+            "what became of local jobs that left the queue without a word could not be found out"
+            f" ({trouble.failures:,} in a row); last words: {trouble.words}",
+            f"asked again in {span(view.due_in(trouble.retry_due))}, at growing intervals; all else goes on",
+        )
 
 
 # What is on its way

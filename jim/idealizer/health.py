@@ -1,4 +1,4 @@
-"""The breaker: a batch system that does not answer is asked less and less, and sent nothing."""
+"""The breaker: a batch system that does not answer is asked less and less, and sent nothing; so is its history."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from jim.idealizer.retry import AGAIN, delay
 
 log = logging.getLogger(__name__)
 TRIPS_AFTER = 3
+BATCH_SYSTEM = "the batch system did not answer", "the batch system answers again"
+HISTORY = "what became of ended jobs could not be found out", "what became of ended jobs can be found out again"
 
 
 class Health:
-    """What is known of the batch system's own state."""
+    """What is known of the state of the batch system itself, or of its history."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, words: tuple[str, str] = BATCH_SYSTEM) -> None:
+        self._clock, (self._bad, self._good) = clock, words
         self.failures = 0
         self.retry_at = 0.0
         self.trouble = ""  # the last failure's own words; empty when the last call was good
-        self.seen = ""  # when it last gave a good answer about its jobs
+        self.seen = ""  # when it last gave a good answer
 
     @property
     def open(self) -> bool:
@@ -29,7 +31,7 @@ class Health:
     def good(self) -> None:
         """Take in a good answer."""
         if self.failures >= TRIPS_AFTER:
-            log.info("the batch system answers again")
+            log.info(self._good)
         self.failures, self.trouble, self.retry_at = 0, "", 0.0
         self.seen = self._clock.utc()
 
@@ -38,4 +40,9 @@ class Health:
         self.failures += 1
         self.trouble = str(error)
         self.retry_at = self._clock.boot() + delay(AGAIN, self.failures)
-        log.warning("the batch system did not answer (%d in a row): %s", self.failures, error)
+        log.warning("%s (%d in a row): %s", self._bad, self.failures, error)
+
+
+def history(clock: Clock) -> Health:
+    """Make that of what tells how jobs ended, which may be down while all else works."""
+    return Health(clock, HISTORY)

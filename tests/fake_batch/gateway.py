@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jim.idealizer import cancel, evidence, lookup, submit
+from jim.idealizer import cancel, lookup, query, settle, submit
 from jim.model import Step
 from jim.site import Batch, Limits, Site, make_state
 from tests.fake_batch.dialect import Dialect
@@ -32,7 +32,7 @@ class Gateway(World):
         self.engine = Engine(lambda: self.elapsed)
         self.nodes = Nodes(self.engine, dialect)
         self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
-        for module in (submit, lookup, evidence, cancel):
+        for module in (submit, lookup, query, settle, cancel):
             monkeypatch.setattr(module, "run", self.liar.run)
         monkeypatch.setattr(lookup, "end_marked", self.liar.end_marked)
         self.kill = Kill(monkeypatch)

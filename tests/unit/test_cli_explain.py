@@ -232,6 +232,22 @@ def test_explain_a_batch_system_that_does_not_answer(home):
     assert "  next:     they go when the batch system answers again\n" in explained(home, "1")
 
 
+def test_explain_a_history_that_cannot_be_asked_to_those_that_wait_for_it(home):
+    sent(home)
+    history = {"trouble": "sacct (exit 1), down", "failures": 4, "retry_due": 1012.0, "grid_jobs": [1]}
+    home.site.summary.write_text(json.dumps({"trouble": "", "history": history}))
+    told = (
+        "\n* what became of local jobs that left the queue without a word could not be found out (4 in a row); "
+        "last words: sacct (exit 1), down\n"
+        "  evidence: keeper, just now\n"
+        "  next:     asked again in 12 s, at growing intervals; all else goes on\n"
+    )
+    assert explained(home, "1").startswith(told)
+    assert told in explained(home, "1.0")
+    home.site.summary.write_text(json.dumps({"history": {**history, "grid_jobs": [2]}}))
+    assert "could not be found out" not in explained(home, "1")
+
+
 @pytest.mark.parametrize(
     ("wish", "what", "next_"),
     [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase
 
 from jim import verdict
-from jim.idealizer import cancel, evidence, lookup
+from jim.idealizer import cancel, lookup, query, settle
 from jim.model import State
 from jim.records import Claim
 from tests.fake_batch.play import play
@@ -23,27 +23,27 @@ def no_fence(patch):
         claims = dict(lookup.claims(directory))
         return {index: claims.get(index, Claim("nobody", "-", "", fence=True)) for index in indices}
 
-    for module in (evidence, lookup, cancel):
+    for module in (settle, lookup, cancel):
         patch.setattr(module, "fence", fence)
 
 
 def absence_by_one_listing(patch):
     """Trust one listing, an empty one, too, at once."""
-    compare = evidence.compare
+    compare = query.compare
 
     def trusting(listing, live, width):
         return replace(compare(listing, live, width), proves_absence=True)
 
-    look = evidence._look
-    patch.setattr(evidence, "compare", trusting)
-    patch.setattr(evidence, "MISSED_TWICE", 1)
-    patch.setattr(evidence, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    look = settle._look
+    patch.setattr(query, "compare", trusting)
+    patch.setattr(settle, "MISSED_TWICE", 1)
+    patch.setattr(settle, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
 
 
 def absence_by_two_listings_in_short_order(patch):
     """Trust two listings however soon the second one comes."""
-    look = evidence._look
-    patch.setattr(evidence, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    look = settle._look
+    patch.setattr(settle, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
 
 
 def completed_says_the_batch_system(patch):

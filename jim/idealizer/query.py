@@ -1,7 +1,7 @@
-"""Asking the batch system about all jobs at once, and settling the doubts that its answers leave.
+"""Asking the batch system about all jobs at once.
 
-A listing can say that a job is pending, runs, or is no longer there. None of these is an end: an end
-needs the exit record, or the certainty that there will never be one.
+A listing can say that a job is pending, runs, or is no longer there. None of these is an end: what good listings no
+longer show is in doubt, and settled by settle.py.
 """
 
 from __future__ import annotations
@@ -13,25 +13,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from jim import arrivals, verdict, verdicts
-from jim.errors import BatchError, JimError
-from jim.files import read_regular
+from jim import arrivals
+from jim.errors import BatchError
 from jim.house import House, Key
 from jim.idealizer.cancel import clear
 from jim.idealizer.run import run
 from jim.idealizer.turn import take_turn
 from jim.model import FINAL, Listing, Observation, State, Witness
-from jim.records import LONGEST_RECORD
-from jim.sandbox import fence, submission_directory, trace, was_removed
 from jim.statusdb.rows import Change, Live
 from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
-MISSED_TWICE = 2
-SETTLED_AT_ONCE = 500
 CHANGED_AT_ONCE = 5000
-SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
-TOUCHES_MISSED = 3  # after so many a claim's holder is taken for dead, if its batch job has ended, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,6 @@ _QUEUE_MAY = {
     State.SUSPENDED: (State.RUNNING,),
 }
 _PENDING = (State.SUBMITTED, State.HELD)
-_BEGUN = (State.RUNNING, State.SUSPENDED)
 _QUEUE_MAY_UNCLAIMED = {**_QUEUE_MAY, State.RUNNING: (State.SUBMITTED, State.HELD, State.SUSPENDED)}
 
 
@@ -186,129 +178,3 @@ def _could_not_ask(house: House, error: BaseException) -> None:
         raise error
     house.health.failed(error)
     house.next_query = max(house.next_query, house.health.retry_at)
-
-
-def settle(house: House) -> None:
-    """Settle attempts that two good listings did not show."""
-    house.store.end_submissions()
-    if house.workers.busy("settle"):
-        return
-    doubts = [doubt for doubt in house.doubts.values() if doubt.missed >= MISSED_TWICE]
-    for doubt in [doubt for doubt in doubts if not doubt.live.confirmed]:
-        _unconfirmed(house, doubt)
-        doubts.remove(doubt)
-    if doubts and house.pace_settling():
-        chosen = doubts[:SETTLED_AT_ONCE]
-        house.workers.start(
-            "settle", partial(_settle, house, chosen), partial(_settled, house), partial(_could_not_ask, house)
-        )
-
-
-def _unconfirmed(house: House, doubt: Doubt) -> None:
-    """Look for the mark of an id that was told but is never listed: a crash may have lost it."""
-    grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
-    submission = house.store.submission(grid, k)
-    if submission and submission.state == "recorded":
-        reason = f"batch job {submission.batch_id} was promised but is not listed"
-        house.store.set_submission(grid, k, state="unknown", reason=reason, tries=0, due=0.0)
-    house.doubts.pop((grid, k, idx), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What a close look at a doubtful attempt brought."""
-
-    doubt: Doubt
-    record: str = ""  # its exit record, which had not reached the spool
-    lost: bool = False  # it never started and never will
-    dead: bool = False  # it started, and nothing of it lives
-
-
-def _settle(house: House, doubts: Sequence[Doubt]) -> list[Settled]:
-    """Ask accounting, then look into the submission directories. Runs in a worker."""
-    ended = _history(house, doubts)
-    return [_look(house, replace(doubt, ended=ended.get((doubt.live.batch_id, doubt.live.idx)))) for doubt in doubts]
-
-
-def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
-    marks = {doubt.live.batch_id: doubt.live.mark for doubt in doubts if doubt.live.batch_id}
-    found: dict[tuple[str, int], Observation] = {}
-    ids = sorted(marks)
-    for chunk in (ids[at : at + 200] for at in range(0, len(ids), 200)):
-        answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
-        width = house.adapter.name_length
-        for key, seen in house.adapter.parse_history(answer).items():
-            if seen.mark[:width] == marks.get(key[0], "")[:width]:
-                found[key] = seen
-    return found
-
-
-def _look(house: House, doubt: Doubt) -> Settled:
-    live, now = doubt.live, house.clock.boot()
-    directory = submission_directory(house.site.work, live.grid, live.k)
-    left = trace(directory, live.idx)
-    record = left.exit_record
-    if record and (record.mark, record.index, record.attempt) == (live.mark, live.idx, live.attempt):
-        text = read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
-        return Settled(doubt, record=text)
-    if left.touched != doubt.touched:
-        doubt = replace(doubt, touched=left.touched, touched_at=now)
-    if doubt.last - doubt.since < house.site.batch.visible_seconds:
-        return Settled(doubt)
-    if was_removed(house.site.work, directory):
-        return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))
-    claim = left.claim or fence(directory, [live.idx])[live.idx]
-    if claim.fence:
-        # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
-        # has told of the start.
-        began = not house.adapter.shared_work and live.state in _BEGUN
-        return Settled(doubt, lost=not began, dead=began)
-    holder = claim.batch and house.adapter.batch_id(claim.batch)
-    if doubt.ended and (doubt.ended.code == SUPERSEDED or holder not in ("", live.batch_id)):
-        # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
-        doubt = replace(doubt, ended=None)
-    return Settled(doubt, dead=_is_dead(house, doubt, now))
-
-
-def _is_dead(house: House, doubt: Doubt, now: float) -> bool:
-    """Tell whether nothing of a started attempt can live: never on the queue's word alone."""
-    if house.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
-        return True
-    return now - doubt.touched_at > TOUCHES_MISSED * house.site.batch.touch_seconds
-
-
-def _settled(house: House, results: list[Settled]) -> None:
-    with house.store.transaction():
-        for settled in results:
-            live = settled.doubt.live
-            key = (live.grid, live.k, live.idx)
-            if key not in house.doubts:  # it was seen meanwhile, or has its verdict
-                continue
-            looked = settled.doubt
-            # A listing may have come since: of the look only what it saw is kept.
-            house.doubts[key] = replace(house.doubts[key], touched=looked.touched, touched_at=looked.touched_at)
-            wish = verdicts.cancelled(house, live.grid, live.n)
-            if settled.record:
-                _take_record(house, key, settled.record)
-            elif settled.lost:
-                verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
-            elif settled.dead:
-                _note_start(house, key, live.batch_id)
-                verdicts.record(
-                    house, key, verdict.of_vanished(settled.doubt.ended, back=settled.doubt.back, cancelled=wish)
-                )
-
-
-def _note_start(house: House, key: Key, batch_id: str) -> None:
-    """Note the start of what was found dead, if word of it never came."""
-    attempt = house.store.attempt(*key)
-    if attempt:
-        arrivals.begun(house, attempt, "", batch_id)
-
-
-def _take_record(house: House, key: Key, text: str) -> None:
-    try:
-        arrivals.ended(house, key, text)
-    except JimError as error:
-        log.warning("%d: exit record of submission %d, index %d: %s", *key, error)
-    house.doubts.pop(key, None)
