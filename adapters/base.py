@@ -138,6 +138,10 @@ class Adapter(ABC):
                 return Refused(answer.facts())
         return Unclear(answer.facts())
 
+    def asks_history_of(self, program: str) -> bool:
+        """Tell whether the site has it asked of this program, by whatever path."""
+        return program in {word.rpartition("/")[2] for word in self.commands["history"]}
+
     @staticmethod
     def says(patterns: Sequence[str], text: str) -> bool:
         """Tell whether any of the patterns stands in the text."""

@@ -127,18 +127,14 @@ class Condor(Adapter):
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
         words = self.commands["history"]
-        if self._reads_log:
+        if self.asks_history_of("grep"):
             return [*words, "-A2", "-e", rf"^0(00|05|09|12) \(0*({'|'.join(ids)})\."]
         return [*words, "-json", "-attributes", TOLD, *ids]
 
     def parse_history(self, answer: Answer) -> Listing:
-        if self._reads_log and answer.code == 1 and not answer.err:  # so grep says that there is nothing
+        if self.asks_history_of("grep") and answer.code == 1 and not answer.err:  # so grep says that there is nothing
             return {}
         return _logged(answer.out) if EVENT.search(self.output(answer)) else self._listing(answer, _ended)
-
-    @property
-    def _reads_log(self) -> bool:
-        return "grep" in {word.rpartition("/")[2] for word in self.commands["history"]}
 
     def find_command(self, mark: str) -> list[str]:
         return [*self.commands["find"], "-constraint", f'JimMark == "{mark}"', "-json", "-attributes", TOLD]

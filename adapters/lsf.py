@@ -1,6 +1,9 @@
 """LSF 10.1, which lists in JSON: bsub, bjobs, bkill, bstop, bresume.
 
-bjobs knows of an ended job for CLEAN_PERIOD, an hour by default. What ended longer ago is told by its exit record.
+bjobs knows of an ended job for CLEAN_PERIOD, an hour by default. A site that wants to know for longer says
+
+    [batch.commands]
+    history = ["bhist", "-n", "0"]                                      # 0: all of its log files
 """
 
 from __future__ import annotations
@@ -25,6 +28,15 @@ STATES = {
 }
 FIELDS = ("-o", "jobid jobindex stat exit_code exit_reason job_name", "-json")
 NONE_FOUND = (r"^No (unfinished |matching )?job found", r"^Job <\S+> is not found")
+# bhist -l: a head for each job, then a line for each thing that happened to it, after a date.
+JOB = re.compile(
+    r"^Job <(?P<id>[0-9]+)(?:\[(?P<index>[0-9]+)\])?>, (?:Job Name <(?P<name>[^>]*)>, )?User <", re.MULTILINE
+)
+EVENT = re.compile(r"^\w{3} \w{3} +[0-9]+ [0-9:]{8}(?: [0-9]{4})?: (.*)$", re.MULTILINE)
+SUMMARY = "\nSummary of time in seconds spent in various states by "  # after the last of them
+FOLD = "\n" + 21 * " "  # where a line of 80 characters goes on
+EXITED = re.compile(r"Exited(?: with exit code (?P<code>[0-9]+)| by (?:LSF )?signal (?P<signal>[0-9]+))?\b")
+BEGINS_AGAIN = ("Dispatched", "Starting", "Pending", "Running")
 SIGNALS_ABOVE = 128  # an exit code above it is a signal
 NOT_DONE = 255  # the exit code of any failure, such as one unknown id among many
 COMMANDS = {
@@ -98,9 +110,12 @@ class Lsf(Adapter):
         return {} if none else _seen(answer, self.output(answer))
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        return [*self.commands["history"], "-a", *FIELDS, *ids]
+        asked = ("-l", "-UF") if self.asks_history_of("bhist") else FIELDS
+        return [*self.commands["history"], "-a", *asked, *ids]
 
     def parse_history(self, answer: Answer) -> Listing:
+        if JOB.match(answer.out.lstrip()) and answer.code in (0, NOT_DONE):
+            return _ended(answer)
         some_unknown = answer.code == NOT_DONE and answer.out
         return _seen(answer, answer.out) if some_unknown else self.parse_query(answer)
 
@@ -125,19 +140,58 @@ def _seen(answer: Answer, text: str) -> Listing:
         raise Unclear(answer.facts()) from error
 
 
+def _ended(answer: Answer) -> Listing:
+    """Read what bhist says of jobs that have ended; what it says of others does not matter."""
+    text = answer.out.replace(FOLD, "")
+    heads = list(JOB.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    found = {}
+    for head, end in zip(heads, ends, strict=True):
+        summary = text.find(SUMMARY, head.end(), end)
+        if summary < 0:
+            raise Unclear(answer.facts())
+        index = int(head["index"] or 1)
+        seen = _end([each[1] for each in EVENT.finditer(text, head.end(), summary)])
+        if seen:
+            name = (head["name"] or "").removesuffix(f"[{index}]")
+            found[head["id"], index] = seen._replace(mark=name)
+    return found
+
+
+def _end(events: Sequence[str]) -> Observation | None:
+    """Read the last end of a job, unless it began anew."""
+    end = None
+    for event in events:
+        exited = EXITED.match(event)
+        if event.startswith(BEGINS_AGAIN):
+            end = None
+        elif event.startswith("Done successfully"):
+            end = Observation(State.COMPLETED, "", 0, word="DONE")
+        elif exited:
+            end = _failed(exited["code"] or "", exited["signal"])
+        elif event.startswith("Completed <exit>"):
+            end = (end or _failed(""))._replace(reason=event.partition("; ")[2].rstrip("."))
+    return end
+
+
+def _failed(code: str, signal: str | None = None) -> Observation:
+    number = int(code) if code.isdecimal() else 0
+    killed = int(signal or 0) or max(0, number - SIGNALS_ABOVE)
+    told = None if killed or not code.isdecimal() else number
+    return Observation(State.FAILED, "", told, killed or None, word="EXIT")
+
+
 def _observation(record: Mapping[str, str]) -> tuple[tuple[str, int], Observation]:
     word, index = record["STAT"], int(record["JOBINDEX"] or 0) or 1
     state = STATES.get(word, State.UNKNOWN)
-    told = record["EXIT_CODE"]
-    code = int(told) if told.isdecimal() else 0 if state is State.COMPLETED else None
-    signal = code - SIGNALS_ABOVE if code and code > SIGNALS_ABOVE else None
-    reason = record["EXIT_REASON"].strip("-")
-    if not state.final:
-        code = signal = None
-    mark = record["JOB_NAME"].removesuffix(f"[{index}]")
-    return (record["JOBID"].partition("[")[0], index), Observation(
-        state, mark, None if signal else code, signal, reason, word
-    )
+    mark, reason = record["JOB_NAME"].removesuffix(f"[{index}]"), record["EXIT_REASON"].strip("-")
+    seen = Observation(state, mark, reason=reason, word=word)
+    if state is State.COMPLETED:
+        seen = seen._replace(code=0)
+    elif state.final:
+        end = _failed(record["EXIT_CODE"])
+        seen = seen._replace(code=end.code, signal=end.signal)
+    return (record["JOBID"].partition("[")[0], index), seen
 
 
 def _names(ids: Ids) -> list[str]:

@@ -5,13 +5,13 @@ that is not as Debian installs it says so, command by command:
 
     [batch.commands]
     submit = ["env", "SGE_ROOT=/opt/sge", "SGE_CELL=default", "/opt/sge/bin/lx-amd64/qsub"]
-    history = ["grep", "-hE", "/opt/sge/default/common/accounting"]
+    history = ["grep", "-hE", "/opt/sge/default/common/accounting"]     # or the words of qacct
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from xml.parsers import expat
 
@@ -24,7 +24,9 @@ PROGRAMS = {"submit": "qsub", "query": "qstat", "find": "qstat", "cancel": "qdel
 COMMANDS = {
     verb: ("env", f"SGE_ROOT={ROOT}", f"SGE_CELL={CELL}", f"/usr/lib/gridengine/{program}")
     for verb, program in PROGRAMS.items()
-} | {"history": ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting")}  # qacct takes one job a call
+} | {"history": ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting")}
+NOT_THERE = re.compile(r"error: job id [0-9]+ not found")
+QACCT = 'ids=$1; shift; for id in $ids; do "$@" -j "$id"; done; :'  # it takes one job a call
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
 FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
 # d: being deleted; R: restarted; h: on hold, which does not stop what runs.
@@ -49,6 +51,9 @@ ENDED = re.compile(
     r"(?:[^:\n]*:){3}(?P<memory>[0-9]+)\.[0-9]+:(?:[^:\n]*:){18}(?P<index>[0-9]+):.*\n",
     re.MULTILINE,
 )
+# And qacct: the same in lines of their own, a line of = before each job.
+SAID = {"jobname": "name", "jobnumber": "id", "taskid": "index", "failed": "failed", "exit_status": "status"}
+SAID |= {"ru_maxrss": "memory", "maxvmem": "after all these"}
 
 
 class Sge(Adapter):
@@ -112,14 +117,18 @@ class Sge(Adapter):
             raise Unclear(answer.facts()) from error
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        return [*self.commands["history"], "-e", f"^([^:]*:){{5}}({'|'.join(ids)}):"]
+        words = self.commands["history"]
+        if self.asks_history_of("qacct"):
+            return ["sh", "-c", QACCT, "qacct", " ".join(ids), *words]
+        return [*words, "-e", f"^([^:]*:){{5}}({'|'.join(ids)}):"]
 
     def parse_history(self, answer: Answer) -> Listing:
         text = "" if answer.code == 1 and not answer.err else self.output(answer)  # so grep says that there is nothing
+        ends = _accounted(answer) if self.asks_history_of("qacct") else map(re.Match.groupdict, ENDED.finditer(text))
         # Whoever reaped the job knows what memory it used. Other ends are only somebody's word: a job that was deleted
         # by force, or whose shepherd died, may live on. The former even stands there with exit 0.
-        told = [line for line in ENDED.finditer(text) if int(line["memory"]) or line["failed"] in NEVER_RAN]
-        return dict(_ended(line) for line in told if line["failed"] not in RUNS_AGAIN)
+        told = [end for end in ends if re.search("[1-9]", end["memory"]) or end["failed"] in NEVER_RAN]
+        return dict(_ended(end) for end in told if end["failed"] not in RUNS_AGAIN)
 
     def find_command(self, mark: str) -> list[str]:
         return [*self.commands["find"], "-xml", "-g", "d", "-u", "$user"]
@@ -150,7 +159,19 @@ def _state(word: str) -> State:
     return next((state for pattern, state in STATES if re.fullmatch(pattern, word)), State.UNKNOWN)
 
 
-def _ended(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
+def _accounted(answer: Answer) -> Iterator[dict[str, str]]:
+    """Read what qacct says of each job, whole or not at all."""
+    if not all(NOT_THERE.fullmatch(line) for line in answer.err.splitlines()):
+        raise Unclear(answer.facts())
+    first, *jobs = re.split(r"^={20,}\n", answer.out, flags=re.MULTILINE)
+    for job in jobs:
+        facts = dict(re.findall(r"^(\w+) +([^\s]+)", job, re.MULTILINE))
+        if first or not SAID.keys() <= facts.keys():
+            raise Unclear(answer.facts())
+        yield {SAID[name]: facts[name] for name in SAID}
+
+
+def _ended(line: Mapping[str, str]) -> tuple[tuple[str, int], Observation]:
     failed, status = line["failed"], int(line["status"])
     code = status if failed == "0" else None
     signal = status - 128 if failed != "0" and status > 128 else None

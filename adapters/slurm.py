@@ -131,10 +131,9 @@ class Slurm(Adapter):
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
         words = self.commands["history"]
-        programs = {word.rpartition("/")[2] for word in words}
-        if "grep" in programs:
+        if self.asks_history_of("grep"):
             return [*words, "-e", rf" ArrayJobId=({'|'.join(ids)}) "]
-        return [*words, *(ACCOUNTS if "sacct" in programs else LISTING), f"--jobs={','.join(ids)}"]
+        return [*words, *(ACCOUNTS if self.asks_history_of("sacct") else LISTING), f"--jobs={','.join(ids)}"]
 
     def parse_history(self, answer: Answer) -> Listing:
         none = answer.code == 1 and (self.says(self.gone, answer.err) or not answer.err)  # grep says nothing

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def make_site(installed):
     """Make a JIM site on a lab that is up."""
     sites = []
 
-    def make(system: str, **more: str) -> LiveSite:
+    def make(system: str, **more: Any) -> LiveSite:
         place, environment = installed
         sites.append(LiveSite(place, system, environment, **more))
         return sites[-1]

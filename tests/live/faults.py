@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by `python -P`, which leaves it out
 
@@ -20,6 +20,7 @@ from tests.live.site import (
     MUNGED,
     QMASTER,
     SLURMCTLD,
+    SLURMDBD,
     USER,
     Daemon,
     LiveSite,
@@ -36,6 +37,8 @@ ROOM = {
     "sge": {"SGE_LAB_SLOTS": 64},
 }
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
+UNKNOWN_END = "what became of ended jobs could not be found out (2 in a row)"
+ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": ("sacct",)}
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
 
 
@@ -82,8 +85,14 @@ class Fault(NamedTuple):
     lab: dict[str, object] = {}
     batch: str = FAULTY
     more: str = ""
+    history: tuple[str, ...] = ()  # its command, where it is another one
     system: str = "slurm"
     limit: float = 240  # in which all has ended
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is special in the site file."""
+        return {"batch": self.batch, "more": self.more, "history": self.history}
 
 
 def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
@@ -209,6 +218,24 @@ def forgotten(site: LiveSite) -> int:
     return job
 
 
+def accounts_dead(site: LiveSite) -> int:
+    """Leave nobody who knows how they ended, for a while."""
+    SLURMDBD.kill()
+    try:
+        job = forgotten(site)
+        _until_said(site, UNKNOWN_END)
+    finally:
+        SLURMDBD.start_again()
+    return job
+
+
+def accounts_frozen(site: LiveSite) -> int:
+    with SLURMDBD.frozen():
+        job = forgotten(site)
+        _until_said(site, UNKNOWN_END)
+    return job
+
+
 def keeper_killed(site: LiveSite) -> int:
     """Kill the keeper between the batch command and its answer, and again while they run."""
     with site.held("after", "submit") as hold:
@@ -238,6 +265,8 @@ FAULTS = {
     "forgotten": Fault(
         "all ended, 5 killed (-9) with their wrappers, and forgotten (MinJobAge) while no keeper ran", forgotten
     ),
+    "accounts dead": Fault("the same with slurmdbd killed (-9) before, started again later", accounts_dead, **ACCOUNTS),
+    "accounts frozen": Fault("the same with slurmdbd stopped meanwhile", accounts_frozen, **ACCOUNTS),
     "full": Fault(
         "MaxJobCount of 20 reached by submissions of 8",
         full,
@@ -283,7 +312,7 @@ def main() -> int:
     for fault in FAULTS.values():
         # After a crash a controller takes jobs of before for running, until their time is over.
         start_lab(fault.system, anew=True, **ROOM[fault.system] | fault.lab)
-        site = LiveSite(place, fault.system, environment, batch=fault.batch, more=fault.more)
+        site = LiveSite(place, fault.system, environment, **fault.settings)
         try:
             counts = do(fault, site)
         finally:

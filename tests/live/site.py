@@ -18,11 +18,14 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from jim.adapters.pbs_wrappers import PbsWrappers
+from jim.adapters.slurm import Slurm
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = Path(os.environ.get("JIM_LABS", "/var/lib/jim-labs"))
@@ -127,6 +130,7 @@ QMASTER = Daemon(
     ("env", f"LD_PRELOAD={LABS / 'sge/loopback.so'}", "/usr/sbin/sge_qmaster"),
     LABS / "sge",
 )
+SLURMDBD = Daemon(LABS / "slurm/pid/slurmdbd.pid", ("slurmdbd",))
 MUNGED = Daemon(Path("/run/munge/munged.pid"), ("runuser", "-u", "munge", "--", "/usr/sbin/munged", "--force"))
 
 
@@ -206,7 +210,14 @@ class LiveSite:
     """A state directory on a lab, of the lab's user, and what its payloads wrote down."""
 
     def __init__(
-        self, place: Path, system: str, environment: dict[str, str], *, batch: str = "", more: str = ""
+        self,
+        place: Path,
+        system: str,
+        environment: dict[str, str],
+        *,
+        batch: str = "",
+        more: str = "",
+        history: Sequence[str] = (),
     ) -> None:
         self.system, self.user = system, USER
         self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
@@ -219,7 +230,8 @@ class LiveSite:
         front.chmod(0o755)
         self.environment = {**environment, "HOME": str(self.place), "JIM_STATE": str(self.state)}
         site = [f'[batch]\nsystem = "{system}"', FAST, batch, "[batch.commands]"]
-        site += [f"{verb} = {json.dumps([str(front), verb, *words])}" for verb, words in _commands(system).items()]
+        commands = _commands(system) | ({"history": list(history)} if history else {})
+        site += [f"{verb} = {json.dumps([str(front), verb, *words])}" for verb, words in commands.items()]
         (self.place / "site.toml").write_text("\n".join([*site, KEPT, more, ""]))
         self.environment["JIM_SITE"] = str(self.place / "site.toml")
         for each in (self.place, *self.place.rglob("*")):
@@ -349,10 +361,6 @@ def _commands(system: str) -> dict[str, list[str]]:
         told: dict[str, list[str]] = tomllib.loads((LABS / "sge/site.toml").read_text())["batch"]["commands"]
         return told
     if system == "pbs_wrappers":
-        programs = {"submit": "qsub", "query": "qstat", "history": "qstat", "find": "qstat", "cancel": "qdel"}
-        programs["ping"] = "qstat"
         there = LABS / "pbs-wrappers/usr/bin"
-        return {verb: [str(there / program)] for verb, program in programs.items()}
-    from jim.adapters.slurm import COMMANDS
-
-    return {verb: list(words) for verb, words in COMMANDS.items()}
+        return {verb: [str(there / program), *words] for verb, (program, *words) in PbsWrappers.commands.items()}
+    return {verb: list(words) for verb, words in Slurm.commands.items()}

@@ -11,5 +11,5 @@ from tests.live.faults import FAULTS, PIECES, ROOM, Counts, do
 def test_a_fault(name, lab, make_site):
     fault = FAULTS[name]
     lab(fault.system, anew=True, **ROOM[fault.system] | fault.lab)
-    site = make_site(fault.system, batch=fault.batch, more=fault.more)
+    site = make_site(fault.system, **fault.settings)
     assert do(fault, site) == Counts(PIECES, 0, 0, 0)

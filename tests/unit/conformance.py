@@ -14,6 +14,9 @@ list, history, find, cancel, change, ping. What it means is written beside it by
     code = 1                            # the exit code; 0 where none is given, "none" for no end in time
     raises = "BatchError"               # or Refused, or Unclear; nothing of the kind: nothing is raised
 
+    [history-accounts]
+    commands = { history = ["sacct"] }  # what a site has said in [batch.commands], if this is its answer
+
     [list]
     jobs = 7                            # how many there are
     seen = { "12.1" = { state = "running", mark = "jim-3f9a0001-1-1", word = "R" } }    # some of them, all of each
@@ -106,10 +109,15 @@ def sidecars(adapter: Adapter, captured: Path) -> list[tuple[Path, Mapping[str, 
 def captures(adapter: Adapter, captured: Path) -> tuple[Capture, ...]:
     """Give all that was captured from an adapter's batch system."""
     return tuple(
-        Capture(name, version, adapter, expected.get(name))
+        Capture(name, version, _of_site(adapter, expected.get(name, {})), expected.get(name))
         for version, expected in sidecars(adapter, captured)
         for name in sorted({each.name.removesuffix(".txt").removesuffix(".stderr") for each in version.glob("*.txt")})
     )
+
+
+def _of_site(adapter: Adapter, expected: Mapping[str, Any]) -> Adapter:
+    """Give the adapter as a site has it whose commands gave this answer."""
+    return type(adapter)(expected["commands"], "/area") if "commands" in expected else adapter
 
 
 def observed(jobs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, int], Observation]:

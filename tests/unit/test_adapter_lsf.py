@@ -80,6 +80,37 @@ def test_history_and_an_id_that_is_not_known_any_more():
     assert ADAPTED.parse_history(captured("history-unknown", 255)) == {}
 
 
+def test_what_bhist_says_of_ends():
+    ended = {
+        ("542940", 1): Observation(State.COMPLETED, mark("1-1"), code=0, word="DONE"),
+        ("542941", 1): Observation(State.FAILED, mark("1-2"), code=7, word="EXIT"),
+        ("542942", 1): Observation(State.FAILED, mark("1-3"), signal=12, reason=TIME_LIMIT, word="EXIT"),
+        ("542943", 1): Observation(
+            State.FAILED, mark("1-4"), signal=9, reason="TERM_OWNER: job killed by owner", word="EXIT"
+        ),
+    }
+    assert ADAPTED.parse_history(captured("history-bhist")) == ended
+    assert ADAPTED.parse_history(captured("history-bhist", 255)) == ended  # another id was not found
+
+
+def test_a_bhist_that_folds_its_lines():
+    assert ADAPTED.parse_history(captured("history-bhist-folded")) == {
+        ("542942", 12): Observation(State.FAILED, mark("1-3"), signal=12, reason=TIME_LIMIT, word="EXIT")
+    }
+
+
+def test_a_bhist_that_was_cut_off_proves_nothing():
+    said = captured("history-bhist").out
+    for end in range(said.rindex("Exited with exit code 143"), said.rindex("Summary")):
+        with pytest.raises(Unclear):
+            ADAPTED.parse_history(answer(said[:end]))
+
+
+def test_bhist_is_asked_where_the_site_names_it():
+    there = ADAPTER({"history": ["/opt/lsf/bin/bhist", "-n", "0"]})
+    assert there.history_command(["5", "6"]) == ["/opt/lsf/bin/bhist", "-n", "0", "-a", "-l", "-UF", "5", "6"]
+
+
 @pytest.mark.parametrize("said", [captured("list-empty"), captured("list-none"), captured("list-none", 255)])
 def test_nothing_is_an_answer(said):
     assert ADAPTED.parse_query(said) == ADAPTED.parse_find(said) == ADAPTED.parse_history(said) == {}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from jim.adapters.sge import ADAPTER
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
+CAPTURED = Path(__file__).parents[1] / "captured/sge/8.1.9"
 ADAPTED = ADAPTER()
+ACCOUNTS = ADAPTER({"history": ["/usr/lib/gridengine/qacct"]})
 PROGRAMS = "env SGE_ROOT=/var/lib/gridengine SGE_CELL=default /usr/lib/gridengine"
 OURS = "-terse -r n -N jim-1-1 -t 1-{} -S /bin/sh -wd / -j y -o /dev/null /w/job.sh"
 
@@ -136,6 +141,26 @@ def test_an_end_that_nobody_measured_is_not_told():
     assert ADAPTED.parse_history(answer(BY_FORCE + WITHOUT_SHEPHERD + ENDED + ENDED[:-1])) == {
         ("2", 3): Observation(State.FAILED, "jim-f", signal=9, word="failed 100")
     }
+
+
+def test_qacct_takes_one_job_a_call():
+    command = ADAPTER({"history": ["echo", "of", "qacct"]}).history_command(["7", "8"])
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout == "of qacct -j 7\nof qacct -j 8\n"
+
+
+def test_what_qacct_says_is_whole_or_nothing():
+    said = (CAPTURED / "history-qacct.txt").read_text()
+    last = said.rindex("exit_status")
+    for end in range(last, said.index("maxvmem", last)):
+        with pytest.raises(Unclear):
+            ACCOUNTS.parse_history(answer(said[:end]))
+
+
+@pytest.mark.parametrize("err", ["x: No such file or directory", "error: job id 7 not found\nerror: out of memory"])
+def test_a_qacct_that_failed_proves_nothing(err):
+    with pytest.raises(Unclear):
+        ACCOUNTS.parse_history(answer("", err))
 
 
 def test_a_line_that_is_none_is_passed_over():

@@ -64,6 +64,11 @@ def sge(place: Path) -> None:
     ask("history-nothing", adapter.history_command(["99999"]))
     missing = Sge({"history": ["grep", "-hE", "/nodir/accounting"]})
     ask("history-missing", missing.history_command(["99999"]))
+    qacct = [*environment, f"{programs}qacct"]
+    accounts = Sge({"history": qacct})
+    ask("history-qacct", accounts.history_command([*ids.values(), "99999"]))
+    ask("history-qacct-nothing", accounts.history_command(["99999"]))
+    ask("history-qacct-missing", Sge({"history": [*qacct, "-f", "/nodir/accounting"]}).history_command(["99999"]))
     ask("cancel-unknown", adapter.cancel_command([("99999", 1), (ids["ok"], 1)]))
     ask("change", adapter.change_command("release", [(ids["held"], 1)]) or [])
     ask("change-unknown", adapter.change_command("hold", [("99999", 1)]) or [])
