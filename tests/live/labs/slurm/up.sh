@@ -114,8 +114,12 @@ if [ "$accounts" = slurmdbd ]; then
     install -d -o mysql -g mysql -m 750 "$data"
     mariadb-install-db --no-defaults --user=mysql --datadir="$data" --auth-root-authentication-method=socket \
         --skip-test-db >"$dir/log/mysql-install.log" 2>&1
-    start_clean "$marked" setsid mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$data/sock" \
-        --port=16306 --bind-address=127.0.0.1 --innodb-lock-wait-timeout=900 >"$dir/log/mysql.log" 2>&1 &
+    # Nothing of ours stays open in the shell that waits for it: who reads what we say would wait, too.
+    {
+        exec >"$dir/log/mysql.log" 2>&1
+        start_clean "$marked" setsid mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$data/sock" \
+            --port=16306 --bind-address=127.0.0.1 --innodb-lock-wait-timeout=900
+    } &
     wait_for 30 mariadbd mariadb-admin --socket="$data/sock" ping
     secret=$(head -c 12 /dev/urandom | od -An -tx1 | tr -d ' \n')
     mariadb --socket="$data/sock" -e "
