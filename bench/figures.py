@@ -34,6 +34,7 @@ class Amounts:
     many_changes: int = 250_000
     few_changes: int = 250
     change_runs: int = 5
+    listed_jobs: int = 10_000
     short_jobs: int = 500
     splitter_pieces: int = 10_000
     streamed_pieces: int = 1_000_000
@@ -51,7 +52,7 @@ class Amounts:
     slurm_runs: int = 3
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1)
 BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
 
 
@@ -63,6 +64,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "submit": partial(doors.submit, a.pieces, a.submit_runs),
         "split": partial(keeping.split, a.pieces, a.split_runs),
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
+        "answer": partial(listing.answers, a.listed_jobs, a.change_runs),
         "short": partial(keeping.short_jobs, a.short_jobs),
         "splitting": partial(splitting.splitting, a.splitter_pieces, a.streamed_pieces, a.lumi_files, a.splitter_runs),
         "requests": partial(requests.requests, a.request_bytes, a.request_runs),

@@ -1,4 +1,4 @@
-"""What a listing costs in which everything has changed: reading what is live, comparing, storing."""
+"""What a listing costs: running squeue and reading its text, reading what is live, comparing, storing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from bench.taking import Figure
+from jim.adapters.base import Adapter
 from jim.adapters.local import Local
+from jim.adapters.slurm import Slurm
 from jim.clock import Clock
 from jim.house import House, Workers
 from jim.idealizer import query
@@ -24,6 +27,8 @@ from jim.statusdb.rows import Change
 from jim.statusdb.store import Store
 
 GRID, AT_ONCE = 1, 1000
+HEAD = "JOBID|STATE|EXIT_CODE|REASON|NAME|.\n"  # as squeue lists them
+ROW = "{0}_{1}|RUNNING|0|None|jim-cafe0001-1-{0}|.\n"
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,33 @@ def listings(many: int, few: int, runs: int) -> Iterator[Figure]:
     yield Figure("  before it, reading what is live", _median(little, "live") * 1000, "ms", note="in a worker")
     for part, what in (("compare", "compared"), ("store", "stored")):
         yield Figure(f"change of {few:,} among {many:,}, {what}", _median(among, part) * 1000, "ms")
+
+
+def answers(jobs: int, runs: int) -> Iterator[Figure]:
+    """Ask what stands for squeue, and says what one would, and take it in: all changed, and then nothing."""
+    changed, unchanged = [], []
+    with tempfile.TemporaryDirectory(prefix="jim-bench-") as place:
+        said = Path(place) / "said"
+        said.write_text(HEAD + "".join(ROW.format(n // AT_ONCE + 1, n % AT_ONCE + 1) for n in range(jobs)))
+        stored = _stored(Path(place) / "jobs.db", jobs)
+        for _ in range(runs):
+            with _copy(stored) as file, _house(file, Slurm({"query": ["sh", "-c", 'cat "$0"', str(said)]})) as house:
+                changed.append(_asked(house))
+                _check(house.store, jobs)
+                unchanged.append(_asked(house))
+    note = f"squeue's text to the store, {runs} runs"
+    yield Figure(f"listing of {jobs:,} local jobs, all changed", median(changed), "s", 1, note)
+    yield Figure("  none changed", median(unchanged), "s", 0.25, note)
+
+
+def _asked(house: House) -> float:
+    began = time.perf_counter()
+    house.next_query = 0.0
+    query.query(house)
+    house.workers.deliver(60)  # the answer; what it changes comes in parts
+    while house.workers.deliver(0):
+        pass
+    return time.perf_counter() - began
 
 
 def _median(taken: Sequence[Taken], part: str) -> float:
@@ -98,45 +130,50 @@ def _listing(count: int, running: int) -> Listing:
     }
 
 
-def _take_in(file: Path, listing: Listing) -> Taken:
-    """Take one listing in, on a copy of the store."""
+@contextmanager
+def _copy(file: Path) -> Iterator[Path]:
+    """Copy a store into a state directory of its own."""
     copy = file.with_name("copy") / "status.db"
     copy.parent.mkdir()
     try:
         shutil.copy(file, copy)
         with copy.open("rb") as written:
             os.fsync(written.fileno())
-        return _timed(copy, listing)
+        yield copy
     finally:
         shutil.rmtree(copy.parent)
 
 
-def _timed(file: Path, listing: Listing) -> Taken:
+@contextmanager
+def _house(file: Path, adapter: Adapter) -> Iterator[House]:
     clock = Clock()
-    store, reader = Store(file, clock, write=True), Store(file, clock)
-    adapter = Local()
-    house = House(Site(file.parent), store, adapter, clock, Workers(1), Health(clock), history(clock), "cafe0001")
+    store, health = Store(file, clock, write=True), (Health(clock), history(clock))
+    house = House(Site(file.parent), store, adapter, clock, Workers(1), *health, "cafe0001")
     try:
+        yield house
+    finally:
+        house.workers.stop()
+        store.close()
+
+
+def _take_in(file: Path, listing: Listing) -> Taken:
+    """Take one listing in, on a copy of the store."""
+    with _copy(file) as copy, _house(copy, Local()) as house, closing(house.store.reader()) as reader:
         moments = [time.perf_counter()]
         live = list(reader.live())
         moments.append(time.perf_counter())
-        compared = query.compare(listing, live, adapter.name_length)
+        compared = query.compare(listing, live, house.adapter.name_length)
         moments.append(time.perf_counter())
         query._asked(house, house.clock.boot(), compared)  # just as the loop does
         moments.append(time.perf_counter())
         while house.workers.deliver(0):
             moments.append(time.perf_counter())
-        _check(store, listing)
-    finally:
-        house.workers.stop()
-        reader.close()
-        store.close()
+        _check(house.store, sum(seen.state is State.RUNNING for seen in listing.values()))
     holds = [after - before for before, after in itertools.pairwise(moments[2:])]
     return Taken(moments[1] - moments[0], moments[2] - moments[1], moments[-1] - moments[2], max(holds))
 
 
-def _check(store: Store, listing: Listing) -> None:
-    wanted = sum(seen.state is State.RUNNING for seen in listing.values())
+def _check(store: Store, wanted: int) -> None:
     stored = store.counts(GRID).get(State.RUNNING, 0)
     if stored != wanted:
         raise RuntimeError(f"{stored} local jobs are stored as running, {wanted} were listed so")
