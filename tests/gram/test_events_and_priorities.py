@@ -36,6 +36,7 @@ def telling(place):
         clock=Clock(),
         workers=Workers(1),
         health=None,
+        history=None,
         instance="0",
     )
     yield house
