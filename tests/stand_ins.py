@@ -67,6 +67,9 @@ class Task:
     nonce: str = ""
 
 
+NOES = {"down": "down", "refuse": "no way", "odd": "Site policy: jobs need a project code"}
+
+
 @dataclass
 class StandInBatch(Adapter):
     """A batch system in memory. `ledger` is the truth: every payload that ever ran, by mark and index."""
@@ -139,10 +142,8 @@ class StandInBatch(Adapter):
         if self.lies and self.lies[0] == f"@{verb}":
             self.lies.pop(0)
             lie = self.lies.pop(0)
-        if lie == "down":
-            return self._answer(command, 1, "", "down")
-        if lie == "refuse":
-            return self._answer(command, 1, "", "no way")
+        if lie in NOES:
+            return self._answer(command, 1, "", NOES[lie])
         if lie == "lost before":
             return self._answer(command, None)
         out = getattr(self, f"_{verb}")(*words)

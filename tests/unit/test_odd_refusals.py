@@ -1,0 +1,69 @@
+"""A refusal in words that the adapter does not know: told to the user, tried for a while, and not for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.model import State
+from jim.site import Batch
+from tests.stand_ins import World
+
+TRIES = 12
+ODD = ["@submit", "odd"]
+WORDS = "(exit 1 after 0.0 s): Site policy: jobs need a project code"
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    return World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0, visible_seconds=1.0))
+
+
+def verdicts(world, grid):
+    return [each.verdict for each in world.store.attempts(grid, n=0)]
+
+
+def test_it_is_said_to_the_user_meanwhile(world):
+    world.batch.lies = ODD * 100
+    grid = world.submit()
+    world.until(lambda: "again" in verdicts(world, grid))
+    assert world.state(grid) is State.WAITING
+    assert WORDS in world.store.local_job(grid, 0).reason
+
+
+def test_it_is_not_tried_for_ever(world):
+    world.batch.lies = ODD * 100
+    grid = world.submit()
+    world.until(lambda: world.finished(grid), seconds=60.0)
+    assert verdicts(world, grid) == ["again"] * (TRIES - 1) + ["failed"]
+    reason = world.store.local_job(grid, 0).reason
+    assert reason.startswith("not accepted: submit")
+    assert reason.endswith(f"{WORDS}; so it was {TRIES} times")
+    assert world.batch.ledger == []
+
+
+def test_another_set_of_attempts_is_as_long(world):
+    world.batch.lies = ODD * 100
+    grid = world.submit()
+    world.until(lambda: world.finished(grid), seconds=60.0)
+    world.wish("retry", str(grid))
+    world.until(lambda: len(verdicts(world, grid)) > TRIES + 1, seconds=60.0)
+    assert verdicts(world, grid)[TRIES:-1] == ["again"] * (len(verdicts(world, grid)) - TRIES - 1)
+
+
+def test_one_that_was_accepted_in_between_starts_the_count_anew(world):
+    world.batch.lies = ODD * (TRIES - 1)
+    grid = world.submit()
+    world.until(lambda: world.batch.tasks, seconds=60.0)
+    world.batch.kill("1")
+    world.batch.lies = ODD * (TRIES - 1)
+    world.until(lambda: len(world.batch.tasks) == 2, seconds=60.0)
+    world.run_all(grid)
+    assert world.store.local_job(grid, 0).state is State.COMPLETED
+
+
+def test_a_command_that_does_not_return_has_refused_nothing(world):
+    world.batch.lies = ["@submit", "lost before"] * (TRIES + 3)
+    grid = world.submit()
+    world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
+    world.run_all(grid)
+    assert verdicts(world, grid) == ["again"] * (TRIES + 3) + ["completed"]
