@@ -183,7 +183,9 @@ class Pbs(Adapter):
 def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -> Observation:
     state, status = STATES.get(word, State.UNKNOWN), int(job.get("exit_status", 0))
     if state is not State.FAILED:
-        return Observation(state, mark, word=word)
+        comment = job.get("comment", "")
+        never = state is State.SUBMITTED and comment.startswith("Can Never Run")
+        return Observation(state, mark, reason=comment if never else "", word=word)
     if "exit_status" not in job:
         return Observation(state, mark, reason=job.get("comment", ""), word=word)
     if status < 0:

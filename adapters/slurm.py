@@ -41,6 +41,11 @@ REASONS = {
     "PREEMPTED": "preempted",
     "CANCELLED": "cancelled",
 }
+# What no end of another job will change.
+NEVER = re.compile(
+    r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
+    r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)"
+)
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
 HEADER = re.compile(r"^JOBID\|.*\|\.\n", re.MULTILINE)
@@ -170,6 +175,8 @@ def _observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
         reason = reason if code is signal is None else ""
     elif state is State.SUBMITTED and "held" in reason.lower():
         state = State.HELD
+    elif state is State.SUBMITTED:
+        reason = reason if NEVER.fullmatch(reason) else ""  # else it waits for others to end
     key = line["id"], int(line["index"] or 1)
     return key, Observation(state, line["name"], code, signal, reason, word)
 

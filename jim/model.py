@@ -166,11 +166,15 @@ class Answer(NamedTuple):
         return f"{' '.join(self.command[:6])} ({end} after {self.seconds:.1f} s){said}"
 
 
+NEVER = "can never start as it was asked for"  # how the reason of a local job begins that waits in vain
+
+
 class Observation(NamedTuple):
     """What a listing or an accounting record says of one batch job.
 
     `state` FAILED with `code` None means "ended, why is not told"; an ended job is reported COMPLETED
-    or FAILED by its exit code, which JIM treats as a hint until the exit record is there.
+    or FAILED by its exit code, which JIM treats as a hint until the exit record is there. The `reason` of a job
+    that is SUBMITTED says why it can never start as it is, and is empty where it only waits.
     """
 
     state: State

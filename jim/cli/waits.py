@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from jim.cli.reading import View
-from jim.cli.text import ago, counted, span
+from jim.cli.text import ago, counted, how_many, span
 from jim.cli.unsent import Wait, many, next_attempt, waiting
 from jim.family_wishes import again_of, retryable
-from jim.model import FROZEN, State, Step
+from jim.model import FROZEN, NEVER, State, Step
 from jim.sandbox import submission_directory
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
+NOTES_TOLD = 5
 QUEUED = {  # said of many, and of one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
@@ -43,6 +44,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from waiting(view, job)
         for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
             yield _sending(view, submission)
+        yield from _noted(view, job)
         yield from _queued(view, job)
         yield from _failed(view, job)
 
@@ -190,6 +192,23 @@ def _sending(view: View, submission: Submission) -> Wait:
     return Wait(f"{name} is handed to the batch system", then, seen=submission.updated)
 
 
+def _noted(view: View, job: GridJob) -> Iterator[Wait]:
+    """Tell what listings have said of jobs that wait or run, and that does not pass by itself."""
+    found, _ = view.store.reasons(job.id, (State.SUBMITTED, State.RUNNING), NOTES_TOLD)
+    for reason, count in found:
+        if reason:
+            then = (
+                _in_vain(str(job.id)) if reason.startswith(NEVER) else f"nothing; `jim show --all {job.id}` names them"
+            )
+            yield Wait(f"{how_many(count, 'local job')}: {reason}", then, "queue", view.seen() or job.updated)
+
+
+def _in_vain(target: str) -> str:
+    return (
+        f"nothing by itself: have the site allow it, or say `jim cancel {target}`, and hand in anew what asks for less"
+    )
+
+
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     counts = view.store.counts(job.id)
     for state, words in QUEUED.items():
@@ -231,9 +250,10 @@ def _in_batch(view: View, local: LocalJob) -> Wait:
     batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
     words = QUEUED[local.state][1]
     why = f" ({local.reason})" if local.reason else ""
+    vain = local.reason.startswith(NEVER)
     return Wait(
         f"{words}{batch_id}{_claim(view, local)}{why}",
-        f"it {_after(view, local.state)}",
+        _in_vain(f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
         local.witness,
         max(view.seen(), local.updated),
     )

@@ -19,7 +19,7 @@ from jim.house import House, Key
 from jim.idealizer.cancel import clear
 from jim.idealizer.run import run
 from jim.idealizer.turn import take_turn
-from jim.model import FINAL, Listing, Observation, State, Witness
+from jim.model import FINAL, NEVER, Listing, Observation, State, Witness
 from jim.statusdb.rows import Change, Live
 from jim.statusdb.store import Store
 
@@ -54,6 +54,14 @@ class Compared:
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
     proves_absence: bool = False
 
+    def remark(self, live: Live, seen: Observation) -> None:
+        """Take in what is said of a job beside its state, if that is new."""
+        note = _note(seen)
+        if note != live.reason and live.state in _NOTED:
+            self.alike.setdefault((live.grid, live.attempt, live.state, live.state, note), []).append(live.n)
+        if seen.state is State.UNKNOWN:
+            self.unknown_words.add(seen.word)
+
     def changes(self) -> Iterator[Change]:
         """Give what moves, in parts that do not hold the loop for long."""
         for (grid, attempt, was, now, reason), numbers in self.alike.items():
@@ -71,6 +79,7 @@ _QUEUE_MAY = {
     State.SUSPENDED: (State.RUNNING,),
 }
 _PENDING = (State.SUBMITTED, State.HELD)
+_NOTED = (State.SUBMITTED, State.RUNNING)  # of others, what is said with the change
 _QUEUE_MAY_UNCLAIMED = {**_QUEUE_MAY, State.RUNNING: (State.SUBMITTED, State.HELD, State.SUSPENDED)}
 
 
@@ -109,7 +118,7 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     missing, confirmed, alike = result.missing, result.confirmed, result.alike
     # Written out, with local names: it is run for every job of a listing of 250,000.
     for each in live:
-        grid, k, idx, n, attempt, state, started, mark, batch_id, known = each
+        grid, k, idx, n, attempt, state, started, mark, batch_id, known, reason = each
         seen = listing.get((batch_id, idx))
         # An id can be reused: only together with the mark does it name our job.
         if seen is None or (seen.mark != mark and seen.mark[:name_length] != mark[:name_length]):
@@ -126,10 +135,17 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
             missing[grid, k, idx] = each
             result.back.add((grid, k, idx))
         elif now is not state and now in (_QUEUE_MAY if started else _QUEUE_MAY_UNCLAIMED).get(state, ()):
-            alike.setdefault((grid, attempt, state, now, seen.reason), []).append(n)
-        elif now is State.UNKNOWN:
-            result.unknown_words.add(seen.word)
+            alike.setdefault((grid, attempt, state, now, _note(seen)), []).append(n)
+        elif reason or seen.reason or now is State.UNKNOWN:
+            result.remark(each, seen)
     return result
+
+
+def _note(seen: Observation) -> str:
+    """Put into words what people should know of a job that goes on."""
+    if seen.state is State.UNKNOWN:
+        return f"the batch system says {seen.word!r}, which its adapter does not know"
+    return f"{NEVER}: {seen.reason}" if seen.state is State.SUBMITTED and seen.reason else seen.reason
 
 
 def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:

@@ -142,12 +142,13 @@ class Live(NamedTuple):
     mark: str
     batch_id: str
     confirmed: bool
+    reason: str  # what a listing has said of it
 
 
 # Joined from the submissions that the batch system was told or seen to have.
 LIVE = (
-    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed' "
-    "FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed', "
+    "l.reason FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
 )
 
@@ -240,8 +241,8 @@ _STATES = {state.value: state for state in State}
 
 def live(row: tuple[Any, ...]) -> Live:
     """Read a row of what is live."""
-    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed = row
-    return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed))
+    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason = row
+    return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed), reason)
 
 
 _as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
