@@ -38,14 +38,14 @@ def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
 def write(house: House) -> None:
     """Write the answers that changed; after a start all are looked at once."""
     changes = house.store.changes()
-    failures = house.health.failures, house.history.failures
-    if changes == house.answered_changes and failures == house.published_failures:
+    trouble = house.health.failures, house.history.failures, dict(house.unsaid)
+    if changes == house.answered_changes and trouble == house.published_trouble:
         return
     jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
     ended = house.answered.keys() - {job.id for job in jobs}
     for job in jobs + [house.store.grid_job(number) for number in ended]:
         _write(house, job)
-    house.answered_changes, house.published_failures = changes, failures
+    house.answered_changes, house.published_trouble = changes, trouble
     _publish(house, jobs)
 
 
@@ -56,6 +56,7 @@ def _write(house: House, job: GridJob) -> None:
         house.answered[job.id] = answer
     if job.step is Step.FINISHED:
         del house.answered[job.id]
+        house.unsaid.pop(job.id, None)
 
 
 def _publish(house: House, jobs: list[GridJob]) -> None:
@@ -76,6 +77,7 @@ def _publish(house: House, jobs: list[GridJob]) -> None:
             "retry_due": house.history.retry_at,
             "grid_jobs": sorted({key[0] for key in house.doubts}),
         },
+        "unsaid": house.unsaid,
         "jobs": open_jobs,
     }
     with suppress(OSError):  # a page that cannot be shown must not hold up a job

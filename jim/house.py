@@ -97,11 +97,12 @@ class House:
     expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
     hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
+    unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish
     answered: dict[int, bytes] = field(default_factory=dict)
     gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys
     told_gram: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
-    published_failures: tuple[int, int] = (0, 0)
+    published_trouble: tuple[object, ...] = ()
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0

@@ -203,6 +203,12 @@ class View:
         """Give its trouble with what tells how jobs ended."""
         return self._trouble("history")
 
+    def unsaid(self, grid: int) -> str:
+        """Give why the batch system could not be told of a grid job's last wish, if it could not."""
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            return str(json.loads(self.site.summary.read_text())["unsaid"].get(str(grid), ""))
+        return ""
+
     def _trouble(self, part: str = "") -> Trouble:
         with suppress(OSError, ValueError, TypeError, KeyError):
             told = json.loads(self.site.summary.read_text())

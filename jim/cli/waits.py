@@ -106,6 +106,12 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
     yield from _not_taken(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
+    unsaid = view.unsaid(job.id)
+    if unsaid:
+        yield Wait(
+            f"the batch system could not be told of the wish; last words: {unsaid}",
+            "it is told again, once a minute at least",
+        )
     if job.wish == "cancel":
         yield Wait(
             f"cancel wished; still in the batch system: {there or 'nothing'}",

@@ -55,7 +55,9 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
     name = ("wish", grid)
     # A pace of its own: while a resume waits for free slots, it is told again and again, and would take every turn.
     if live and not house.workers.busy(name) and house.pace(("cancel", grid)):
-        house.workers.start(name, partial(_end, house, live), partial(_said, grid), partial(_not_said, house, grid))
+        house.workers.start(
+            name, partial(_end, house, live), partial(_said, house, grid), partial(_not_said, house, grid)
+        )
 
 
 def _end(house: House, live: Sequence[Live]) -> str:
@@ -130,7 +132,7 @@ def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
 def _told(house: House, grid: int, what: str) -> None:
     """Believe no listing from before: it may not show yet what is held."""
     house.told[grid] = house.clock.boot()
-    _said(grid, what)
+    _said(house, grid, what)
 
 
 def _not_told(house: House, grid: int, error: BaseException) -> None:
@@ -139,7 +141,8 @@ def _not_told(house: House, grid: int, error: BaseException) -> None:
     _not_said(house, grid, error)
 
 
-def _said(grid: int, what: str) -> None:
+def _said(house: House, grid: int, what: str) -> None:
+    house.unsaid.pop(grid, None)
     log.info("%s: %s told to the batch system; believed when seen", grid, what)
 
 
@@ -147,3 +150,5 @@ def _not_said(house: House, what: int | str, error: BaseException) -> None:
     if not isinstance(error, BatchError | JimError | OSError):
         raise error
     log.warning("%s: the batch system could not be told: %s", what, error)
+    if isinstance(what, int):
+        house.unsaid[what] = str(error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from jim.aging import age
 from jim.arrivals import take_inbox
+from jim.cli import waits
+from jim.cli.reading import View
 from jim.gram import USER_CANCELLED, is_failure
 from jim.idealizer import cancel
 from jim.model import State, Step
@@ -45,6 +47,24 @@ def test_a_cancel_is_said_again_until_it_is_seen(world):
     world.until(lambda: world.finished(grid))
     assert world.batch.calls.count("cancel") >= 3
     assert world.state(grid) is State.KILLED
+
+
+def test_a_cancel_that_could_not_be_said_is_told_of(world):
+    grid = world.submit()
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2, 1.0)
+    world.batch.lies = ["@cancel", "down"]
+    world.wish("cancel", str(grid))
+    world.until(lambda: "cancel" in world.batch.calls, seconds=0.0)
+    world.go()
+    view = View(world.site, world.store)
+    told = [each.what for each in waits.of_grid_job(view, world.store.grid_job(grid))]
+    words = "cancel 1.1 (exit 1 after 0.0 s): down"
+    assert f"the batch system could not be told of the wish; last words: {words}" in told
+    world.until(lambda: world.batch.calls.count("cancel") == 2)
+    world.go()
+    assert view.unsaid(grid) == ""
 
 
 def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
