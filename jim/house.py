@@ -97,6 +97,7 @@ class House:
     expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
     hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
+    odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish
     answered: dict[int, bytes] = field(default_factory=dict)
     gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys

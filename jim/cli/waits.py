@@ -157,7 +157,7 @@ def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
     again = f"asked again in {span(view.due_in(trouble.retry_due))}" if trouble.retry_due else "asked again soon"
     yield Wait(
         f"the batch system has not answered for {span(view.age(seen))}{often}; last words: {trouble.words}",
-        f"{again}, at growing intervals up to 5 min; what runs goes on meanwhile",
+        f"{again}, at growing intervals up to a minute; what runs goes on meanwhile",
         "queue",
         seen,
     )

@@ -162,8 +162,9 @@ def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live
 def _asked(house: House, began: float, compared: Compared) -> None:
     house.health.good()
     house.store.set_fact("seen", house.health.seen)
-    for word in compared.unknown_words:
+    for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
+    house.odd_words |= compared.unknown_words
     with house.store.transaction():
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")

@@ -227,7 +227,7 @@ def test_explain_a_batch_system_that_does_not_answer(home):
         "\n* the batch system has not answered for 40 s (4 in a row); "
         "last words: sinfo (did not return after 60.0 s), no output\n"
         "  evidence: queue, seen 40 s ago\n"
-        "  next:     asked again in 12 s, at growing intervals up to 5 min; what runs goes on meanwhile\n"
+        "  next:     asked again in 12 s, at growing intervals up to a minute; what runs goes on meanwhile\n"
     )
     assert "  next:     they go when the batch system answers again\n" in explained(home, "1")
 

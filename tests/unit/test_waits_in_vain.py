@@ -78,10 +78,11 @@ def test_it_goes_when_the_job_starts_all_the_same(world):
     assert world.state(1) is State.RUNNING
 
 
-def test_a_word_that_the_adapter_does_not_know_is_named_and_is_no_end(world):
+def test_a_word_that_the_adapter_does_not_know_is_named_and_is_no_end(world, caplog):
     assert say(world, state=State.UNKNOWN, word="REVOKED") == ODD
     assert world.state(1) is State.SUBMITTED
     assert f"1 local job: {ODD}" in [what for what, _ in explained(world)]
+    assert [each.levelname for each in caplog.records if "REVOKED" in each.message] == ["WARNING"]
     assert say(world) == ""
 
 
