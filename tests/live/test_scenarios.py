@@ -81,6 +81,14 @@ def test_a_queue_that_is_not_there(site):
     assert words in reasons.pop()
 
 
+@pytest.mark.parametrize("site", ["slurm"], indirect=True)
+def test_what_can_never_start_is_named(site):
+    job = site.submit(1, queue="short", wall_seconds=6000)  # which the queue never gives
+    until(lambda: "can never start as it was asked for: " in site.jim("explain", str(job)), "explain names it")
+    assert site.door("jim-cancel", str(job)).returncode == 0
+    assert site.ended(job) == CANCELLED
+
+
 def test_cancel_what_runs_and_what_waits(site):
     slots = 80  # more than there is room for
     job = site.submit(slots, body=LONG)
