@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from jim.site import Site
+
+
+def _work(site: Site) -> Path:
+    """Name the site's directory of work directories; that of the test's own is gone when this is read."""
+    return Path(site.site.work) if site.site.work else site.state.parent
 
 
 def of_submission(site: Site) -> str:
@@ -32,7 +38,7 @@ def of_silence(site: Site) -> str:
 def of_outputs(site: Site) -> str:
     """Say what may be wrong where outputs do not come."""
     return (
-        f"see that worker nodes and this machine see the same files in {site.work.parent} (site.work), and raise "
+        f"see that worker nodes and this machine see the same files in {_work(site)} (site.work), and raise "
         f"batch.visible_seconds ({site.batch.visible_seconds:g} s) if they are seen late"
     )
 
@@ -40,7 +46,7 @@ def of_outputs(site: Site) -> str:
 def of_start(site: Site) -> str:
     """Say what may be wrong where a job ends before it has begun."""
     return (
-        f"see that worker nodes can run programs in {site.work.parent} (site.work: mounted there, not noexec, this "
+        f"see that worker nodes can run programs in {_work(site)} (site.work: mounted there, not noexec, this "
         "account may write), and why by the batch system's log of that job"
     )
 
@@ -49,7 +55,7 @@ def of_death(site: Site) -> str:
     """Say what may be wrong where a job began and left nothing."""
     return (
         f"see in the batch system's log of that job what ended it, and that worker nodes can write in "
-        f"{site.work.parent} (site.work) to the end"
+        f"{_work(site)} (site.work) to the end"
     )
 
 
@@ -76,7 +82,7 @@ def of_unlimited(site: Site) -> str:
 def of_twice(site: Site) -> str:
     """Say what may be wrong where something ran twice, or not at all."""
     return (
-        f"see by `jim site check` that {site.work.parent} (site.work) keeps claims, and in the batch system's log "
+        f"see by `jim site check` that {_work(site)} (site.work) keeps claims, and in the batch system's log "
         "whether it starts jobs again by itself (restart, requeue)"
     )
 

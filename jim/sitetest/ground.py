@@ -92,13 +92,12 @@ class Ground:
         ids = [(each.batch_id, each.idx) for each in self.store.live() if each.batch_id]
         marks = [each.mark for job in self._unfinished() for each in self.store.submissions("unknown", grid=job.id)]
         with foreign(self.fault):
-            commands = [self.adapter.cancel_command(ids)] if ids else []
-            commands += map(self.adapter.find_command, marks)
-        if commands:
+            end = [f"end them: {shlex.join(self.adapter.cancel_command(ids))}"] if ids else []
+            find = [f"find them: {shlex.join(self.adapter.find_command(mark))}" for mark in marks]
+        if end or find:
             said = f"after {CLEANING_SECONDS:.0f} s these may still be there: "
             said += ", ".join([*(f"batch job {id_}, index {index}" for id_, index in ids), *marks])
-            todo = f"end them: {'; '.join(map(shlex.join, commands))}"
-            yield Finding("cleaning", WARNING, said, todo)
+            yield Finding("cleaning", WARNING, said, "; ".join((*end, *find)))
 
     def _remove(self) -> None:
         """Remove every file, from other names first, where nobody makes one any more."""

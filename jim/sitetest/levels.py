@@ -113,7 +113,7 @@ def _member(ground: Ground, job: int, name: str) -> bytes | None:
 def _ended(ground: Ground, name: str, job: int, words: str) -> Finding:
     """See that a job that fails on purpose is known to have failed, and how."""
     local = ground.local_job(job)
-    if local.state is State.FAILED and words in local.reason:
+    if local.state is State.FAILED and re.search(rf"{words}\b", local.reason):
         return Finding(name, OK, f"known as failed: {local.reason}")
     return _failed(ground, name, f"expected that it fails with {words!r}, found {ground.story(job)}")
 

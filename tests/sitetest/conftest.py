@@ -26,6 +26,13 @@ class StandInSite:
         """Write the site file, of a quick batch system unless it is said otherwise."""
         (self.state / "site.toml").write_text(f"[batch]\n{QUICK}{batch}\n{more}")
 
+    def write_command(self, script: str) -> str:
+        """Make a batch command that does what a shell is told, and give its path."""
+        program = self.place / "command"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return str(program)
+
     def write_adapter(self, text: str) -> None:
         """Let the batch system be spoken to by an adapter of the site's own."""
         own = self.place / "own"

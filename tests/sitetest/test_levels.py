@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-NEVER = '["/bin/sh", "-c", "echo slurm_load_jobs: no such controller >&2; exit 1"]'
-
 
 @pytest.mark.parametrize(
     ("levels", "jobs", "checks"),
@@ -98,7 +96,8 @@ def test_the_program_behind_env_is_looked_for(tried):
 
 
 def test_a_listing_that_fails_ends_the_test_at_once(tried):
-    tried.write(more=f"[batch.commands]\nquery = {NEVER}\n")
+    command = tried.write_command("echo slurm_load_jobs: no such controller >&2; exit 1")
+    tried.write(more=f'[batch.commands]\nquery = ["{command}"]\n')
     began = time.monotonic()
     done = tried.test("config", "batch")
     assert (done.returncode, time.monotonic() - began < 20) == (2, True)
@@ -120,12 +119,12 @@ def test_a_listing_that_is_none_is_no_answer(tried):
 def test_a_command_that_does_not_return_does_not_answer(tried):
     tried.write(more="[batch.commands]\nping = ['/bin/sleep', '60']\n")
     file = tried.state / "site.toml"
-    file.write_text(file.read_text().replace("command_seconds = 5", "command_seconds = 1"))
+    file.write_text(file.read_text().replace("command_seconds = 5", "command_seconds = 2"))
     done = tried.test("config")
     assert done.returncode == 2
     health = next(line for line in done.stdout.splitlines() if line.startswith("failed   health: "))
-    assert "/bin/sleep 60 (did not return after 1.0 s)" in health
-    assert "batch.command_seconds (1 s)" in health
+    assert "/bin/sleep 60 (did not return after 2.0 s)" in health
+    assert "batch.command_seconds (2 s)" in health
     assert "answers" not in health
 
 
@@ -138,9 +137,8 @@ def test_a_batch_system_that_cannot_be_set_up_has_failed(tried):
 
 
 def test_a_batch_system_that_refuses_is_told_with_its_own_words_once(tried):
-    tried.write(
-        'queue = "grdi"\n[batch.commands]\nsubmit = ["/bin/sh", "-c", "echo localbatch: argument wrong >&2; exit 2"]\n'
-    )
+    command = tried.write_command("echo localbatch: argument wrong >&2; exit 2")
+    tried.write(f'queue = "grdi"\n[batch.commands]\nsubmit = ["{command}"]\n')
     done = tried.test("batch", "array")
     assert done.returncode == 2
     refused = next(line for line in done.stdout.splitlines() if line.startswith("failed   one job: "))
