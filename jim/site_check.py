@@ -233,13 +233,9 @@ def _problem(directory: Path, failure: str) -> str:
 
 
 def _batch(site: Site) -> Finding:
-    from jim.opening import adapter_of  # needs libraries; if they are not there, that has been said
+    from jim.sitetest.asking import health  # needs libraries; if they are not there, that has been said
 
-    adapter = adapter_of(site)
-    answer = run(adapter.ping_command(), limit=site.batch.command_seconds)
-    if answer.code != 0:
-        return Finding("", FAILED, answer.facts(), "see that this account can run that command")
-    return _good(f"{adapter.name} answers after {answer.seconds:.2f} s")
+    return health(site)
 
 
 def _promise(site: Site) -> Finding:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
 
 from jim import site as site_file
-from jim.cli.text import say, say_finding, say_json
+from jim.cli.text import how_many, plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import replace
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
     from jim.site_check import Finding
     from jim.sitetest import Level
 
+    Found = list[tuple[str, Finding]]  # each with its level of the test
+
 # What monitoring understands: exit codes, and the words for them.
-CODES = {"ok": 0, "warning": 1, "failed": 2}
-NOT_TRIED = 3
+CODES = {"ok": 0, "skipped": 0, "warning": 1, "failed": 2, "unknown": 3}
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 MOST_LOAD = 100_000
+DESCRIPTION = """\
+Try this site with jobs, level by level. It says beforehand how many local jobs it will submit, and cleans up, also
+when it is interrupted; what a killed one has left, the next one ends and removes. The last line and the exit code are
+for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown, that is broken off. A level that needs what failed is skipped.
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim site test` takes."""
-    parser.description = "Run jobs through the batch system. Exits 0, 1, 2 or 3, as monitoring expects."
+    parser.description = DESCRIPTION
     parser.add_argument("level", nargs="*", help="config batch roundtrip array glitch, or all (default: config batch)")
     parser.add_argument("--load", type=int, default=0, metavar="N", help="run N local jobs besides")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -37,35 +44,83 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the levels that were asked for, say what they found, and end with a line for monitoring."""
+    from jim.sitetest.interruption import Interruption
+
     logging.getLogger("jim").addHandler(logging.NullHandler())  # what matters is in the findings
     levels = _levels(arguments)
-    jobs = sum(level.jobs for level in levels.values())
-    found: list[tuple[str, Finding]] = []
-    site: Site | None = None
-    try:
-        site = site_file.load()
-        site_file.check_system(site)
-        if not arguments.json:
-            say(f"submits {jobs:,} local jobs to {site.batch.system}, and cleans up after itself")
-        for name, level in levels.items():
-            for finding in level.test(site):
-                found.append((name, finding))
-                if not arguments.json:
-                    say_finding(finding)
-        code, said = max(CODES[finding.level] for _, finding in found), f"{len(found)} checks, {jobs:,} local jobs"
-    except (JimError, OSError) as error:
-        code, said = NOT_TRIED, str(error)
-    line = f"JIM SITE {WORDS[code]} - {said}"
-    at = {"at": Clock().utc(), "levels": list(levels)}
-    report = at | {"status": WORDS[code].lower(), "line": line, "jobs": jobs, "checks": list(_records(found))}
-    if site:
-        with suppress(OSError):  # that there is no place for it is among what the test has found
-            replace(site.tested, json.dumps(report).encode(), 0o640)
+    found: Found = []
+    with Interruption() as interruption:
+        try:
+            site: Site | None = None
+            site = site_file.load()
+            site_file.check_system(site)
+            _try(site, levels, interruption.heed, found, quiet=arguments.json)
+            code, said = _outcome(found, levels)
+        except (JimError, OSError) as error:
+            code, said = CODES["unknown"], str(error)
+        report = _report(code, said, levels, found)
+        if site:
+            with suppress(OSError):  # that there is no place for it is among what the test has found
+                replace(site.tested, json.dumps(report).encode(), 0o640)
     if arguments.json:
         say_json(report)
     else:
-        say(line)
+        say(plain(report["line"]))
     return code
+
+
+def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], found: Found, *, quiet: bool) -> None:
+    """Gather the findings, and say each as soon as it is there: a level may take long, and stdout be a file."""
+    from jim.named import foreign
+    from jim.sitetest import findings
+
+    if not quiet:
+        say("\n".join(_announced(site, levels)))
+        sys.stdout.flush()
+    with foreign("a fault in JIM itself"), closing(findings(site, levels, heed)) as made:
+        for name, finding in made:
+            found.append((name, finding))
+            if not quiet:
+                say_finding(finding)
+                sys.stdout.flush()
+
+
+def _announced(site: Site, levels: Mapping[str, Level]) -> Iterator[str]:
+    """Say beforehand what will be submitted."""
+    jobs, system = _jobs(levels), site.batch.system
+    if not jobs:
+        yield f"submits no job to {system}"
+        return
+    parts = ", ".join(f"{name} {level.jobs:,}" for name, level in levels.items() if level.jobs)
+    yield f"submits {how_many(jobs, 'local job')} to {system} ({parts}), and cleans up after itself"
+    yield "each is a batch job or a member of an array; one that is lost, or that the site kills, is sent again,"
+    yield f"up to {site.limits.attempts} times in all (limits.attempts), so there may be more batch jobs"
+
+
+def _jobs(levels: Mapping[str, Level]) -> int:
+    return sum(level.jobs for level in levels.values())
+
+
+def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
+    """Give the exit code, and what monitoring is told: how much is wrong, and the worst of it."""
+    checks = [finding for _, finding in found if finding.level != "skipped"]
+    worst = max(checks, key=lambda finding: CODES[finding.level])
+    code = CODES[worst.level]
+    if code == CODES["unknown"]:
+        return code, worst.said
+    if code == CODES["ok"]:
+        return code, f"{len(checks)} checks, {how_many(_jobs(levels), 'local job')}"
+    bad = sum(CODES[finding.level] > 0 for finding in checks)
+    skipped = len({name for name, finding in found if finding.level == "skipped"})
+    left_out = f", {how_many(skipped, 'level')} skipped" if skipped else ""
+    word = "failed" if code == CODES["failed"] else "gave a warning"
+    return code, f"{bad} of {len(checks)} checks {word}{left_out}; {worst.name}: {worst.said}"
+
+
+def _report(code: int, said: str, levels: Mapping[str, Level], found: Found) -> dict[str, Any]:
+    line = f"JIM SITE {WORDS[code]} - {' '.join(said.split())}"
+    at = {"at": Clock().utc(), "levels": list(levels)}
+    return at | {"status": WORDS[code].lower(), "line": line, "jobs": _jobs(levels), "checks": list(_records(found))}
 
 
 def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
@@ -79,6 +134,6 @@ def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
     return chosen(arguments.level or ([] if arguments.load else ["config", "batch"]), arguments.load)
 
 
-def _records(found: list[tuple[str, Finding]]) -> Iterator[dict[str, str]]:
+def _records(found: Found) -> Iterator[dict[str, str]]:
     for name, finding in found:
         yield {"test": name, "name": finding.name, "level": finding.level, "said": finding.said, "todo": finding.todo}

@@ -3,46 +3,82 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from jim.model import State
 from jim.sandbox import shell_directory
-from jim.site import Site
 from jim.site_check import FAILED, OK, Finding
 from jim.sitetest.ground import Ground
-from jim.sitetest.levels import LIMIT_SECONDS, LOOK, once
+from jim.sitetest.levels import LIMIT_SECONDS, completed, once, unfinished
 
+Lies = Mapping[str, tuple[str, ...]]
 # What `shell/jim-glitch` does instead of the truth, call after call; then it tells the truth.
-GLITCHES = (
+GLITCHES: tuple[tuple[str, Lies], ...] = (
     ("obeyed, its answer lost", {"submit": ("lost",), "query": ("empty", "empty", "garbage", "hang")}),
     ("not obeyed, exit 0 and no word", {"submit": ("empty",), "find": ("empty", "down"), "query": ("down",)}),
     ("obeyed, an answer of garbage", {"submit": ("garbage",), "find": ("empty",), "query": ("empty", "garbage")}),
-    ("obeyed, and never returned", {"submit": ("hang",), "history": ("down", "empty")}),
+    ("obeyed, and never returned", {"submit": ("hang",), "history": ("down", "empty"), "ping": ("down", "hang")}),
 )
+# Not obeyed; not obeyed, and no word; obeyed at last, and the answer lost.
+CANCEL: Lies = {"cancel": ("down", "empty", "lost")}
 PIECES = 3
-JOBS = PIECES * len(GLITCHES)
+JOBS = PIECES * len(GLITCHES) + 1
 COMMAND_SECONDS = 5.0
+PAYLOAD_SECONDS = 5  # a job that ends at once leaves nothing to ask about
 
 
-def glitch(site: Site) -> Iterator[Finding]:
-    """Submit through commands that fail, hang and lie; nothing may be lost, run twice, or end wrongly."""
+def glitch(ground: Ground) -> Iterator[Finding]:
+    """Submit and cancel through commands that fail, hang and lie; nothing may be lost, run twice, or end wrongly."""
     with tempfile.TemporaryDirectory(prefix="jim-glitch-") as name:
         plan = Path(name)
-        with Ground(site, command_seconds=COMMAND_SECONDS) as ground:
-            ground.precede(str(shell_directory() / "jim-glitch"), name)
-            yield from (_one(ground, plan, *each) for each in GLITCHES)
+        with ground.preceded(str(shell_directory() / "jim-glitch"), name):
+            for how, lies in GLITCHES:
+                yield _submitted(ground, plan, how, lies)
+            yield _cancelled(ground, plan)
 
 
-def _one(ground: Ground, plan: Path, how: str, lies: dict[str, tuple[str, ...]]) -> Finding:
-    """Let one grid job meet one kind of failed submission, and failed questions."""
-    name = f"submit: {how}"
+def _tell(plan: Path, lies: Lies) -> None:
+    """Arrange for lies; what was arranged before and met by no call is dropped."""
+    for each in plan.iterdir():
+        each.unlink(missing_ok=True)
     for verb, calls in lies.items():
         for number, lie in enumerate(calls):
             (plan / f"{verb}.{number}.{lie}").touch()
-    job = ground.submit_many(how, "exit 0", PIECES, environment=ground.environment)
-    if not ground.until(lambda: ground.finished(job), LIMIT_SECONDS):
-        return Finding(name, FAILED, f"not finished after {LIMIT_SECONDS:.0f} s: {ground.story(job)}", LOOK)
-    if not ground.completed(job):
-        return Finding(name, FAILED, f"a wrong end: {ground.story(job)}", LOOK)
+
+
+def _submitted(ground: Ground, plan: Path, how: str, lies: Lies) -> Finding:
+    """Let one grid job meet one kind of failed submission, and failed questions."""
+    name, began = f"submit: {how}", time.monotonic()
+    _tell(plan, lies)
+    job = ground.submit_many(how, f"sleep {PAYLOAD_SECONDS}", PIECES)
+    done = ground.until(lambda: ground.finished(job), LIMIT_SECONDS)
+    found = (completed if done else unfinished)(ground, name, job, time.monotonic() - began)
+    if found.level != OK:
+        return found
     kept = once(ground, job, PIECES)
-    return Finding(name, OK if kept.level == OK else FAILED, kept.said, kept.todo)
+    return Finding(name, kept.level, f"{kept.said}; {_met(plan, lies)}", kept.todo)
+
+
+def _met(plan: Path, lies: Lies) -> str:
+    """Tell how many lies were really told: of a short job not everything is asked."""
+    arranged = sum(map(len, lies.values()))
+    return f"lies told: {arranged - len(list(plan.iterdir()))} of {arranged}"
+
+
+def _cancelled(ground: Ground, plan: Path) -> Finding:
+    """See that a cancel which fails, or is not heard, is told again until its end is seen."""
+    name, began = "cancel: not obeyed twice, then its answer lost", time.monotonic()
+    _tell(plan, CANCEL)
+    job = ground.submit("cancel", "exec sleep 3600")
+    begun = ground.until(lambda: bool(ground.starts(job)), LIMIT_SECONDS)
+    ground.cancel(job)
+    ended = begun and ground.until(lambda: ground.finished(job), LIMIT_SECONDS)
+    if not ended:
+        return unfinished(ground, name, job, time.monotonic() - began)
+    met = _met(plan, CANCEL)
+    if ground.local_job(job).state is State.KILLED:
+        return Finding(name, OK, f"killed after {time.monotonic() - began:.1f} s; {met}")
+    todo = "see in the batch system's log what its cancel command does, and look at batch.commands.cancel"
+    return Finding(name, FAILED, f"it is not killed: {ground.story(job)}; {met}", todo)

@@ -2,62 +2,121 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from jim import inbox, request
 from jim.errors import JimError, UnknownJob
-from jim.model import State, Step
+from jim.model import FINAL, State, Step
+from jim.named import foreign
 from jim.opening import open_house
 from jim.run_grid_job import Rounds
 from jim.site import Site, make_state
+from jim.site_check import WARNING, Finding
 from jim.statusdb.rows import GridJob, LocalJob
 
+PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0
 ROUND_SECONDS = 0.1
+PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
+UNSENT = frozenset({State.WAITING, State.SUBMITTING})
+PENDING = frozenset({State.SUBMITTED, State.HELD})
+TIMES = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: ")
+
+
+def prefix(site: Site) -> str:
+    """Begin the name of a ground with its batch system: only there its ids mean its jobs."""
+    return f"{PREFIX}{site.batch.system}-"
 
 
 class Ground:
     """Grid jobs of a test, from submission to the end, and nothing left behind."""
 
-    def __init__(self, site: Site, **batch: Any) -> None:
-        make_state(site)
-        place = Path(tempfile.mkdtemp(prefix="site-test-", dir=site.state))
-        self.site = site._replace(state=place, managed=False, batch=site.batch._replace(**batch))
-        self.rounds = Rounds(open_house(self.site))
-        self.store = self.rounds.house.store
-        self.ledger = self.site.work / "ledger"
-        self.ledger.mkdir()
+    def __init__(self, site: Site, heed: Callable[[], None] = lambda: None, place: Path | None = None) -> None:
+        """Make one, or, to clean it up, open one that is there already. `heed` raises when the test shall end."""
+        self._heed = heed
+        self.remains: list[Finding] = []  # what could not be cleaned up
+        self.fault = f"the adapter of {site.batch.system}, or JIM itself, has a fault"
+        with ExitStack() as undoing:
+            if place is None:
+                place = Path(tempfile.mkdtemp(prefix=prefix(site), dir=site.state))
+                undoing.callback(self._remove)
+            self.site = site._replace(state=place, managed=False)
+            self.ledger = self.site.work / "ledger"
+            make_state(self.site)
+            self.ledger.mkdir(exist_ok=True)
+            with foreign(self.fault):
+                self.rounds = Rounds(open_house(self.site))
+            undoing.pop_all()
+        self.store, self.adapter = self.rounds.house.store, self.rounds.house.adapter
+        self.patience = PATIENCE_SECONDS + 2 * site.batch.visible_seconds
 
     def __enter__(self) -> Ground:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Cancel what is not finished, wait for it, and remove every file."""
-        for job in self._unfinished():
-            inbox.wish(self.site.state, "cancel", str(job.id))
-        with suppress(JimError):
-            self.until(lambda: not self._unfinished(), CLEANING_SECONDS)
+        deadline = time.monotonic() + CLEANING_SECONDS
+        while not self._all_cancelled() and time.monotonic() < deadline:
+            with suppress(JimError, OSError):  # what is wrong with the batch system has been said
+                self._round()
         while not self.rounds.house.workers.idle():  # a command under way would make its files again
-            self.rounds.deliver(ROUND_SECONDS)
+            with suppress(JimError, OSError), foreign(self.fault):
+                self.rounds.deliver(ROUND_SECONDS)
+        with suppress(JimError):
+            self.remains += self._remains()
         self.rounds.close()
-        for place in (self.site.work, self.site.state):
-            if place.exists():
-                gone = place.rename(place.with_name(f".{place.name}"))  # nobody makes a file there any more
-                shutil.rmtree(gone, ignore_errors=True)
+        self._remove()
 
-    def precede(self, *words: str) -> None:
-        """Put a command before every batch command; it gets the verb, then the real words."""
-        adapter = self.rounds.house.adapter
-        adapter.commands = {verb: (*words, verb, *real) for verb, real in adapter.commands.items()}
+    def _all_cancelled(self) -> bool:
+        """Wish the end of what has not ended, also of what is taken in only now; tell whether all has."""
+        unfinished = self._unfinished()
+        for job in unfinished:
+            if job.wish != "cancel":
+                with suppress(JimError, OSError):
+                    inbox.wish(self.site.state, "cancel", str(job.id))
+        return not unfinished and not any((self.site.state / "inbox").glob("request-*"))
 
     def _unfinished(self) -> list[GridJob]:
         return self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
+
+    def _remains(self) -> Iterator[Finding]:
+        """Name the batch jobs that may have outlived the test, with the commands that end or find them."""
+        ids = [(each.batch_id, each.idx) for each in self.store.live() if each.batch_id]
+        marks = [each.mark for job in self._unfinished() for each in self.store.submissions("unknown", grid=job.id)]
+        with foreign(self.fault):
+            end = [f"end them: {shlex.join(self.adapter.cancel_command(ids))}"] if ids else []
+            find = [f"find them: {shlex.join(self.adapter.find_command(mark))}" for mark in marks]
+        if end or find:
+            said = f"after {CLEANING_SECONDS:.0f} s these may still be there: "
+            said += ", ".join([*(f"batch job {id_}, index {index}" for id_, index in ids), *marks])
+            yield Finding("cleaning", WARNING, said, "; ".join((*end, *find)))
+
+    def _remove(self) -> None:
+        """Remove every file, from other names first, where nobody makes one any more."""
+        moved = []
+        for place in dict.fromkeys((self.site.work, self.site.state)):
+            if place.exists() and (place == self.site.state or place.parent != self.site.state):
+                moved.append(place.rename(place.with_name(f".{place.name}")))
+        for place in moved:
+            shutil.rmtree(place, ignore_errors=True)
+
+    @contextmanager
+    def preceded(self, *words: str) -> Iterator[None]:
+        """Put a command before every batch command; it gets the verb, then the real words."""
+        real = self.adapter.commands
+        self.adapter.commands = {verb: (*words, verb, *each) for verb, each in real.items()}
+        try:
+            yield
+        finally:
+            self.adapter.commands = real
 
     # What is handed in
 
@@ -73,32 +132,60 @@ class Ground:
             name, {"job_type": "parametric", "executable": "/bin/sh", "argument_sets": sets} | attributes
         )
 
+    def cancel(self, job: int) -> None:
+        """Wish that a grid job ends."""
+        inbox.wish(self.site.state, "cancel", str(job))
+
     def _deposit(self, name: str, attributes: dict[str, Any]) -> int:
-        _, checked = request.check(attributes)
+        _, checked = request.check(attributes | {"environment": {"LEDGER": str(self.ledger)}})
         return inbox.deposit(self.site.state, name, checked | {"key": name})
 
     def _noted(self, script: str) -> str:
         """Let a script leave a file for each time it is started: grid job, local job, attempt, process."""
         return f': >"$LEDGER/$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT.$(uname -n).$$"; {script}'
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """What the scripts need to keep the ledger."""
-        return {"LEDGER": str(self.ledger)}
-
     # What comes of it
 
     def until(self, true: Callable[[], bool], limit: float) -> bool:
-        """Make rounds until something holds; tell whether it did within so many seconds."""
-        deadline = time.monotonic() + limit
+        """Make rounds until something holds; tell whether it did within so many seconds.
+
+        A busy queue may let jobs wait; a batch system that gives no good answer is waited for less long.
+        """
+        began = heard = time.monotonic()
+        progress = self._progress()
         while not true():
-            if time.monotonic() > deadline:
+            self._heed()
+            self._round()
+            was, progress, now = progress, self._progress(), time.monotonic()
+            heard = now if progress != was or self._answers() else heard
+            if now > min(began + limit, heard + self.patience):
                 return False
+        return True
+
+    def _round(self) -> None:
+        with foreign(self.fault):
             self.rounds.round()
             if self.rounds.deliver(ROUND_SECONDS):
                 while self.rounds.deliver(0):
                     pass
-        return True
+
+    def _progress(self) -> dict[State, int]:
+        """Count the local jobs that the batch system has taken, by state."""
+        counts: dict[State, int] = {}
+        for job in self.store.grid_jobs():
+            for state, count in self.store.counts(job.id).items():
+                counts[state] = counts.get(state, 0) + count
+        return {state: count for state, count in counts.items() if state not in UNSENT}
+
+    @property
+    def silent(self) -> bool:
+        """Tell whether the batch system, or its history, did not answer when it was asked last."""
+        return bool(self.rounds.house.health.failures or self.rounds.house.history.failures)
+
+    def _answers(self) -> bool:
+        """Tell whether it answers what it is asked, and has jobs of ours, unless it was given none."""
+        waits = bool(self.store.grid_jobs(Step.SPLIT, Step.ACTIVE)) and self._progress().keys() <= FINAL
+        return not (self.silent or waits)
 
     def finished(self, *jobs: int) -> bool:
         """Tell whether these grid jobs are finished."""
@@ -106,6 +193,11 @@ class Ground:
             return all(self.store.grid_job(job).step is Step.FINISHED for job in jobs)
         except UnknownJob:
             return False
+
+    def queued(self, job: int) -> bool:
+        """Tell whether nothing is the matter but that the batch system lets jobs wait."""
+        counts = self.store.counts(job).keys()
+        return self._answers() and bool(counts & PENDING) and counts <= PENDING | {State.COMPLETED, State.RUNNING}
 
     def local_job(self, job: int, n: int = 0) -> LocalJob:
         """Give a local job as it is known now."""
@@ -116,16 +208,27 @@ class Ground:
         return sorted(each.name for each in self.ledger.iterdir() if each.name.startswith(f"{job}."))
 
     def story(self, job: int) -> str:
-        """Tell where a grid job is, and the last words about it."""
+        """Tell where a grid job is, and why, each reason once."""
         try:
             counts = ", ".join(f"{count} {state.value}" for state, count in self.store.counts(job).items())
-            last = [f"{each.now} ({each.witness}) {each.reason}".strip() for each in self.store.journal(job)[-3:]]
+            reasons = [reason for reason, _ in self.store.reasons(job, tuple(State), 2)[0]]
+            reasons += [each.reason for each in self.store.submissions("intended", "unknown", grid=job)]
         except UnknownJob:
             return "it was never taken in"
-        trouble = self.rounds.house.health.trouble
-        return "; ".join(filter(None, (counts, *last, trouble and f"the batch system: {trouble}")))
+        house = self.rounds.house
+        return "; ".join(filter(None, (counts, *_distinct([*reasons, house.health.trouble, house.history.trouble]))))
 
     def completed(self, job: int) -> bool:
         """Tell whether all of a grid job completed."""
         counts = self.store.counts(job)
         return self.finished(job) and set(counts) == {State.COMPLETED}
+
+
+def _distinct(reasons: list[str]) -> Iterator[str]:
+    """Leave out what another reason says, too, but for its times."""
+    told: list[str] = []
+    for reason in sorted(reasons, key=len, reverse=True):
+        words = TIMES.sub("", reason)
+        if words and not any(words in each for each in told):
+            told.append(words)
+            yield reason

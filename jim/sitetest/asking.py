@@ -1,0 +1,74 @@
+"""Asking a batch system without handing it a job: are its commands there, does it answer, can it be listed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+
+from jim import opening
+from jim.errors import BatchError
+from jim.idealizer.run import run, scrubbed_environment
+from jim.model import Answer
+from jim.site import Site
+from jim.site_check import FAILED, OK, Finding
+
+COMMANDS = "commands"
+ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
+
+
+def commands(site: Site) -> Finding:
+    """Look for the program of every batch command."""
+    known = opening.adapter_of(site).commands
+    path = scrubbed_environment()["PATH"]
+    missing: dict[str, list[str]] = {}
+    for verb, words in known.items():
+        for program in programs(words):
+            if not shutil.which(program, path=path):
+                missing.setdefault(program, []).append(verb)
+    if not missing:
+        return Finding(COMMANDS, OK, f"all {len(known)} commands of {site.batch.system} are there")
+    said = ", ".join(f"{program} ({', '.join(verbs)})" for program, verbs in missing.items())
+    keys = ", ".join(f"batch.commands.{verb}" for verbs in missing.values() for verb in verbs)
+    return Finding(COMMANDS, FAILED, f"not found: {said}", f"install what is missing, or give its full path in {keys}")
+
+
+def programs(command: Sequence[str]) -> Iterator[str]:
+    """Name the program of a command; where that is `env`, also what it is to start."""
+    first, *rest = command
+    yield first
+    if first.rpartition("/")[2] == "env":
+        while rest and (rest[0].startswith("-") or "=" in rest[0]):
+            del rest[: 2 if rest[0] in ENV_WITH_VALUE else 1]
+        if rest:
+            yield from programs(rest)
+
+
+def health(site: Site) -> Finding:
+    """Ask whether it answers: of this its exit code is all that counts."""
+    adapter = opening.adapter_of(site)
+    answer = run(adapter.ping_command(), limit=site.batch.command_seconds)
+    if answer.code != 0:
+        return Finding("health", FAILED, answer.facts(), _todo(site, "ping", answer))
+    return Finding("health", OK, f"{adapter.name} answers after {answer.seconds:.2f} s")
+
+
+def listing(site: Site) -> Finding:
+    """Ask for all jobs of this account, and read what comes."""
+    adapter = opening.adapter_of(site)
+    answer = run(adapter.query_command(), limit=site.batch.command_seconds)
+    try:
+        listed = adapter.parse_query(answer)
+    except BatchError:
+        unread = "; that is no listing" if answer.code == 0 else ""
+        return Finding("listing", FAILED, f"{answer.facts()}{unread}", _todo(site, "query", answer))
+    return Finding("listing", OK, f"{len(listed):,} batch jobs of this account, after {answer.seconds:.2f} s")
+
+
+def _todo(site: Site, verb: str, answer: Answer) -> str:
+    """Say what to change so that a command answers."""
+    if answer.code is None:
+        slow = f"if it is only slow, let it have more than batch.command_seconds ({site.batch.command_seconds:g} s)"
+        return f"{slow}; else look at the batch system's server"
+    if answer.code == 0:
+        return f"see what this account gets from that command, and what batch.commands.{verb} makes of it"
+    return f"see that this account may run that command, and that batch.commands.{verb} is right where it is set"

@@ -1,0 +1,62 @@
+"""A site for each test, tried by the program that an administrator calls."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).parents[2]
+QUICK = "slots = 8\nquery_seconds = 0.2\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
+
+
+class StandInSite:
+    """A state directory with a site file, and `jim site test` in it."""
+
+    def __init__(self, place: Path) -> None:
+        self.state = place / "state"
+        self.state.mkdir(mode=0o700)
+        self.place = place
+        self.write()
+
+    def write(self, batch: str = "", more: str = "") -> None:
+        """Write the site file, of a quick batch system unless it is said otherwise."""
+        (self.state / "site.toml").write_text(f"[batch]\n{QUICK}{batch}\n{more}")
+
+    def write_command(self, script: str) -> str:
+        """Make a batch command that does what a shell is told, and give its path."""
+        program = self.place / "command"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return str(program)
+
+    def write_adapter(self, text: str) -> None:
+        """Let the batch system be spoken to by an adapter of the site's own."""
+        own = self.place / "own"
+        (own / "mine").mkdir(parents=True)
+        (own / "mine/broken.py").write_text(f"from jim.adapters.local import Local\n\n\n{text}\n")
+        self.write('system = "mine.broken"', f'[site]\nhandlers = "{own}"\n')
+
+    def _command(self, words: tuple[str, ...]) -> dict:
+        environment = {"PATH": os.environ["PATH"], "JIM_STATE": str(self.state), "JIM_PYTHON": sys.executable}
+        return {"args": [str(HOME / "shell/jim"), "site", "test", *words], "env": environment, "text": True}
+
+    def test(self, *words: str) -> subprocess.CompletedProcess:
+        """Run it to its end."""
+        return subprocess.run(**self._command(words), capture_output=True, timeout=120, check=False)
+
+    def start(self, *words: str) -> subprocess.Popen:
+        """Start it."""
+        return subprocess.Popen(**self._command(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def leftovers(self) -> list[Path]:
+        """List what site tests have left of their own."""
+        return [each for each in (*self.state.iterdir(), *self.state.glob("work/*")) if "site-test-" in each.name]
+
+
+@pytest.fixture
+def tried(tmp_path):
+    return StandInSite(tmp_path)

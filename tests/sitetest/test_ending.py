@@ -1,0 +1,113 @@
+"""However `jim site test` ends, it cleans up, and says so in one line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+
+def until(true, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def ledger(tried):
+    return list(tried.state.glob("site-test-*/work/ledger/*"))
+
+
+def alive(entry):
+    """Tell whether a payload lives: its shell's pid is the last word of its file in the ledger."""
+    return Path(f"/proc/{entry.name.rpartition('.')[2]}").exists()
+
+
+def running(tried):
+    """Start a level whose time limit is a minute, and give its payloads once they run."""
+    process = tried.start("roundtrip")
+    until(lambda: [each for each in ledger(tried) if each.name.startswith("5.") and alive(each)])
+    return process, [each for each in ledger(tried) if alive(each)]
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(tried, which):
+    process, payloads = running(tried)
+    process.send_signal(which)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (3, "")
+    line = f"JIM SITE UNKNOWN - interrupted by {which.name}"
+    assert out.splitlines()[-1] == line
+    assert json.loads((tried.state / "site-test.json").read_text())["line"] == line
+    assert tried.leftovers() == []
+    until(lambda: not any(map(alive, payloads)))
+
+
+def test_each_finding_is_said_at_once(tried):
+    process = tried.start("batch", "roundtrip")
+    until(lambda: ledger(tried))  # of a level that takes a minute
+    assert process.stdout.readline().startswith("submits 6 local jobs to local")
+    lines = [process.stdout.readline() for _ in range(3)]
+    assert lines[2].startswith("ok       one job: ")
+    assert process.poll() is None
+    process.terminate()
+    process.communicate(timeout=60)
+
+
+BROKEN = """class Broken(Local):
+    def parse_query(self, answer):
+        raise TypeError("unhashable type")
+
+
+ADAPTER = Broken"""
+
+
+@pytest.mark.parametrize("level", ["config", "roundtrip"])
+def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
+    tried.write_adapter(BROKEN)
+    done = tried.test(level, "array", "--json")
+    assert (done.returncode, done.stderr) == (3, "")
+    report = json.loads(done.stdout)
+    assert report["line"].startswith("JIM SITE UNKNOWN - ")
+    assert "TypeError: unhashable type (broken.py, line 6)" in report["line"]
+    assert json.loads((tried.state / "site-test.json").read_text()) == report
+    assert [(each["test"], each["level"]) for each in report["checks"]][-2:] == [
+        (level, "unknown"),
+        ("array", "skipped"),
+    ]
+    assert tried.leftovers() == []
+
+
+def test_what_a_killed_one_left_is_swept_by_the_next(tried):
+    process, payloads = running(tried)
+    process.kill()
+    process.communicate()
+    assert tried.leftovers() != []
+    done = tried.test("config", "--load", "1")
+    assert done.returncode == 0, done.stdout
+    assert ", left by a site test that was killed: its jobs were ended, its files removed" in done.stdout
+    assert tried.leftovers() == []
+    until(lambda: not any(map(alive, payloads)))
+
+
+def test_what_runs_is_no_leftover(tried):
+    process, payloads = running(tried)
+    done = tried.test("--load", "1")
+    assert done.returncode == 0, done.stdout
+    assert "left by" not in done.stdout
+    assert all(map(alive, payloads))
+    process.terminate()
+    process.communicate(timeout=60)
+
+
+def test_what_another_batch_system_was_given_is_only_named(tried):
+    place = tried.state / "site-test-slurm-abcdefgh"
+    place.mkdir()
+    done = tried.test("--load", "1")
+    assert done.returncode == 1
+    assert f"warning  leftovers: {place}" in done.stdout
+    assert f"rm -r {place}" in done.stdout
+    assert place.is_dir()

@@ -1,0 +1,157 @@
+"""How long a site test waits for what, and what it advises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jim.model import State
+from jim.site import Batch, Site
+from jim.site import read as read_site
+from jim.sitetest import advice, asking, ground, levels
+from jim.sitetest.ground import Ground
+
+SITE = Site(
+    Path("/state/site-test-x"),
+    batch=Batch(queue="grdi", options=("--qos=x",), command_seconds=5.0, visible_seconds=90.0),
+)
+
+
+@pytest.fixture
+def site(tried):
+    return lambda: read_site(tried.state / "site.toml", tried.state)
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 0.6)
+    monkeypatch.setattr(ground, "CLEANING_SECONDS", 2.0)
+
+
+def the_only(found):
+    (one,) = found
+    return one
+
+
+def test_a_batch_system_that_takes_nothing_is_not_waited_for(tried, site, hasty):
+    command = tried.write_command("echo something odd >&2; exit 1")
+    tried.write(more=f'[batch.commands]\nsubmit = ["{command}"]\n')
+    with Ground(site()) as own:
+        found = the_only(levels.batch(own))
+    assert found.level == "failed"
+    assert found.said.startswith("not finished after ")
+    assert found.said.count("something odd") == 1
+    assert "batch.commands.submit (set)" in found.todo
+
+
+def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hasty):
+    command = tried.write_command("echo no such controller >&2; exit 1")
+    # Lost on the way out, so that it must be asked whether it has the job.
+    tried.write(
+        more=f'[batch.commands]\nsubmit = ["/bin/true"]\nfind = ["{command}"]\n',
+    )
+    with Ground(site()) as own:
+        found = the_only(levels.batch(own))
+    assert found.level == "failed"
+    assert found.said.count("no such controller") == 1
+    assert found.todo.startswith("run that command as this account until it answers")
+    (left,) = own.remains
+    mark = f"jim-{own.rounds.house.instance}-1-1"
+    assert (left.level, left.said) == ("warning", f"after 2 s these may still be there: {mark}")
+    assert left.todo == f"find them: {command} {mark}"
+
+
+def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
+    monkeypatch.setattr(levels, "LIMIT_SECONDS", 2.5)  # longer than patience with who does not answer
+    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
+    with Ground(site()) as own:
+        first = own.submit("first", "sleep 60")
+        assert own.until(lambda: own.starts(first), 30)
+        found = the_only(levels.batch(own))
+    assert found.level == "warning"
+    assert found.said.startswith("still waits in the queue after ")
+    assert found.todo.startswith("try again when there are free slots")
+    assert own.remains == []
+
+
+class StandInGround:
+    """A ground on which one job has ended."""
+
+    site, silent = SITE, False
+
+    def __init__(self, state, reason):
+        self.state, self.reason = state, reason
+
+    def local_job(self, job):
+        return self
+
+    def story(self, job):
+        return f"1 {self.state.value}; {self.reason}"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "level"),
+    [
+        (State.FAILED, "time limit: it ran for 60 s; killed by signal 9", "ok"),
+        (State.FAILED, "time limit", "ok"),  # Slurm, HTCondor
+        (State.FAILED, "wall time limit, exit 271", "ok"),  # PBS
+        (State.FAILED, "time or memory limit", "ok"),  # Grid Engine
+        (State.FAILED, "TERM_RUNLIMIT: job killed after reaching LSF run time limit", "ok"),
+        (State.FAILED, "signal XCPU from the batch system (signal 24)", "ok"),
+        (State.FAILED, "lost: left the queue without starting", "failed"),
+        (State.FAILED, "exit 1", "failed"),
+        (State.KILLED, "cancelled (time limit)", "failed"),
+        (State.COMPLETED, "", "failed"),
+    ],
+)
+def test_only_a_time_limit_is_a_time_limit(state, reason, level):
+    assert levels._limited(StandInGround(state, reason), "time limit", 5).level == level
+
+
+def test_a_time_limit_that_is_none_is_told_as_that():
+    found = levels._limited(StandInGround(State.COMPLETED, ""), "time limit", 5)
+    assert found.said == "a job with a limit of 60 s ran to its end after 300 s"
+    assert found.todo.startswith("have the batch system end what passes its limit")
+
+
+def test_an_end_is_the_right_one_by_its_reason():
+    ended = StandInGround(State.FAILED, "exit 13")
+    assert levels._ended(StandInGround(State.FAILED, "exit 1"), "exit 1", 2, "exit 1").level == "ok"
+    assert levels._ended(StandInGround(State.FAILED, "exit 1 (attempt 1 of 1)"), "exit 1", 2, "exit 1").level == "ok"
+    assert (
+        levels._ended(ended, "exit 1", 2, "exit 1").said
+        == "expected that it fails with 'exit 1', found 1 failed; exit 13"
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "part"),
+    [
+        ("refused by the batch system: sbatch (exit 1): invalid partition", "batch.queue ('grdi')"),
+        ("attempt 2: not accepted: qsub (exit 1 after 0.1 s): hm", "batch.options ('--qos=x')"),
+        ("not accepted: qsub (did not return after 5.0 s)", "batch.command_seconds (5 s)"),
+        ("output not taken: refused", "batch.visible_seconds (90 s)"),
+        ("lost: left the queue without starting", "noexec"),
+        ("exit 127, as of a program that is not found", "noexec"),
+        ("vanished: it started, ended, and left no exit record", "can write in /state"),
+        ("killed by signal 9: by the site or for want of memory", "a worker node's memory"),
+        ("exit 12", "`jim site check`"),
+    ],
+)
+def test_the_advice_fits_the_failure(why, part):
+    assert part in advice.of(SITE, why)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (("qsub", "-V"), ["qsub"]),
+        (("env", "A=B", "C=D", "/sge/qsub"), ["env", "/sge/qsub"]),
+        (("/usr/bin/env", "-u", "HOME", "-i", "A=B", "qsub", "X=Y"), ["/usr/bin/env", "qsub"]),
+        (("env", "env", "A=B", "qsub"), ["env", "env", "qsub"]),
+        (("env", "A=B"), ["env"]),
+    ],
+)
+def test_the_programs_of_a_command(command, found):
+    assert list(asking.programs(command)) == found
