@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from jim.adapters.pbs import COMMANDS, UNKNOWN_JOB, Facts
 from jim.adapters.slurm import Slurm
 from jim.adapters.torque import Torque
+from jim.errors import Unclear
 from jim.model import Answer, Listing
 
 
@@ -35,8 +36,11 @@ class PbsWrappers(Torque):
         return shlex.quote(word)  # they put it into a shell line as it stands
 
     def parse_query(self, answer: Answer) -> Listing:
-        nothing = answer.code == UNKNOWN_JOB and not answer.out + answer.err  # what they say of no jobs at all
-        return {} if nothing else super().parse_query(answer)
+        if answer.code == UNKNOWN_JOB and not answer.out + answer.err:  # what they say of no jobs at all
+            return {}
+        if answer.code == 0 and not answer.out:  # they exit 0 only with a job to tell of, which was lost
+            raise Unclear(answer.facts())
+        return super().parse_query(answer)
 
     def parse_cancel(self, answer: Answer) -> None:
         if answer.out or answer.err or (answer.code or -1) < 0:  # else some had ended: that, it does not say

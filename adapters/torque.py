@@ -8,6 +8,16 @@ from collections.abc import Iterator, Mapping
 from jim.adapters.pbs import Facts, Pbs
 from jim.model import Ids, Resources
 
+# Of its negative numbers only the first three mean what they mean to PBS.
+REASONS = {
+    -1: "could not be started",
+    -2: "failed after its files were staged",
+    -3: "could not be started, to be tried again",
+    -10: "memory limit",
+    -11: "wall time limit",
+    -12: "CPU time limit",
+}
+
 
 class Torque(Pbs):
     """What an ended job said stays listed for keep_completed seconds; there is no other history."""
@@ -17,7 +27,7 @@ class Torque(Pbs):
     submitting: tuple[str, ...] = ("-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     listing: tuple[str, ...] = ("-t", "-f")
     ended = ()
-    reasons: Mapping[int, str] = {}  # its negative numbers mean other things
+    reasons: Mapping[int, str] = REASONS
 
     def wanted(self, asked: Resources) -> Iterator[str]:
         if asked.wall_seconds:

@@ -9,20 +9,23 @@ from jim.model import Observation, State
 
 STATES = {"queued": State.SUBMITTED, "running": State.RUNNING, "finished": State.FAILED}  # unless it exited 0
 HEAD = re.compile(r"ID +State +Output .* Command \[run=([0-9]+)/[0-9]+\]\n")
-JOB = re.compile(r"([0-9]+) +(\w+) +.*?(?: (-?[0-9]+) +[0-9./]+)? *\[(jim-[\w-]+)\].*\n")
+JOB = re.compile(r"([0-9]+) +(\w+) +.*?(?: (-?[0-9]+) +[0-9./]+)? *\[(jim-[\w-]+)(?:\*([0-9]+))?\].*\n")
 # It takes one id a call, and would signal whatever now has the process id of a job that has ended.
-CANCEL = 'for id do case $(tsp -s "$id") in queued) tsp -r "$id";; running) tsp -k "$id";; esac; done'
+CANCEL = (
+    'for id do state=$(tsp -s "$id") || failed=$?; '
+    'case $state in queued) tsp -r "$id";; running) tsp -k "$id";; esac || failed=$?; done; exit ${failed-0}'
+)
 
 
 class Tsp(Adapter):
-    """One queue for each state directory; the name of a job is its label."""
+    """One queue for each state directory; the name of a job is its label, with the slots that it takes."""
 
     name = "tsp"
     index_variable, id_variable = "TS_ARRAY_INDEX", "TS_JOBID"  # the former is never set: index 1
     array_limit = 1
     transient = ("queue full", "server didn.t come up")
-    permanent = ("usage: tsp", "invalid option")
-    gone = ("not finished or not running", "cannot be removed", "not found")
+    permanent = ("wrong option", "missing argument")
+    gone = ("not finished or not running", "cannot be (removed|stated)")
 
     def __init__(self, commands=None, area=""):
         # A job is a child of the command that submits it: what marks that command must not mark the job.
@@ -37,9 +40,9 @@ class Tsp(Adapter):
 
     def submit_command(self, batch):
         asked = batch.resources
-        cores = ["-N", str(asked.cores)] if asked.cores else []
+        label = [f"{batch.mark}*{asked.cores}", "-N", str(asked.cores)] if asked.cores else [batch.mark]
         limit = ["timeout", "--kill-after=60", str(asked.wall_seconds)] if asked.wall_seconds else []
-        return [*self.commands["submit"], *batch.options, "-B", "-L", batch.mark, *cores, *limit, batch.script]
+        return [*self.commands["submit"], *batch.options, "-B", "-L", *label, *limit, batch.script]
 
     def parse_submit(self, answer):
         if not re.fullmatch(r"[0-9]+\n", self.output(answer), re.ASCII):
@@ -53,7 +56,7 @@ class Tsp(Adapter):
         head, *lines = self.output(answer).splitlines(keepends=True) or [""]
         jobs = [JOB.fullmatch(line) for line in lines]
         whole = HEAD.fullmatch(head) and all(jobs)
-        if not whole or int(HEAD.fullmatch(head)[1]) != sum(job[2] == "running" for job in jobs):
+        if not whole or int(HEAD.fullmatch(head)[1]) != sum(int(job[5] or 1) for job in jobs if job[2] == "running"):
             raise Unclear(answer.facts())
         return {(job[1], 1): observation(*job.group(2, 3, 4)) for job in jobs}
 

@@ -1,38 +1,15 @@
-"""What every adapter is held to: which there are, and what was captured from their batch systems.
+"""What every adapter is held to: which there are, what was captured from their batch systems, and what lacks.
 
-A capture is what one command of a batch system printed: NAME.txt on stdout, NAME.stderr.txt on stderr, in
-tests/captured/SYSTEM/VERSION, where SYSTEM is the adapter's name. The first word of NAME says what was asked: submit,
-list, history, find, cancel, change, ping. What it means is written beside it by hand, in expected.toml:
-
-    submit_words = ["--no-requeue"]     # what must stand in every submit command, behind a site's own words
-    framed = true                       # a listing shows where it ends, so one that was cut anywhere is refused
-
-    [submit-array]
-    id = "12"
-
-    [submit-down]
-    code = 1                            # the exit code; 0 where none is given, "none" for no end in time
-    raises = "BatchError"               # or Refused, or Unclear; nothing of the kind: nothing is raised
-
-    [history-accounts]
-    commands = { history = ["sacct"] }  # what a site has said in [batch.commands], if this is its answer
-
-    [list]
-    jobs = 7                            # how many there are
-    seen = { "12.1" = { state = "running", mark = "jim-3f9a0001-1-1", word = "R" } }    # some of them, all of each
-
-    [huge]                              # a listing to be made long: head, one row for each job, tail
-    head = "jobs\\n"
-    row = "%s|%d|pending|jim-3f9a0001-1-1\\n"
-    tail = "end\\n"
+docs/adapters.md, "Captured outputs", says what lies in a directory SYSTEM/VERSION, and what stands in expected.toml.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -44,6 +21,10 @@ from jim.model import Answer, Observation, State
 
 HOME = Path(__file__).parents[2]
 ERRORS = {"BatchError": BatchError, "Refused": Refused, "Unclear": Unclear}
+KINDS = ("submit", "list", "history", "find", "cancel", "change", "ping")
+LISTINGS = ("list", "history", "find")
+OF_A_SYSTEM = {"submit_words", "array_words", "never_restarts", "framed", "huge"}
+OF_AN_ANSWER = {"id", "code", "raises", "commands", "jobs", "seen"}
 
 
 @dataclass(frozen=True)
@@ -124,3 +105,84 @@ def observed(jobs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, int], Obs
     """Read the jobs that a sidecar tells of."""
     keys = {text: (text.rpartition(".")[0], int(text.rpartition(".")[2])) for text in jobs}
     return {keys[text]: Observation(**{**job, "state": State(job["state"])}) for text, job in jobs.items()}
+
+
+def says_nothing(adapter: Adapter, captured: Path) -> bool:
+    """Tell whether this batch system says of no job nothing at all, and that it went well."""
+    return any(
+        each.kind in ("list", "find") and not (each.answer.code or each.answer.out.strip() or each.answer.err.strip())
+        for each in captures(adapter, captured)
+        if each.expected and each.expected.get("jobs") == 0
+    )
+
+
+def has(command: Sequence[str], words: str | Sequence[str]) -> bool:
+    """Tell whether a word stands in a command, or some that follow each other."""
+    sought = [words] if isinstance(words, str) else list(words)
+    return any(list(command[at : at + len(sought)]) == sought for at in range(len(command)))
+
+
+# What lacks, in words that say what to write
+
+
+def lacks(adapter: Adapter, captured: Path) -> list[str]:
+    """Tell what somebody has to provide yet before it is proven that an adapter keeps the contract."""
+    told = sidecars(adapter, captured)
+    if not told:
+        form = "NAME.txt is what a command printed, NAME.stderr.txt what it said on stderr"
+        return [f"{captured / adapter.name}: nothing is there. Make a directory VERSION; in it, {form}"]
+    here = captures(adapter, captured)
+    parts = [_version_lacks(each, table, [one for one in here if one.version == each]) for each, table in told]
+    return [each for part in (*parts, _system_lacks(captured / adapter.name, told, here)) for each in part]
+
+
+def _version_lacks(version: Path, expected: Mapping[str, Any], here: Sequence[Capture]) -> Iterator[str]:
+    note, sidecar = version / "NOTE", version / "expected.toml"
+    text = note.read_text() if note.exists() else ""
+    if not re.search(r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b", text):
+        yield f"{note}: say which version on which machine it was, and when, as 2026-01-31"
+    for each in here:
+        if not re.search(rf"(?<![\w-]){re.escape(each.name)}(?![\w-])", text):
+            yield f"{note}: say which command printed {each.name}, and with which exit code"
+    if not sidecar.exists():
+        yield f"{sidecar}: write down by hand what these answers mean: {', '.join(each.name for each in here)}"
+    answers = {name: table for name, table in expected.items() if name not in OF_A_SYSTEM}
+    for name in sorted(answers.keys() - {each.name for each in here}):
+        yield f"{sidecar}: {name!r} is no answer here, and no key: {', '.join(sorted(OF_A_SYSTEM))}"
+    for each in here if sidecar.exists() else ():
+        yield from _answer_lacks(sidecar, each.name, each.kind, each.expected)
+
+
+def _answer_lacks(sidecar: Path, name: str, kind: str, told: Mapping[str, Any] | None) -> Iterator[str]:
+    if kind not in KINDS:
+        yield f"{sidecar.with_name(name)}: the first word of the name is what was asked: {', '.join(KINDS)}"
+    elif told is None:
+        yield f"{sidecar}: write [{name}], and below it what that answer means"
+    elif told.keys() - OF_AN_ANSWER:
+        unknown = ", ".join(sorted(told.keys() - OF_AN_ANSWER))
+        yield f"{sidecar}: [{name}] has {unknown}; known are {', '.join(sorted(OF_AN_ANSWER))}"
+    elif "raises" not in told and kind == "submit" and "id" not in told:
+        yield f'{sidecar}: [{name}]: write id = "…", the batch id that it tells, or raises = "…"'
+    elif "raises" not in told and kind in LISTINGS and "jobs" not in told:
+        yield f'{sidecar}: [{name}]: write jobs = …, how many it tells of, or raises = "…"'
+
+
+def _system_lacks(
+    system: Path, told: Sequence[tuple[Path, Mapping[str, Any]]], here: Sequence[Capture]
+) -> Iterator[str]:
+    expected = {key: value for _, table in told for key, value in table.items() if key in OF_A_SYSTEM}
+    for kind in ("submit", "list", "history", "cancel"):
+        if kind not in {each.kind for each in here}:
+            yield f"{system}: capture what a {kind} printed, as {kind}.txt"
+    for kind in ("list", "history"):
+        if not any((each.expected or {}).get("seen") for each in here if each.kind == kind):
+            yield f'{system}: write under a [{kind}] what is seen of some jobs: seen."12.1" = {{ state = …, mark = … }}'
+    if not expected.get("submit_words") and not expected.get("never_restarts"):
+        yield (
+            f"{system}: write submit_words = […]: the words of the submit command that switch off its own"
+            ' restart. If the batch system has none: submit_words = [] and never_restarts = "how that is known"'
+        )
+    elif "submit_words" not in expected:
+        yield f"{system}: write submit_words = […], what must stand in every submit command; [] for nothing"
+    if not {"head", "row", "tail"} <= expected.get("huge", {}).keys():
+        yield f"{system}: write [huge], a listing to be made long: head, row (with %s for id, %d for index), tail"

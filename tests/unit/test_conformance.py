@@ -1,0 +1,112 @@
+"""The suite for adapters: a third party's passes it without a test of its own, or is told what lacks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit import conformance
+
+HOME = Path(__file__).parents[2]
+MYSITE = HOME / "examples/mysite"
+RESTARTS = """
+from jim.adapters.slurm import Slurm
+
+class StandInRestarting(Slurm):
+    def submit_command(self, batch):
+        return [word for word in super().submit_command(batch) if word != "--no-requeue"]
+
+    def cancel_command(self, ids):
+        return ["sh", "-c", "scancel " + " ".join(id_ for id_, _ in ids)]
+
+ADAPTER = StandInRestarting
+"""
+
+
+def run(*words):
+    """Run the suite as docs/adapters.md says."""
+    suite = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/unit/test_adapters_conformance.py"]
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run([*suite, *words], cwd=HOME, env=alone, capture_output=True, text=True, timeout=300)
+
+
+def test_the_example_passes_without_a_test_of_its_own():
+    done = run("--adapter", "examples/mysite/tsp.py", "--captured", "examples/mysite/captured")
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_an_adapter_that_leaves_own_restart_on_or_makes_a_shell_line_does_not_pass(tmp_path):
+    (tmp_path / "restarting.py").write_text(RESTARTS)
+    done = run("--adapter", f"{tmp_path}/restarting.py", "-k", "own_restart or text_that_a_shell")
+    assert "\n3 failed" in done.stdout
+    assert "AssertionError: --no-requeue" in done.stdout
+    assert "AssertionError: pass words as arguments of the script" in done.stdout
+
+
+@pytest.fixture
+def captured(tmp_path):
+    return Path(shutil.copytree(MYSITE / "captured", tmp_path / "captured"))
+
+
+@pytest.fixture
+def adapter():
+    (adapter,) = conformance.adapters(f"{MYSITE}/tsp.py")
+    conformance.captures.cache_clear()
+    return adapter
+
+
+def test_nothing_lacks(adapter, captured):
+    assert conformance.lacks(adapter, captured) == []
+
+
+def test_who_has_captured_nothing_is_told_where_it_goes(adapter, tmp_path):
+    (lack,) = conformance.lacks(adapter, tmp_path)
+    assert lack.startswith(f"{tmp_path}/tsp: nothing is there. Make a directory VERSION; in it, NAME.txt is")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lack"),
+    [
+        ('submit_words = ["-B", ["-L", "jim-3f9a07c2-1234567-1234"]]', "", "tsp: write submit_words = […], what must"),
+        ("never_restarts", "framed = false\nsubmit_words = []\n#", "tsp: write submit_words = […]: the words"),
+        ("[huge]", "[submit-huge]", "1.0.1/expected.toml: 'submit-huge' is no answer here"),
+        ('tail = ""', "", "tsp: write [huge], a listing to be made long"),
+        ("[submit-full]\ncode = 2", "[list-full]\ncode = 2", "expected.toml: write [submit-full], and below it what"),
+        ('[submit]\nid = "0"', "[submit]", '[submit]: write id = "…", the batch id that it tells, or raises = "…"'),
+        ("[find]\njobs = 9", "[find]", '[find]: write jobs = …, how many it tells of, or raises = "…"'),
+        ("[ping]", "[ping]\nraise = 'Unclear'", "[ping] has raise; known are code, commands, id, jobs, raises, seen"),
+        ("[history.seen]", "[list-empty.seen]", "tsp: write under a [history] what is seen of some jobs"),
+    ],
+)
+def test_what_lacks_in_a_sidecar_is_told(adapter, captured, old, new, lack):
+    sidecar = captured / "tsp/1.0.1/expected.toml"
+    text = sidecar.read_text()
+    if new.startswith("framed"):
+        text = text.replace('submit_words = ["-B", ["-L", "jim-3f9a07c2-1234567-1234"]]\n', "")
+    assert text.count(old) == 1
+    sidecar.write_text(text.replace(old, new))
+    assert any(lack in each for each in conformance.lacks(adapter, captured)), conformance.lacks(adapter, captured)
+
+
+def test_what_lacks_beside_a_sidecar_is_told(adapter, captured):
+    version = captured / "tsp/1.0.1"
+    (version / "expected.toml").unlink()
+    (version / "NOTE").write_text("list.txt: tsp -l\n")
+    (version / "list.txt").rename(version / "qlist.txt")
+    lacks = conformance.lacks(adapter, captured)
+    assert f"{version}/NOTE: say which version on which machine it was, and when, as 2026-01-31" in lacks
+    assert f"{version}/NOTE: say which command printed submit-full, and with which exit code" in lacks
+    assert any(
+        "expected.toml: write down by hand what these answers mean: cancel, cancel-ended" in each for each in lacks
+    )
+    (version / "expected.toml").write_text("")
+    conformance.captures.cache_clear()
+    assert any(
+        "1.0.1/qlist: the first word of the name is what was asked" in e for e in conformance.lacks(adapter, captured)
+    )
