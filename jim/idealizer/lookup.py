@@ -74,17 +74,12 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
         house.health.good()
     if found.accepted:
         with house.store.transaction():
-            batch_id = found.batch_id or submission.batch_id
-            house.store.set_submission(grid, k, state="confirmed", batch_id=batch_id, reason="")
-            arrivals.accepted(house, grid, k, Witness.QUEUE)
+            adopt(house, submission, found.batch_id)
             for index in found.fenced:
                 attempt = house.store.attempt(grid, k, index)
                 if attempt:
                     lost = verdict.of_lost(None, cancelled=verdicts.cancelled(house, grid, attempt.n))
                     verdicts.record(house, (grid, k, index), lost)
-        for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
-            del house.doubts[key]
-        log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, found.batch_id)
     elif found.fenced:
         if submission.state == "refused":
             refused(house, submission)
@@ -95,6 +90,18 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
         # What a site shows late may be an accepted job, too.
         due = house.clock.boot() + max(house.site.batch.query_seconds, house.site.batch.visible_seconds)
         house.store.set_submission(grid, k, tries=submission.tries + 1, due=due)
+
+
+def adopt(house: House, submission: Submission, batch_id: str) -> None:
+    """Take a submission whose answer was lost for accepted."""
+    grid, k = submission.grid, submission.k
+    with house.store.transaction():
+        known = batch_id or submission.batch_id
+        house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="")
+        arrivals.accepted(house, grid, k, Witness.QUEUE)
+    for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
+        del house.doubts[key]
+    log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, batch_id)
 
 
 def _could_not_look(house: House, submission: Submission, error: BaseException) -> None:

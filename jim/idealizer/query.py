@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +17,7 @@ from jim import arrivals
 from jim.errors import BatchError
 from jim.house import House, Key
 from jim.idealizer.cancel import clear
+from jim.idealizer.lookup import adopt
 from jim.idealizer.run import run
 from jim.idealizer.turn import take_turn
 from jim.model import FINAL, NEVER, Listing, Observation, State, Witness
@@ -51,6 +52,7 @@ class Compared:
     missing: dict[Key, Live] = field(default_factory=dict)
     back: set[Key] = field(default_factory=set)  # of these, the ones that are pending again
     unknown_words: set[str] = field(default_factory=set)
+    found: dict[tuple[int, int], str] = field(default_factory=dict)  # submissions whose answer was lost: batch ids
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
     proves_absence: bool = False
 
@@ -104,6 +106,7 @@ def _ask(house: House) -> Compared:
         answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
         listing = house.adapter.parse_query(answer)
         compared = compare(listing, live, house.adapter.name_length)
+        compared.found = dict(_found(house, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
             compared.leftovers = list(_leftovers(house, store, listing, live))
     if compared.missing and not compared.proves_absence:
@@ -148,6 +151,15 @@ def _note(seen: Observation) -> str:
     return f"{NEVER}: {seen.reason}" if seen.state is State.SUBMITTED and seen.reason else seen.reason
 
 
+def _found(house: House, store: Store, listing: Listing) -> Iterator[tuple[tuple[int, int], str]]:
+    """Find the submissions whose answer was lost: a listing may show what a look for their mark did not."""
+    width = house.adapter.name_length
+    lost = {each.mark[:width]: (each.grid, each.k) for each in store.submissions("unknown")}
+    for (batch_id, _), seen in listing.items() if lost else ():
+        if seen.mark[:width] in lost and not seen.state.final:
+            yield lost[seen.mark[:width]], batch_id
+
+
 def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
     """Find what waits in the queue although its attempt has ended: a batch system may put jobs back by itself."""
     ours = re.compile(rf"jim-{house.instance}-([0-9]+)-([0-9]+)")
@@ -169,6 +181,7 @@ def _asked(house: House, began: float, compared: Compared) -> None:
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")
             arrivals.accepted(house, grid, k, Witness.QUEUE)
+    _adopt(house, compared.found)
     for chunk in compared.changes():
         house.workers.later("changes", partial(house.store.change, [chunk]))
     if compared.proves_absence:
@@ -177,6 +190,14 @@ def _asked(house: House, began: float, compared: Compared) -> None:
         clear(house, compared.leftovers)
     if compared.proves_absence:
         _doubt(house, compared)
+
+
+def _adopt(house: House, found: Mapping[tuple[int, int], str]) -> None:
+    for key, batch_id in found.items():
+        submission = house.store.submission(*key)
+        # Whoever looks for it just now may fence it: that one decides.
+        if submission and submission.state == "unknown" and not house.workers.busy(submission.mark):
+            adopt(house, submission, batch_id)
 
 
 def _doubt(house: House, compared: Compared) -> None:

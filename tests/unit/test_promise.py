@@ -71,6 +71,20 @@ def test_a_batch_job_that_ends_before_its_submission_is_answered_leaves_nothing_
     assert len(world.batch.calls) == asked
 
 
+def test_a_lost_submission_is_adopted_when_a_listing_shows_it(world):
+    """Also where it was denied whenever it was looked for by name."""
+    world.submit(1, key="first")
+    world.until(lambda: world.batch.tasks)
+    world.go(2, 2.0)
+    world.batch.lies = ["@submit", "lost after", "@find", "empty", "@find", "empty"]
+    grid = world.submit(1, key="second")
+    world.until(lambda: world.state(grid) is State.SUBMITTED)
+    world.batch.lies.clear()
+    world.run_all(grid)
+    assert [each.verdict for each in world.store.attempts(grid)] == ["completed"]
+    assert len(world.batch.accepted) == 2
+
+
 def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
     world.batch.lies = ["@submit", "lost before"]
     grid = world.submit(1)
