@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-
-def until(true, seconds=30.0):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+from tests.faults.real import until
 
 
 def ledger(tried):
@@ -29,7 +23,7 @@ def alive(entry):
 def running(tried):
     """Start a level whose time limit is a minute, and give its payloads once they run."""
     process = tried.start("roundtrip")
-    until(lambda: [each for each in ledger(tried) if each.name.startswith("5.") and alive(each)])
+    until(lambda: [each for each in ledger(tried) if each.name.startswith("5.") and alive(each)], "payloads")
     return process, [each for each in ledger(tried) if alive(each)]
 
 
@@ -43,12 +37,12 @@ def test_a_signal_ends_it_cleanly(tried, which):
     assert out.splitlines()[-1] == line
     assert json.loads((tried.state / "site-test.json").read_text())["line"] == line
     assert tried.leftovers() == []
-    until(lambda: not any(map(alive, payloads)))
+    until(lambda: not any(map(alive, payloads)), "their end")
 
 
 def test_each_finding_is_said_at_once(tried):
     process = tried.start("batch", "roundtrip")
-    until(lambda: ledger(tried))  # of a level that takes a minute
+    until(lambda: ledger(tried), "payloads")  # of a level that takes a minute
     assert process.stdout.readline().startswith("submits 6 local jobs to local")
     lines = [process.stdout.readline() for _ in range(3)]
     assert lines[2].startswith("ok       one job: ")
@@ -90,7 +84,7 @@ def test_what_a_killed_one_left_is_swept_by_the_next(tried):
     assert done.returncode == 0, done.stdout
     assert ", left by a site test that was killed: its jobs were ended, its files removed" in done.stdout
     assert tried.leftovers() == []
-    until(lambda: not any(map(alive, payloads)))
+    until(lambda: not any(map(alive, payloads)), "their end")
 
 
 def test_what_runs_is_no_leftover(tried):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jim.adapters.condor import Condor
 from jim.adapters.condor_transfer import CondorTransfer
-from tests.live.capture.asking import LABS, USER, Capture, operator, shown, stopped
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, operator, shown, stopped
 
 
 def condor(place: Path) -> None:
@@ -25,10 +25,7 @@ def condor(place: Path) -> None:
     scripts.chmod(0o777)
     ask("list-empty", adapter.query_command())
     ids = kept.all(
-        ("ok", "ok", {"size": 2}),
-        ("seven", "seven", {}),
-        ("segv", "segv", {}),
-        ("kill", "kill", {}),
+        *ENDING,
         ("limit", "sleep", {"wall_seconds": 10}),
         ("over", "sleep", {"options": [*log, "allowed_job_duration=6"]}),
         ("array", "sleep", {"size": 3}),

@@ -10,7 +10,7 @@ from pathlib import Path
 from jim.adapters.sge import Sge
 from jim.idealizer.run import run
 from jim.model import Batch
-from tests.live.capture.asking import LABS, USER, Capture, frozen, operator, shown
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
 
 
 def named(number: int, state: str) -> str:
@@ -29,10 +29,7 @@ def sge(place: Path) -> None:
     again = f"[ -e {kept.scripts}/$JOB_ID ] && sleep 600; : >{kept.scripts}/$JOB_ID; exit 99"
     kept.scripts.chmod(0o777)
     ids = kept.all(
-        ("ok", "ok", {"size": 2}),
-        ("seven", "seven", {}),
-        ("segv", "segv", {}),
-        ("kill", "kill", {}),
+        *ENDING,
         ("limit", "trap '' USR2; sleep 600", {"wall_seconds": 5}),
         ("array", "sleep", {"size": 3}),
         ("deleting", "trap '' USR2; sleep 600; sleep 600", {}),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jim.adapters.slurm import Slurm
 from jim.idealizer.run import run
-from tests.live.capture.asking import LABS, USER, Capture, frozen, operator, shown
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
 
 SQUEUE = ["squeue", "--array", "--states=all", "--noheader", "--format=%i %T"]
 
@@ -24,10 +24,7 @@ def slurm(place: Path) -> None:
     adapter, ask = kept.adapter, kept.ask
     ask("list-empty", adapter.query_command())
     ids = kept.all(
-        ("ok", "ok", {"size": 2}),
-        ("seven", "seven", {}),
-        ("segv", "segv", {}),
-        ("kill", "kill", {}),
+        *ENDING,
         ("limit", "sleep", {"wall_seconds": 60}),
         ("lost", "sleep", {"options": ["--nodelist=n2"]}),
         ("array", "sleep", {"size": 3, "options": ["--nodelist=n1"]}),
