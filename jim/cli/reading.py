@@ -7,8 +7,10 @@ import json
 import os
 import re
 import sqlite3
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,15 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """What the keeper published; of an old one, when no keeper runs."""
+
+    trouble: Trouble = Trouble()
+    history: Trouble = Trouble()  # with what tells how jobs ended
+    unsaid: Mapping[str, str] = field(default_factory=dict)  # why a grid job's last wish could not be said
+
+
+@dataclass(frozen=True)
 class View:
     """A state directory, as people read it."""
 
@@ -195,27 +206,14 @@ class View:
             return Heart(True, f"keeper {_pid(self.site.state)}, its heart beat {words}")
         return Heart(False, f"no keeper is running: the last heartbeat was {words}")
 
-    def trouble(self) -> Trouble:
-        """Give the keeper's trouble with the batch system; an old one, when no keeper runs."""
-        return self._trouble()
-
-    def history_trouble(self) -> Trouble:
-        """Give its trouble with what tells how jobs ended."""
-        return self._trouble("history")
-
-    def unsaid(self, grid: int) -> str:
-        """Give why the batch system could not be told of a grid job's last wish, if it could not."""
+    @cached_property
+    def published(self) -> Published:
+        """Give what the keeper published, all of one moment; one of an older version says less."""
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-            return str(json.loads(self.site.summary.read_text())["unsaid"].get(str(grid), ""))
-        return ""
-
-    def _trouble(self, part: str = "") -> Trouble:
-        with suppress(OSError, ValueError, TypeError, KeyError):
             told = json.loads(self.site.summary.read_text())
-            told = told[part] if part else told
-            numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
-            return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
-        return Trouble()
+            unsaid = {str(grid): str(words) for grid, words in told.get("unsaid", {}).items()}
+            return Published(_trouble(told), _trouble(told.get("history", {})), unsaid)
+        return Published()
 
 
 def look() -> View:
@@ -232,6 +230,11 @@ def look() -> View:
     if version > VERSION:
         raise JimError(f"{file} was written by a newer JIM (format {version}, this one knows {VERSION})")
     return View(site, store if version else _empty_store(clock))
+
+
+def _trouble(told: Mapping[str, Any]) -> Trouble:
+    numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
+    return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
 
 
 def _empty_store(clock: Clock) -> Store:

@@ -55,5 +55,5 @@ def _warn(view: View, jobs: list[GridJob]) -> None:
     heart = view.heart()
     if not heart.beats:
         say(f"\n{heart.words}; {heart.next}")
-    elif view.trouble().words:
-        say(f"\nthe batch system does not answer: {plain(view.trouble().words)}")
+    elif view.published.trouble.words:
+        say(f"\nthe batch system does not answer: {plain(view.published.trouble.words)}")

@@ -52,7 +52,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.boot()):
         then = (
             "they go when the batch system answers again"
-            if view.trouble().words
+            if view.published.trouble.words
             else "sent in the keeper's next rounds"
         )
         yield Wait(f"{many(count, 'wait', 'waits')} to be sent", then)

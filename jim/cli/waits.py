@@ -106,7 +106,7 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
     yield from _not_taken(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
-    unsaid = view.unsaid(job.id)
+    unsaid = view.published.unsaid.get(str(job.id))
     if unsaid:
         yield Wait(
             f"the batch system could not be told of the wish; last words: {unsaid}",
@@ -150,7 +150,7 @@ def _collecting(view: View, job: GridJob) -> Wait:
 
 
 def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
-    trouble, seen = view.trouble(), view.seen() or job.updated
+    trouble, seen = view.published.trouble, view.seen() or job.updated
     if not trouble.words:
         return
     often = f" ({trouble.failures:,} in a row)" if trouble.failures else ""
@@ -164,7 +164,7 @@ def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
 
 
 def _history(view: View, job: GridJob) -> Iterator[Wait]:
-    trouble = view.history_trouble()
+    trouble = view.published.history
     if trouble.words and job.id in trouble.grid_jobs:
         yield Wait(
             "what became of local jobs that left the queue without a word could not be found out"
