@@ -30,12 +30,22 @@ def _wrong_list(value: list[Any]) -> str:
     return "" if plain else "expected a list of words, each in one line"
 
 
+def _wrong_names(value: list[Any]) -> str:
+    """Refuse what no request could name."""
+    odd = [name for name in value if not isinstance(name, str) or not re.fullmatch(BATCH_NAME, name, re.ASCII)]
+    return f"{odd[0]!r} is nothing that a request may name: it must match {BATCH_NAME}" if odd else ""
+
+
+def _wrong_command(value: list[Any]) -> str:
+    return _wrong_list(value) or ("" if value and value[0] else "must begin with a program")
+
+
 def _wrong_commands(value: dict[str, Any]) -> str:
     for name, words in value.items():
         if name not in COMMANDS:
             return f"unknown command {name!r}{nearest(name, COMMANDS)}"
-        if not isinstance(words, list) or not words or _wrong_list(words):
-            return "expected lists of words, each in one line"
+        if not isinstance(words, list) or _wrong_command(words):
+            return "expected lists of words, each in one line, that begin with a program"
     return ""
 
 
@@ -123,9 +133,11 @@ class Batch(NamedTuple):
     command_seconds: Annotated[float, Setting("limit of one batch command", 1, 3600)] = 60.0
     touch_seconds: Annotated[int, Setting("how often a running job touches its claim", 1, 3600)] = 60
     queue: Annotated[str, Setting("queue of requests that name none", words=rf"({BATCH_NAME})?")] = ""
-    queues: Annotated[tuple[str, ...], Setting("the queues a request may name; empty: any", wrong=_wrong_list)] = ()
+    queues: Annotated[tuple[str, ...], Setting("the queues a request may name; empty: any", wrong=_wrong_names)] = ()
     account: Annotated[str, Setting("account of requests that name none", words=rf"({BATCH_NAME})?")] = ""
-    accounts: Annotated[tuple[str, ...], Setting("the accounts a request may name; empty: any", wrong=_wrong_list)] = ()
+    accounts: Annotated[
+        tuple[str, ...], Setting("the accounts a request may name; empty: any", wrong=_wrong_names)
+    ] = ()
     wall_seconds: Annotated[int, Setting("time limit of requests that name none", 1, 10**8)] = 86_400
     most_wall_seconds: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
     most_memory_mb: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
@@ -135,10 +147,6 @@ class Batch(NamedTuple):
         Mapping[str, list[str]],
         Setting("the first words of a batch command, where the site's differ", wrong=_wrong_commands),
     ] = {}
-
-
-def _wrong_command(value: list[Any]) -> str:
-    return _wrong_list(value) or ("" if value else "expected at least one word")
 
 
 def _wrong_variables(value: list[Any]) -> str:

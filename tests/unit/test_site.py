@@ -145,6 +145,7 @@ WRONG = {
         "expected lists of words, each in one line",
     ),
     "command without words": ("[batch.commands]\nsubmit = []\n", 1, "expected lists of words"),
+    "command without a program": ('[batch.commands]\nsubmit = [""]\n', 1, "that begin with a program"),
     "command that no batch system has": (
         '[batch.commands]\nsumbit = ["qsub"]\n',
         1,
@@ -154,7 +155,14 @@ WRONG = {
     "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected a list, found '-P grid'"),
     "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words, each in one line"),
     "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words, each in one line"),
-    "options that are numbers": ("[batch]\nqueues = [1]\n", 2, "batch.queues: expected a list of words"),
+    "options that are numbers": ("[batch]\noptions = [1]\n", 2, "batch.options: expected a list of words"),
+    "queue that is a number": ("[batch]\nqueues = [1]\n", 2, "batch.queues: 1 is nothing that a request may name"),
+    "queue that no request may name": (
+        '[batch]\nqueues = ["long", "my queue"]\n',
+        2,
+        "batch.queues: 'my queue' is nothing that a request may name: it must match [A-Za-z0-9][\\w.@:-]*",
+    ),
+    "account that no request may name": ('[batch]\naccounts = ["-P"]\n', 2, "batch.accounts: '-P' is nothing that"),
     "queue that is not among its queues": (
         '[batch]\nqueues = ["long", "short"]\n\nqueue = "lnog"\n',
         4,
