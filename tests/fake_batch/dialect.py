@@ -59,6 +59,7 @@ class Dialect(ABC):
     keeps = 0.0  # how long a listing shows what has ended
     forgets_cancelled = False  # what is cancelled before it began leaves no trace
     restarts = True  # it may put back into the queue what has begun
+    runs_once = False  # nobody but itself can see to that: so it does nothing that could not be healed
     troubles: Mapping[str, Said] = {}
 
     def __init__(self) -> None:

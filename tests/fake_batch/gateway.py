@@ -9,6 +9,7 @@ from jim.model import Step
 from jim.site import Batch, Limits, Site, make_state
 from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine
+from tests.fake_batch.far_node import FarNodes
 from tests.fake_batch.kill import Kill, Killed
 from tests.fake_batch.liar import Liar
 from tests.fake_batch.node import TOUCH, Nodes
@@ -30,7 +31,8 @@ class Gateway(World):
         self.clock, self.batch = StandInClock(), dialect.adapter
         self.elapsed = 0.0  # no boot sets it back
         self.engine = Engine(lambda: self.elapsed)
-        self.nodes = Nodes(self.engine, dialect)
+        nodes = Nodes if dialect.adapter.shared_work else FarNodes
+        self.nodes = nodes(self.engine, dialect)
         self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
         for module in (submit, lookup, query, settle, cancel):
             monkeypatch.setattr(module, "run", self.liar.run)

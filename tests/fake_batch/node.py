@@ -69,12 +69,16 @@ class Nodes:
         own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {told or '-'}\nrestart -\n")
         with suppress(FileExistsError):
             os.link(own, claim)
-        facts = self._facts(directory, index)
         if f"nonce {nonce}\n" not in claim.read_text():
+            facts = self._facts(directory, index)
             self.engine.about("superseded", task)
             (directory / facts["spool"] / f"{facts['mark']}.{index}.refused").write_text(own.read_text() + "winner x\n")
             self.engine.end(task, SUPERSEDED)
             return None
+        return self._run(task, directory, index, nonce, told)
+
+    def _run(self, task: Task, directory: Path, index: int, nonce: str, told: str) -> Run:
+        facts = self._facts(directory, index)
         run = Run(task, directory, index, nonce, told, facts, self.engine.now())
         assert (task.mark, task.index) == (facts["mark"], index), "it runs what it was not sent for"
         twin = [each for each in self.runs if each.piece == run.piece]
@@ -145,12 +149,15 @@ class Nodes:
                 now - run.touched >= TOUCH and run.task.phase is not Phase.SUSPENDED
             ):  # a stopped wrapper touches nothing
                 run.touched = now
-                with suppress(FileNotFoundError):
-                    os.utime(run.directory / f"claim.{run.index}", (now, now))
+                self._touch(run)
         due = [each for each in self.later if each[0] <= now]
         self.later = [each for each in self.later if each[0] > now]
         for _, action in due:
             action()
+
+    def _touch(self, run: Run) -> None:
+        with suppress(FileNotFoundError):
+            os.utime(run.directory / f"claim.{run.index}", (run.touched, run.touched))
 
     def of(self, task: Task) -> Run | None:
         """Find what runs for a task."""

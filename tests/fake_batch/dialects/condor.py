@@ -21,6 +21,7 @@ ASKING = {"flags": "-json -totals", "valued": "-constraint -attributes"}
 
 class Condor(Dialect):
     name = "condor"
+    began = "NumJobStarts"
     id_form = r"([0-9]+)(?:\.([0-9]+))?"
     restarts = False  # what is submitted says that a job which began and is idle is to be removed
     troubles = {
@@ -40,7 +41,7 @@ class Condor(Dialect):
         given, rest = options("condor_submit", others, flags="-terse", valued="-batch-name -queue")
         if rest or "-queue" not in given or "-terse" not in given:
             raise Usage(1, '\nERROR: no "queue" commands -- no jobs queued\n')
-        if "NumJobStarts > 0" not in said.get("periodic_remove", ""):
+        if f"{self.began} > 0" not in said.get("periodic_remove", ""):
             raise Usage(1, "it would be run again\n")
         executable = said["executable"].replace("$(DOLLAR)", "$")
         return Submission(said["MY.JimMark"].strip('"'), int(given["-queue"]), executable, said=said)

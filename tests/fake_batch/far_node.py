@@ -1,0 +1,33 @@
+"""Worker nodes that do not see the work directory: what ends there comes back before it leaves the queue, or never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fake_batch.engine import Task
+from tests.fake_batch.node import Nodes, Run
+
+
+class FarNodes(Nodes):
+    """No claim keeps a second start from running here, and none is touched."""
+
+    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run:
+        self.wrappers += 1
+        luggage = {each.name for each in (directory / "luggage").iterdir() if each.exists()}
+        assert {"remote-job", "local-job", "jobs"} <= luggage, "it cannot run without what it needs"
+        return self._run(task, directory, index, f"{self.wrappers:032x}", told)
+
+    def report(self, run: Run) -> None:
+        pass
+
+    def finish(
+        self, run: Run, code: int = 0, *, signal: int | None = None, reported: bool = True, lag: float = 0.0
+    ) -> None:
+        """End a payload; of what is removed nothing comes back, and nothing comes late."""
+        if run.task.why:
+            self.die(run)
+        else:
+            super().finish(run, code, signal=signal, reported=False)
+
+    def _touch(self, run: Run) -> None:
+        pass
