@@ -10,6 +10,7 @@ all that counts. Who cannot be sure raises, in the words of `trouble`:
   or printed no id. Before such a submission is sent again, it is looked for and fenced; an unclear listing
   changes nothing.
 * `Refused`: the batch system's plain no. Nothing was done, and the same call will never succeed.
+* `Full`: nothing was done, for some limit on jobs; the same call may succeed once others have ended, or with fewer.
 * `BatchError` itself: nothing was done, and the same call may succeed later. A server that is down says this.
 
 An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end. A listing that was cut
@@ -24,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from jim.errors import BadSite, BatchError, Refused, Unclear, nearest
+from jim.errors import BadSite, BatchError, Full, Refused, Unclear, nearest
 from jim.model import Answer, Batch, Ids, Listing
 
 
@@ -47,7 +48,9 @@ class Adapter(ABC):
     can_suspend: bool = False  # users may suspend what runs
     can_avoid: bool = False  # a submission may name hosts that it shall not run on
 
-    # Text that tells the three kinds of failure apart, searched without regard to case.
+    # Text that tells the kinds of failure apart, searched in this order, without regard to case.
+    unclear: tuple[str, ...] = ()  # words of a lost answer: no one can tell what was done
+    full: tuple[str, ...] = ()  # nothing was done: a limit on how many jobs there may be, or in one submission
     transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later
     permanent: tuple[str, ...] = ()  # nothing was done: the same call will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job
@@ -124,18 +127,23 @@ class Adapter(ABC):
         return answer.out
 
     def trouble(self, answer: Answer) -> BatchError:
-        """Sort a failed answer into one of the three kinds, by what it says.
+        """Sort a failed answer into one of the kinds, by what it says.
 
         What it says does not count where there is no exit code (it ran into its time limit) or a negative one
         (a signal ended it): it may have been obeyed before that.
         """
         if answer.code is not None and answer.code >= 0:
             text = f"{answer.err}\n{answer.out}"
-            # Transient first: some say "rejected" when they could not reach the server.
-            if self.says((*self.transient, r"\Acannot start: "), text):
-                return BatchError(answer.facts())
-            if self.says(self.permanent, text):
-                return Refused(answer.facts())
+            # Unclear first: one that was told to come back later, and did, may have lost its last answer. And transient
+            # before permanent: some say "rejected" when they could not reach the server.
+            for kind, patterns in (
+                (Unclear, self.unclear),
+                (Full, self.full),
+                (BatchError, (*self.transient, r"\Acannot start: ")),
+                (Refused, self.permanent),
+            ):
+                if self.says(patterns, text):
+                    return kind(answer.facts())
         return Unclear(answer.facts())
 
     def asks_history_of(self, program: str) -> bool:

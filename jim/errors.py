@@ -43,6 +43,10 @@ class Unclear(BatchError):
     """An answer that proves nothing: the command may or may not have been obeyed."""
 
 
+class Full(BatchError):
+    """A limit on jobs is reached: nothing was done. Others must end first, or fewer be sent at once."""
+
+
 class Refused(BatchError):
     """The batch system's plain no: nothing was done, and the same call will never succeed."""
 

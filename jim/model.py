@@ -183,6 +183,7 @@ class Observation(NamedTuple):
     signal: int | None = None
     reason: str = ""
     word: str = ""  # the batch system's own word for the state
+    stays: bool = False  # it has ended, and the queue keeps it until someone takes it out
 
 
 # What a listing is: (batch id, index) → observation. The index of a job that is no array is 1.

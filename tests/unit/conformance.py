@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from jim.adapters.base import Adapter
-from jim.errors import BatchError, Refused, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Observation, State
 
 HOME = Path(__file__).parents[2]
-ERRORS = {"BatchError": BatchError, "Refused": Refused, "Unclear": Unclear}
+ERRORS = {"BatchError": BatchError, "Full": Full, "Refused": Refused, "Unclear": Unclear}
 KINDS = ("submit", "list", "history", "find", "cancel", "change", "ping")
 LISTINGS = ("list", "history", "find")
 OF_A_SYSTEM = {"submit_words", "array_words", "never_restarts", "framed", "huge"}
