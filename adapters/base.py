@@ -93,11 +93,15 @@ class Adapter(ABC):
 
     @abstractmethod
     def find_command(self, mark: str) -> list[str]:
-        """Build the command that lists whatever carries this mark, in queue and history."""
+        """Build the command that lists whatever carries this mark."""
 
     def parse_find(self, answer: Answer) -> Listing:
         """Read what carries the mark; by default a listing like any other."""
         return self.parse_query(answer)
+
+    def find_ended_command(self, mark: str) -> list[str] | None:
+        """Build the command whose history tells what carried this mark and has ended; None where a fence is enough."""
+        return None
 
     @abstractmethod
     def cancel_command(self, ids: Ids) -> list[str]:

@@ -116,8 +116,8 @@ class Local(Adapter):
 def _observation(line: Sequence[str]) -> Observation:
     _, _, word, code, signal, reason, mark = line
     state = State.COMPLETED if (word, code) == ("ended", "0") else STATES.get(word, State.UNKNOWN)
-    known = {name: int(value) for name, value in (("code", code), ("signal", signal)) if value.isdecimal()}
-    return Observation(state, mark, reason="" if reason == "-" else reason, word=word, **known)
+    exit_code, ended_by = (int(value) if value.isdecimal() else None for value in (code, signal))
+    return Observation(state, mark, exit_code, ended_by, "" if reason == "-" else reason, word)
 
 
 def _names(ids: Ids) -> list[str]:

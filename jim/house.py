@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import sys
+import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jim.clock import Clock
 from jim.idealizer.retry import AGAIN, delay
-from jim.model import Piece
+from jim.model import Listing, Piece
 from jim.site import Site
 
 if TYPE_CHECKING:
@@ -27,9 +29,11 @@ class Workers:
     """Threads for commands, splits and tars. Their results come back to the loop, which alone writes the store."""
 
     def __init__(self, threads: int = 4) -> None:
+        self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
         self._busy: set[Hashable] = set()
+        self._begun: set[Hashable] = set()  # of these, what a thread does or is to do
 
     def busy(self, name: Hashable) -> bool:
         """Tell whether work of this name is under way."""
@@ -38,6 +42,10 @@ class Workers:
     def idle(self) -> bool:
         """Tell whether nothing is under way."""
         return not self._busy
+
+    def crowded(self) -> bool:
+        """Tell whether one thread at most is free: it is for what must not wait behind commands that hang."""
+        return len(self._begun) >= self._threads - 1
 
     def start(
         self,
@@ -53,6 +61,7 @@ class Workers:
             self._results.put((name, lambda: failed(error) if error else then(future.result())))
 
         self._busy.add(name)
+        self._begun.add(name)
         self._pool.submit(task).add_done_callback(ended)
 
     def later(self, name: Hashable, task: Callable[[], None]) -> None:
@@ -66,6 +75,7 @@ class Workers:
             name, give = self._results.get(timeout=timeout) if timeout > 0 else self._results.get_nowait()
         except queue.Empty:
             return False
+        self._begun.discard(name)
         self._busy.discard(name)  # first: what is given may start the next of this name
         give()
         return True
@@ -98,6 +108,10 @@ class House:
     hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
+    chunk: int = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
+    reused: frozenset[str] = frozenset()  # batch ids of ours under which the last good listing shows others' jobs
+    looking: threading.Lock = field(default_factory=threading.Lock)
+    looked: tuple[float, Listing] = (-1.0, {})  # for submissions whose answer was lost: when all was listed, and what
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish
     answered: dict[int, bytes] = field(default_factory=dict)
     gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys

@@ -79,9 +79,9 @@ def of_bad_outputs(problem: str) -> Verdict:
     return Verdict(State.FAILED, f"outputs do not match the exit record: {problem}", Witness.EXIT_RECORD, again=True)
 
 
-def of_lost(ended: Observation | None, *, cancelled: bool) -> Verdict:
+def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> Verdict:
     """Judge an attempt that was accepted, is fenced, and never started."""
-    reason = _told(ended) or "left the queue without starting"
+    reason = _told(ended) or stuck or "left the queue without starting"
     if cancelled:
         return Verdict(State.KILLED, "cancelled before it started", Witness.FENCE)
     return Verdict(State.FAILED, f"lost: {reason}", Witness.FENCE, again=True)
@@ -92,6 +92,13 @@ def of_never_sent(reason: str, *, cancelled: bool) -> Verdict:
     if cancelled:
         return Verdict(State.KILLED, "cancelled before it was sent", Witness.FENCE)
     return Verdict(State.FAILED, f"not accepted: {reason}", Witness.FENCE, again=True, spent=False)
+
+
+def of_too_many(reason: str, *, cancelled: bool) -> Verdict:
+    """Judge an attempt that was one of more than the batch system takes at once."""
+    if cancelled:
+        return Verdict(State.KILLED, "cancelled before it was sent", Witness.SUBMISSION)
+    return Verdict(State.FAILED, f"too many at once: {reason}", Witness.SUBMISSION, again=True, spent=False)
 
 
 def of_refused(reason: str, *, cancelled: bool) -> Verdict:

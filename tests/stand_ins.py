@@ -297,7 +297,7 @@ class World:
         store = Store(self.site.state / "status.db", self.clock, write=True)
         store.new_boot(self.clock.boot_id())
         health = Health(self.clock), history(self.clock)
-        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(1), *health, INSTANCE)
+        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(), *health, INSTANCE)
         self.rounds = Rounds(self.house)
 
     @property

@@ -54,13 +54,15 @@ def _end_single(house: House, grid: int, n: int) -> None:
 def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
     name = ("wish", grid)
     # A pace of its own: while a resume waits for free slots, it is told again and again, and would take every turn.
-    if live and not house.workers.busy(name) and house.pace(("cancel", grid)):
+    if not live or house.workers.busy(name) or house.workers.crowded():
+        return
+    if house.pace(("cancel", grid)):
         house.workers.start(
-            name, partial(_end, house, live), partial(_said, house, grid), partial(_not_said, house, grid)
+            name, partial(_end, house, live, house.reused), partial(_said, house, grid), partial(_not_said, house, grid)
         )
 
 
-def _end(house: House, live: Sequence[Live]) -> str:
+def _end(house: House, live: Sequence[Live], reused: frozenset[str]) -> str:
     """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
     by_submission: dict[int, list[Live]] = {}
     for each in live:
@@ -73,6 +75,8 @@ def _end(house: House, live: Sequence[Live]) -> str:
             told = holders[each.idx].batch
             holder = told and house.adapter.batch_id(told)
             ids |= dict.fromkeys((batch_id, each.idx) for batch_id in (each.batch_id, holder) if batch_id)
+    # A crash gives ids out again: what a listing shows under another mark is someone else's.
+    ids = {key: None for key in ids if key[0] not in reused}
     return _end_in_queue(house, list(ids))
 
 
@@ -87,7 +91,7 @@ def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
 def clear(house: House, ids: Sequence[tuple[str, int]]) -> None:
     """Take out of the queue what is left there of attempts that have ended. Nothing hangs on it: none could start."""
     name = "leftovers"
-    if not house.workers.busy(name) and house.pace(name):
+    if not house.workers.busy(name) and not house.workers.crowded() and house.pace(name):
         log.info("%d jobs of ended attempts are still in the queue: cancelled", len(ids))
         house.workers.start(
             name, partial(_end_in_queue, house, ids), lambda _: None, partial(_not_said, house, "leftovers")
@@ -101,13 +105,13 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
     )
     verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
     targets = {
-        verb: [(each.batch_id, each.idx) for each in live if each.state in states]
+        verb: [(each.batch_id, each.idx) for each in live if each.state in states and each.batch_id not in house.reused]
         for verb, states in zip(verbs, (pending, running), strict=True)
     }
     if not house.adapter.can_suspend:
         del targets[verbs[1]]
     name = ("wish", grid)
-    if house.workers.busy(name):
+    if house.workers.busy(name) or house.workers.crowded():
         return
     if any(targets.values()):
         if house.pace(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +13,7 @@ from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
 from jim.idealizer.submit import give_up, refused
-from jim.model import Witness
+from jim.model import Listing, Witness
 from jim.sandbox import claims, fence, submission_directory
 from jim.statusdb.rows import Submission
 
@@ -32,24 +33,25 @@ class Found:
 def look_up(house: House) -> None:
     """Look for every submission whose outcome is not known."""
     for submission in house.store.submissions("unknown", "refused"):
-        if house.clock.boot() >= submission.due and not house.workers.busy(submission.mark):
+        free = not house.workers.busy(submission.mark) and not house.workers.crowded()
+        if free and house.clock.boot() >= submission.due:
             house.workers.start(
                 submission.mark,
-                partial(_look, house, submission),
+                partial(_look, house, submission, house.clock.boot()),
                 partial(_looked, house, submission),
                 partial(_could_not_look, house, submission),
             )
 
 
-def _look(house: House, submission: Submission) -> Found:
+def _look(house: House, submission: Submission, since: float) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
     directory = submission_directory(house.site.work, submission.grid, submission.k)
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
-        return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark))
+        return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))
     if submission.state == "unknown":
-        batch_id = _ask(house, submission.mark)
+        batch_id = _ask(house, submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
         if submission.tries + 1 < GOOD_EMPTY_ANSWERS:
@@ -60,12 +62,32 @@ def _look(house: House, submission: Submission) -> Found:
     return Found(bool(others), max(others, default=""), fenced)
 
 
-def _ask(house: House, mark: str) -> str:
-    answer = run(house.adapter.find_command(mark), limit=house.site.batch.command_seconds)
+def _ask(house: House, mark: str, since: float) -> str:
+    adapter = house.adapter
+    batch_id = _carrier(house, _listing(house, adapter.find_command(mark), mark, since), mark)
+    command = None if batch_id else adapter.find_ended_command(mark)
+    if command:
+        answer = run(command, limit=house.site.batch.command_seconds)
+        batch_id = _carrier(house, adapter.parse_history(answer), mark)
+    return batch_id
+
+
+def _listing(house: House, command: Sequence[str], mark: str, since: float) -> Listing:
+    """Ask for what carries a mark; where that is all there is, all who look since then share one listing."""
+    if any(mark in word for word in command):
+        return house.adapter.parse_find(run(command, limit=house.site.batch.command_seconds))
+    with house.looking:
+        began, listing = house.looked
+        if began < since:
+            began = house.clock.boot()
+            listing = house.adapter.parse_find(run(command, limit=house.site.batch.command_seconds))
+            house.looked = began, listing
+        return listing
+
+
+def _carrier(house: House, listing: Listing, mark: str) -> str:
     width = house.adapter.name_length
-    return next(
-        (id_ for (id_, _), seen in house.adapter.parse_find(answer).items() if seen.mark[:width] == mark[:width]), ""
-    )
+    return next((id_ for (id_, _), seen in listing.items() if seen.mark[:width] == mark[:width]), "")
 
 
 def _looked(house: House, submission: Submission, found: Found) -> None:

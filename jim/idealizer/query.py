@@ -39,6 +39,7 @@ class Doubt:
     touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
     touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
     ended: Observation | None = None  # what accounting said
+    stuck: str = ""  # why it stays in the queue without having started
     back: bool = False  # it had started, and the queue shows it as pending again
 
 
@@ -54,6 +55,8 @@ class Compared:
     unknown_words: set[str] = field(default_factory=set)
     found: dict[tuple[int, int], str] = field(default_factory=dict)  # submissions whose answer was lost: batch ids
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
+    reused: frozenset[str] = frozenset()  # batch ids of the missing under which it shows others' jobs
+    stuck: dict[tuple[str, int], str] = field(default_factory=dict)  # why jobs that could not start stay in the queue
     proves_absence: bool = False
 
     def remark(self, live: Live, seen: Observation) -> None:
@@ -106,6 +109,8 @@ def _ask(house: House) -> Compared:
         answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
         listing = house.adapter.parse_query(answer)
         compared = compare(listing, live, house.adapter.name_length)
+        if compared.missing:
+            _look_at_missing(compared, listing, house.adapter.name_length)
         compared.found = dict(_found(house, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
             compared.leftovers = list(_leftovers(house, store, listing, live))
@@ -144,6 +149,14 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     return result
 
 
+def _look_at_missing(compared: Compared, listing: Listing, width: int) -> None:
+    """Find which batch ids are other jobs' now, which are not ours to cancel, and what could not start and stays."""
+    marks = {each.batch_id: each.mark[:width] for each in compared.missing.values()}
+    shown = {key: seen for key, seen in listing.items() if key[0] in marks}
+    compared.reused = frozenset(id_ for (id_, _), seen in shown.items() if seen.mark[:width] != marks[id_])
+    compared.stuck = {key: seen.reason for key, seen in shown.items() if seen.stays}
+
+
 def _note(seen: Observation) -> str:
     """Put into words what people should know of a job that goes on."""
     if seen.state is State.UNKNOWN:
@@ -165,7 +178,7 @@ def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live
     ours = re.compile(rf"jim-{house.instance}-([0-9]+)-([0-9]+)")
     known = {(each.batch_id, each.idx) for each in live}
     for key, seen in listing.items():
-        mark = ours.fullmatch(seen.mark) if seen.state in _PENDING and key not in known else None
+        mark = ours.fullmatch(seen.mark) if (seen.state in _PENDING or seen.stays) and key not in known else None
         attempt = store.attempt(int(mark[1]), int(mark[2]), key[1]) if mark else None
         if attempt and attempt.verdict:
             yield key
@@ -177,6 +190,7 @@ def _asked(house: House, began: float, compared: Compared) -> None:
     for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
     house.odd_words |= compared.unknown_words
+    house.reused = compared.reused
     with house.store.transaction():
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")
@@ -207,7 +221,9 @@ def _doubt(house: House, compared: Compared) -> None:
     for key, live in compared.missing.items():
         old = house.doubts.get(key)
         doubt = replace(old, live=live, last=now, missed=old.missed + 1) if old else Doubt(live, now, now)
-        house.doubts[key] = replace(doubt, back=key in compared.back)
+        house.doubts[key] = replace(
+            doubt, back=key in compared.back, stuck=compared.stuck.get((live.batch_id, key[2]), "")
+        )
 
 
 def _could_not_ask(house: House, error: BaseException) -> None:

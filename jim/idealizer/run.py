@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import signal
@@ -51,6 +52,9 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
         except (OSError, ValueError) as error:
             return Answer(tuple(command), 127, "", f"cannot start: {error}", time.monotonic() - began)
         code = _wait(process, limit, (out, err))
+        for stream in (out, err):  # what left the session and lives on can write no more
+            with suppress(OSError):
+                fcntl.fcntl(stream.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW)
         seconds = time.monotonic() - began
         if _too_long((out, err)):  # what is cut off may say the contrary
             return Answer(tuple(command), None, "", f"it printed more than {LONGEST_OUTPUT:,} bytes", seconds)
@@ -118,7 +122,7 @@ def _too_long(printed: Sequence[IO[bytes]]) -> bool:
 
 
 def _memory(name: str) -> IO[bytes]:
-    return os.fdopen(os.memfd_create(name), "w+b")
+    return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
 
 
 def _text(stream: IO[bytes]) -> str:

@@ -170,7 +170,7 @@ def _settled(house: House, looked: Looked) -> None:
             if settled.record:
                 _take_record(house, key, settled.record)
             elif settled.lost:
-                verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, cancelled=wish))
+                verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, settled.doubt.stuck, cancelled=wish))
             elif settled.dead:
                 _note_start(house, key, live.batch_id)
                 verdicts.record(

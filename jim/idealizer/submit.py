@@ -12,7 +12,7 @@ from typing import Any
 
 from jim import arrivals, credentials, verdict, verdicts
 from jim.analysis import Action
-from jim.errors import BadRequest, BatchError, JimError, Refused, Unclear, shown
+from jim.errors import BadRequest, BatchError, Full, JimError, Refused, Unclear, shown
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
@@ -25,6 +25,7 @@ from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
 
 log = logging.getLogger(__name__)
+FULL_AT_MOST = 5  # so often a submission waits for others to end; then fewer are sent at once
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
 ACCEPTED = ("unknown", "recorded", "confirmed", "ended")  # submissions that the batch system has or had, or may have
 
@@ -34,7 +35,7 @@ def send(house: House) -> None:
     if not house.health.open:
         _bundle(house)
     for submission in house.store.submissions("intended"):
-        if not house.workers.busy(submission.mark):
+        if not house.workers.busy(submission.mark) and not house.workers.crowded():
             _send(house, submission)
 
 
@@ -43,7 +44,7 @@ def _bundle(house: House) -> None:
     limits = house.site.limits
     queued = house.store.in_batch()
     room = limits.queued - sum(queued.values())
-    chunk = min(limits.per_submission, house.adapter.array_limit)
+    chunk = min(limits.per_submission, house.adapter.array_limit, house.chunk)
     for job in sorted(house.store.grid_jobs(Step.SPLIT, Step.ACTIVE), key=lambda job: -job.priority):
         mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
         unsent = house.store.submissions("intended", "refused", grid=job.id)
@@ -188,6 +189,7 @@ def _surroundings(payload: Payload) -> list[tuple[str, str]]:
 def _recorded(house: House, submission: Submission, batch_id: str) -> None:
     """Keep the batch id. A start, or even the end of all, may have been seen before: that says more than an answer."""
     house.health.good()
+    house.chunk = max(house.chunk, 2 * submission.size)
     with house.store.transaction():
         now = house.store.submission(submission.grid, submission.k)
         state = now.state if now and now.state in ("confirmed", "ended") else "recorded"
@@ -205,8 +207,12 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
     elif isinstance(error, Unclear):
         house.health.failed(error)
         doubt(house, submission, str(error))
+    elif isinstance(error, Full) and submission.size > 1 and submission.tries >= FULL_AT_MOST:
+        house.chunk = max(1, submission.size // 2)
+        give_up(house, submission, partial(verdict.of_too_many, str(error)))
     elif isinstance(error, BatchError | OSError):
-        house.health.failed(error)
+        if not isinstance(error, Full):  # which says that it is well
+            house.health.failed(error)
         tries = submission.tries + 1
         due = house.clock.boot() + delay(AGAIN, tries)
         house.store.set_submission(submission.grid, submission.k, tries=tries, due=due, reason=str(error))

@@ -232,6 +232,11 @@ class Troubles(Glitches):
             self.liar.lies["submit"].append(Lie(what, knob))
         self.on()
 
+    @rule(most=st.sampled_from((0, 1, 2, 4)))
+    def limit(self, most):
+        self.liar.most = most
+        self.on()
+
     @rule(what=st.sampled_from(TELL_LIES), knob=KNOBS)
     def misobey(self, what, knob):
         self.liar.lies["tell"].append(Lie(what, knob))
@@ -320,6 +325,7 @@ class Troubles(Glitches):
         self.on()
 
     def end(self):
+        self.liar.most = max(1, self.liar.most)
         self.liar.let_clients_go_on()
         super().end()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -62,6 +63,7 @@ class Liar:
         self.wire: list[Submission | Tell] = []  # on the way: it arrives although its command was given up
         self.clients: dict[str, Submission] = {}  # commands that outlived their keeper, by mark
         self.views: list[list[Task]] = []
+        self.most = sys.maxsize  # so many jobs there may be
         self.flatters = False  # says of whatever has ended that it ended well
         self.patience: float | None = None  # how long jobs may be denied; None: for ever
         self.denied_since: float | None = None
@@ -103,6 +105,8 @@ class Liar:
         lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
         if isinstance(question, Ask):
             lie = self._bounded(question, lie)
+        elif isinstance(question, Submission) and question.size > self.most - self.engine.alive():
+            lie = Lie("full")
         self.engine.note(f"was spoken to: {kind}", "", note=lie.what or "honest")
         said = answer(question, lie)
         if lie.what in ("lost", "late"):

@@ -67,3 +67,12 @@ def test_a_command_that_does_not_return_has_refused_nothing(world):
     world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
     world.run_all(grid)
     assert verdicts(world, grid) == ["again"] * (TRIES + 3) + ["completed"]
+
+
+def test_words_that_are_known_to_be_of_a_lost_answer_have_refused_nothing(world):
+    world.batch.unclear = (r"site policy: jobs need",)
+    world.batch.lies = ODD * (TRIES + 3)
+    grid = world.submit()
+    world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
+    world.run_all(grid)
+    assert verdicts(world, grid) == ["again"] * (TRIES + 3) + ["completed"]

@@ -71,3 +71,13 @@ def test_an_answer_that_is_too_long_to_be_read_whole_is_none(monkeypatch):
     monkeypatch.setattr(room, "LONGEST_OUTPUT", 1000)
     assert sh("head -c 1000 /dev/zero").code == 0
     assert sh("head -c 1001 /dev/zero").code is None
+
+
+def test_what_has_left_the_session_and_lives_on_can_write_no_more(tmp_path):
+    go, told = tmp_path / "go", tmp_path / "told"
+    os.mkfifo(go)
+    os.mkfifo(told)
+    later = f"read line <{go}; echo more 2>{tmp_path}/words; echo $? >{told}"
+    assert sh(f"echo first; exec setsid sh -c '{later}' &").out == "first\n"
+    go.write_text("on\n")
+    assert told.read_text() != "0\n"

@@ -1,0 +1,87 @@
+"""Commands that hang until their time limit: whatever else there is to do does not wait behind all of them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from jim.house import Workers
+from jim.idealizer import lookup, submit
+from jim.site import Batch
+from tests.stand_ins import World
+
+GRID_JOBS = 12
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0, visible_seconds=1.0))
+    world.submit(key="first")
+    world.until(lambda: world.batch.tasks)
+    world.go(3, 1.0)
+    return world
+
+
+@pytest.fixture
+def workers(world):
+    workers = world.house.workers = Workers()
+    yield workers
+    while not workers.idle():  # what is under way must not meet the next test's batch system
+        assert workers.deliver(20)
+    workers.stop()
+
+
+def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkeypatch):
+    thaw, hanging = threading.Event(), []
+
+    def frozen(command, **more):
+        hanging.append(command)
+        thaw.wait(60)
+        return world.batch.run(command, **more)
+
+    monkeypatch.setattr(submit, "run", frozen)
+    for number in range(GRID_JOBS):
+        world.submit(key=f"key{number}")
+    try:
+        while not hanging:  # each round does what is due, and gives up what has come back
+            world.rounds.round()
+            workers.deliver(0.1)
+        asked = world.batch.calls.count("query")
+        while world.batch.calls.count("query") < asked + 3:
+            world.clock.now += 1.0
+            world.rounds.round()
+            assert workers.deliver(20), "the question waits behind what hangs"
+        assert 1 <= len(hanging) <= 3
+    finally:
+        thaw.set()
+
+
+def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
+    thaw, asked = threading.Event(), []
+
+    def find(command, **more):
+        asked.append(command)
+        thaw.wait(60)
+        return world.batch.run(["query"], **more)
+
+    world.batch.find_command = lambda mark: ["find", "all"]
+    monkeypatch.setattr(lookup, "run", find)
+    world.batch.lies = ["@submit", "lost after"] * 3
+    for number in range(3):
+        world.submit(key=f"key{number}")
+
+    def go_on():
+        world.clock.now += 1.0
+        world.rounds.round()
+        workers.deliver(0.1)
+
+    try:
+        while sum(workers.busy(each.mark) for each in world.store.submissions("unknown")) < 3:
+            go_on()
+    finally:
+        thaw.set()
+    while len(world.store.submissions("confirmed", "ended")) < 4:
+        go_on()
+    assert len(world.batch.accepted) == 4
+    assert len(asked) == 2  # the first one's, and one that began after the others had come

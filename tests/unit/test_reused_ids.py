@@ -1,0 +1,62 @@
+"""After a crash a batch system gives ids out again: what another has now is not JIM's to cancel, hold or suspend."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from jim.model import State
+from tests.fake_batch.engine import Phase, Submission
+from tests.fake_batch.gateway import Gateway
+
+
+@pytest.fixture(params=["slurm", "sge", "pbs", "torque", "lsf", "condor"])
+def gateway(request, tmp_path, monkeypatch):
+    gateway = Gateway(tmp_path, monkeypatch, import_module(f"tests.fake_batch.dialects.{request.param}").DIALECT())
+    gateway.submit(2)
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
+    return gateway
+
+
+def run_all(gateway):
+    for task in list(gateway.engine.tasks.values()):
+        gateway.nodes.report(gateway.nodes.start(task))
+    gateway.go(2, 6.0)
+    assert gateway.store.counts(1) == {State.RUNNING: 2}
+
+
+def strangers(gateway):
+    """Lose the job, and let a person of the same account be given its id."""
+    gateway.engine.forget()
+    gateway.engine.accept(Submission("my-own-work", 2, "/home/person/x.sh"))
+    gateway.go(2, 6.0)
+
+
+@pytest.mark.parametrize("verb", ["cancel", "suspend"])
+def test_of_what_runs(gateway, verb):
+    run_all(gateway)
+    strangers(gateway)
+    gateway.wish(verb, "1")
+    gateway.go(10, 20.0)
+    assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+
+
+def test_of_what_waits(gateway):
+    gateway.go(2, 6.0)
+    strangers(gateway)
+    gateway.wish("cancel", "1")
+    gateway.go(10, 20.0)
+    assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+    assert gateway.store.counts(1) == {State.KILLED: 2}
+
+
+def test_another_grid_job_s_of_the_same_keeper(gateway):
+    gateway.engine.forget()
+    gateway.submit(2, key="another")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 2)
+    gateway.go(2, 6.0)
+    gateway.wish("cancel", "1")
+    gateway.go(10, 20.0)
+    assert {each.phase for each in gateway.engine.tasks.values()} == {Phase.PENDING}
+    assert gateway.store.counts(2) == {State.SUBMITTED: 2}
