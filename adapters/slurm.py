@@ -98,7 +98,7 @@ class Slurm(Adapter):
         r"problem talking to the database",
     )
     permanent = (
-        r"submission failed: (invalid|requested (node|operation|reservation|time|topology|GRES)|more processors)",
+        r"submission failed: (invalid|requested (node|operation not|reservation|time|topology|GRES)|more processors)",
         r"submission failed: (pathname|user's group|memory required|no partition|multiple partition|duplicate generic)",
         r"submission failed: (job (dependency|--batch|size specification)|circular|burst buffer)",
         r"submission failed: (node count|CPU count|task \w+) specification invalid",

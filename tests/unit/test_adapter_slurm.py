@@ -189,6 +189,7 @@ def not_submitted(last, before=""):
         ("Job update not available right now, the DB index is being set, try again in a bit", BatchError),
         ("sbatch: error: Munge decode failed\nProtocol authentication error", Unclear),
         (not_submitted("Requested partition configuration not available now"), Unclear),
+        (not_submitted("Requested operation is presently disabled"), Unclear),
         # The last answer counts.
         (not_submitted("Unable to contact slurm controller (connect failure)", BUSY), BatchError),
         (not_submitted("Socket timed out on send/recv operation", BUSY), Unclear),
