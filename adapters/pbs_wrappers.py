@@ -23,7 +23,9 @@ class PbsWrappers(Torque):
     index_variable, id_variable = "PBS_ARRAY_INDEX", "SLURM_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
     array_limit = 1  # a listing does not say which member of an array a job is
-    transient = (*Slurm.transient, r"problem loading (jobs|slurm)")
+    # qsub hands on what sbatch says, and may fail once sbatch is done.
+    unclear, full = (*Slurm.unclear, r"problem loading slurm"), Slurm.full
+    transient = (*Slurm.transient, r"problem loading jobs")
     permanent = (*Slurm.permanent, r"unknown option|^usage:")
     gone = (r"invalid job id specified", r"job has already finished")
     # -v: the job gets this variable and no other of ours.

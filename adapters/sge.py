@@ -65,9 +65,23 @@ class Sge(Adapter):
     can_avoid = True
     array_limit = 75_000
     end_is_death = True  # as parse_history sees to it
-    parallel_environment = "smp"  # its name is the site's; this one is usual
-    transient = (r"got select error \(connection refused\)",)
+    # The names of both are the site's; these are usual. Such memory is counted for each slot.
+    parallel_environment, memory_resource = "smp", "h_vmem"
+    # A qmaster that was asked, and did not answer, is looked for once more, and what came of that is said. So only who
+    # was refused a connection, and had lost none before, has certainly not asked.
+    unclear = (
+        r"commlib error: (?!got select error \(connection refused\)|access denied)",
+        r"(?s)\A(?!.*commlib error: ).*unable to (contact|send message to) ",
+        r"failed (sending|receiving) gdi request|gdi mismatch",
+    )
+    full = (r"only [0-9]+ jobs are allowed per (user|cluster)", r"submit a job with more than [0-9]+ tasks")
+    transient = (
+        r"commlib error: (got select error \(connection refused\)|access denied)",
+        r"unable to initialize environment because of error",
+        r"JSV temporarily rejected job|rejected because it (can't|couldn't) be written",
+    )
     permanent = (
+        r"JSV rejected job",
         r"job (was )?rejected",
         r"unable to run job: (unknown resource|attribute .* is not a)",
         r"no suitable queues",
@@ -87,7 +101,7 @@ class Sge(Adapter):
             *option("-P", asked.account),
             *(["-pe", self.parallel_environment, str(asked.cores)] if asked.cores else []),
             *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
-            *option("-l", asked.memory_mb and f"h_vmem={asked.memory_mb}M"),
+            *option("-l", asked.memory_mb and f"{self.memory_resource}={-(-asked.memory_mb // (asked.cores or 1))}M"),
             *option("-l", f"hostname=!({'|'.join(batch.avoid)})" if batch.avoid else None),
             *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
             # No -notify: it warns of SIGKILL, but also of SIGSTOP, and would turn every suspension into an end.
@@ -150,7 +164,7 @@ def _listed(job: dict[str, str]) -> tuple[tuple[str, int], Observation]:
     state = _state(word)
     reason = f"{word}: it could not be started; qstat -j {job['JB_job_number']} says why" if state.final else ""
     return (job["JB_job_number"], int(job.get("tasks", "1"))), Observation(
-        state, job["JB_name"], reason=reason, word=word
+        state, job["JB_name"], reason=reason, word=word, stays=state.final
     )
 
 

@@ -44,7 +44,7 @@ REASONS = {
 # What no end of another job will change.
 NEVER = re.compile(
     r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
-    r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)"
+    r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
 )
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
@@ -53,8 +53,9 @@ FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
     r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
-# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own.
-LISTED = re.compile(FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
+# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. 500+0 is part of
+# a heterogeneous job, which is never ours.
+LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 ENDED = (
     re.compile(rf"^{FIELDS}(?P<name>[^|\n]*)(\|\.)?\n", re.MULTILINE),
     re.compile(
@@ -75,22 +76,37 @@ class Slurm(Adapter):
     can_avoid = True
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: a job of a node that cannot be reached ends in the books only.
+    # sbatch itself tries again for two minutes where it is told to come later: only the last answer counts.
+    unclear = (
+        r"socket timed out on send/recv|connection timed out (reading|writing)|delayed socket error",
+        r"zero bytes were transmitted|message (send|receive) failure|communication shutdown failure",
+        r"unable to contact slurm controller \((send|receive|shutdown) failure\)",
+        r"unexpected message received|header lengths are longer|insane message length",
+        r"munge decode failed|auth_g_verify",  # of the answer
+    )
+    full = (
+        r"(Max|Grp)SubmitJob",  # an association's or a QOS's
+        # MaxJobCount, of everybody's jobs: each task of an array counts, so that fewer may be taken.
+        r"submission failed: (resource temporarily unavailable|MaxJobCount|unable to create job record)",
+        r"submission failed: invalid job array specification",  # ours is valid, but for MaxArraySize
+    )
     transient = (
-        r"unable to contact slurm controller",
-        r"munge encode failed",
-        r"temporarily unable to accept job",
-        r"MaxSubmitJob",  # own jobs must end first
-        r"partition not available \(inactive or drain\)",
-        r"try again later",
+        r"\(connect failure\)|communication connection failure|in standby mode|rate limit exceeded",
+        r"munge encode failed|auth_g_create",
+        r"partition not available \(inactive or drain\)|requested nodes are busy|submissions disabled",
+        r"try again (later|in a bit)",
         r"problem talking to the database",
     )
     permanent = (
-        r"submission failed: (invalid|requested (node|reservation|time)|more processors|pathname|user's group)",
+        r"submission failed: (invalid|requested (node|operation not|reservation|time|topology|GRES)|more processors)",
+        r"submission failed: (pathname|user's group|memory required|no partition|multiple partition|duplicate generic)",
+        r"submission failed: (job (dependency|--batch|size specification)|circular|burst buffer)",
+        r"submission failed: (node count|CPU count|task \w+) specification invalid",
         r"submission failed: job violates accounting/QOS policy",
-        r"sbatch: error: invalid .* specif",
+        r"sbatch: error: invalid (.* specif|numeric value|--)",
         r"unrecognized option",
         r"unable to open file|batch script is empty|does not look like a batch script",
-        r"access/permission denied",
+        r"access/permission denied|access denied to requested reservation",
     )
     gone = (r"invalid job id specified", r"job has already finished", r"already completing or completed")
 
@@ -128,7 +144,7 @@ class Slurm(Adapter):
         seen = {}
         while line and line.end() < len(text):
             line = LISTED.match(text, line.end())  # where the last one ended: nothing is passed over
-            if line:
+            if line and not line["part"]:
                 key, seen[key] = _observation(line)
         if not line:
             raise Unclear(answer.facts())
@@ -173,7 +189,7 @@ def _observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
         elif code == 0:  # so Slurm could not even start it
             code = None
         reason = reason if code is signal is None else ""
-    elif state is State.SUBMITTED and "held" in reason.lower():
+    elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
     elif state is State.SUBMITTED:
         reason = reason if NEVER.fullmatch(reason) else ""  # else it waits for others to end

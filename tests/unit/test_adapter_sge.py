@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from jim.adapters.sge import ADAPTER
-from jim.errors import Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
+from jim.opening import adapter_of
+from jim.site import read
 
 CAPTURED = Path(__file__).parents[1] / "captured/sge/8.1.9"
 ADAPTED = ADAPTER()
@@ -36,8 +39,39 @@ def test_a_submission_is_always_an_array():
 
 def test_what_is_asked_for_comes_between_the_site_s_words_and_ours():
     asked = {"queue": "all.q", "account": "grid", "cores": 2, "memory_mb": 500, "disk_mb": 9, "wall_seconds": 61}
-    words = f"-r y -q all.q -P grid -pe smp 2 -l h_rt=61 -l h_vmem=500M {OURS.format(3)}"
+    words = f"-r y -q all.q -P grid -pe smp 2 -l h_rt=61 -l h_vmem=250M {OURS.format(3)}"
     assert ADAPTED.submit_command(batch(3, ("-r", "y"), **asked)) == f"{PROGRAMS}/qsub {words}".split()
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        ({"memory_mb": 500}, "500M"),
+        ({"memory_mb": 8000, "cores": 4}, "2000M"),
+        ({"memory_mb": 8000, "cores": 3}, "2667M"),
+        ({"memory_mb": 1, "cores": 2}, "1M"),
+    ],
+)
+def test_memory_is_asked_for_each_slot(asked, value):
+    assert f"h_vmem={value}" in ADAPTED.submit_command(batch(**asked))
+
+
+SITE_S_OWN = """\
+from jim.adapters.sge import Sge
+
+class ADAPTER(Sge):
+    parallel_environment, memory_resource = "openmp", "mem_free"
+"""
+
+
+def test_a_site_names_its_own_parallel_environment_and_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # where reading the site file puts its directory
+    (tmp_path / "ourcluster").mkdir()
+    (tmp_path / "ourcluster/sge.py").write_text(SITE_S_OWN)
+    site = tmp_path / "site.toml"
+    site.write_text(f'[site]\nhandlers = "{tmp_path}"\n[batch]\nsystem = "ourcluster.sge"\n')
+    command = adapter_of(read(site, tmp_path)).submit_command(batch(cores=4, memory_mb=8000))
+    assert " ".join(command[4:10]) == "-pe openmp 4 -l mem_free=2000M -terse"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +131,16 @@ def test_every_state_of_the_manual(words, state):
 
 def test_what_could_not_be_started_says_where_the_reason_is_found():
     assert ADAPTED.parse_query(listing("Eqw")) == {
-        ("7", 1): Observation(State.FAILED, "m", reason="Eqw: it could not be started; qstat -j 7 says why", word="Eqw")
+        ("7", 1): Observation(
+            State.FAILED, "m", reason="Eqw: it could not be started; qstat -j 7 says why", word="Eqw", stays=True
+        )
     }
+
+
+@pytest.mark.parametrize("word", ["qw", "hqw", "r", "dr", "s", "z"])
+def test_nothing_else_stays(word):
+    (seen,) = ADAPTED.parse_query(listing(word)).values()
+    assert not seen.stays
 
 
 def test_a_job_that_is_no_array_has_index_1():
@@ -165,3 +207,53 @@ def test_a_qacct_that_failed_proves_nothing(err):
 
 def test_a_line_that_is_none_is_passed_over():
     assert ADAPTED.parse_history(answer("# Version: 8.1.9\nx:y\n" + ":" * 50 + "\n" + ENDED.replace("100", "x"))) == {}
+
+
+# Failures that no lab could be brought to: their words stand in Grid Engine's own tables of messages
+
+REFUSED = "error: commlib error: got select error (Connection refused)\n"
+NOT_SENT = 'unable to send message to qmaster using port 6444 on host "login": got send error'
+NO_CONTACT = 'unable to contact qmaster using port 6444 on host "login"'
+DENIED = (
+    'error: commlib error: access denied (client IP resolved to host name "localhost". This is not identical to clients'
+    ' host name "login")\n'
+)
+
+
+def not_run(words, before=""):
+    return f"{before}Unable to run job: {words}\nExiting.\n"
+
+
+@pytest.mark.parametrize(
+    ("err", "kind"),
+    [
+        (not_run("job rejected: only 1000 jobs are allowed per user (current job count: 1000)"), Full),
+        (not_run("job rejected: Only 1000 jobs are allowed per user (current job count: 1000)"), Full),  # as 6.2
+        (not_run("job rejected: only 5000 jobs are allowed per cluster"), Full),
+        (not_run("job rejected: you tried to submit a job with more than 75000 tasks"), Full),
+        (not_run("job rejected: You try to submit a job with more than 75000 tasks"), Full),
+        (not_run("job rejected: root@login is not allowed to submit jobs"), Refused),
+        (not_run("JSV rejected job"), Refused),
+        (not_run("JSV temporarily rejected job"), BatchError),
+        (not_run("job 7 was rejected because it couldn't be written"), BatchError),
+        ("Unable to initialize environment because of error: unable to read qmaster name\nExiting.\n", BatchError),
+        (not_run(NOT_SENT, REFUSED), BatchError),
+        (not_run(NO_CONTACT, DENIED), BatchError),
+        # The qmaster was asked, and then it was gone: whoever looks for it then is refused.
+        (not_run(NOT_SENT, 'error: commlib error: got read error (closing "login/qmaster/1")\n' + REFUSED), Unclear),
+        (not_run(NOT_SENT), Unclear),
+        (not_run(NO_CONTACT), Unclear),
+        (not_run(NO_CONTACT, "error: commlib error: got select error (No route to host)\n"), Unclear),
+        (not_run(NO_CONTACT, "error: commlib error: can't read general message size header (GMSH)\n"), Unclear),
+        (
+            not_run("failed receiving gdi request response for mid=1 (got syncron message receive timeout error)."),
+            Unclear,
+        ),
+        (not_run("failed receiving gdi request response for mid=1 (can't find connection)."), Unclear),
+        (not_run("failed sending gdi request"), Unclear),
+        (not_run("GDI mismatch"), Unclear),
+    ],
+)
+def test_a_failure(err, kind):
+    assert type(ADAPTED.trouble(answer("", err, 1))) is kind
+    assert kind is not Unclear or ADAPTED.says(ADAPTED.unclear, err)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.adapters.slurm import ADAPTER, STATES
-from jim.errors import BatchError, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
 ADAPTED = ADAPTER()
@@ -116,6 +116,12 @@ def one(line):
         ("1_1|FAILED|53|JobLaunchFailure|m|.\n", (State.FAILED, "JobLaunchFailure")),  # no output file: signal 53
         ("1_1|OUT_OF_MEMORY|125|OutOfMemory|m|.\n", (State.FAILED, "out of memory")),
         ("1_1|REVOKED|0|None|m|.\n", (State.UNKNOWN, "")),
+        ("1_1|PENDING|0|AssocGrpSubmitJobsLimit|m|.\n", (State.SUBMITTED, "")),
+        ("1_1|PENDING|0|QOSMaxMemoryPerUser|m|.\n", (State.SUBMITTED, "")),
+        ("1_1|PENDING|0|QOSMaxMemoryPerJob|m|.\n", (State.SUBMITTED, "QOSMaxMemoryPerJob")),
+        ("1_1|PENDING|0|MaxMemPerLimit|m|.\n", (State.SUBMITTED, "MaxMemPerLimit")),
+        ("1_1|PENDING|0|ReservationDeleted|m|.\n", (State.SUBMITTED, "ReservationDeleted")),
+        ("1_1|PENDING|0|JobHoldMaxRequeue|m|.\n", (State.HELD, "JobHoldMaxRequeue")),
     ],
 )
 def test_a_job(line, seen):
@@ -128,6 +134,15 @@ def test_a_job_that_is_no_array_has_index_1():
     }
 
 
+def test_a_heterogeneous_job_is_somebody_else_s():
+    ours = "1_1|RUNNING|0|None|m|.\n"
+    theirs = "500+0|RUNNING|0|None|a\n1_2|x|.\n500+1|PENDING|0|Resources|a|.\n"
+    assert list(ADAPTED.parse_query(answer(HEADER + theirs + ours + theirs))) == [("1", 1)]
+    assert list(ADAPTED.parse_history(answer(f"{HEADER}500+0|FAILED|256|None|a|.\n{ours}"))) == [("1", 1)]
+    accounts = "500+0|COMPLETED|0:0|None|a\n1_1|FAILED|7:0|None|m\n501+1|FAILED|1:0|None|a\n"
+    assert list(ADAPTED.parse_history(answer(f"JobID|State|ExitCode|Reason|JobName\n{accounts}"))) == [("1", 1)]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -138,6 +153,9 @@ def test_a_job_that_is_no_array_has_index_1():
         f"{HEADER}1_[2-4]|PENDING|0|None|m|.\n",
         f"{HEADER}1_1|RUNNING|0|None|m|.\nslurmctld: restarting\n1_2|RUNNING|0|None|m|.\n",
         f"{HEADER}1_1|RUNNING|0|None|m|.\n\n",
+        f"{HEADER}500+0|RUNNING|0|None|m|.",
+        f"{HEADER}500+|RUNNING|0|None|m|.\n",
+        f"{HEADER}500_1+0|RUNNING|0|None|m|.\n",
     ],
 )
 def test_an_odd_listing_is_unclear(text):
@@ -154,21 +172,136 @@ def test_an_end_of_which_history_says_nothing_is_not_told():
     }
 
 
-# Failures that no lab could be brought to
+# Failures that no lab could be brought to: their words stand in Slurm's own tables of errors and reasons
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+BUSY = "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
+
+
+def not_submitted(last, before=""):
+    return f"{before}sbatch: error: Batch job submission failed: {last}\n"
 
 
 @pytest.mark.parametrize(
     ("err", "kind"),
     [
-        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", BatchError),
         ("Job can not be altered now, try again later", BatchError),
-        ("sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received", Unclear),
+        ("Job update not available right now, the DB index is being set, try again in a bit", BatchError),
         ("sbatch: error: Munge decode failed\nProtocol authentication error", Unclear),
-        ("sbatch: error: Batch job submission failed: Requested partition configuration not available now", Unclear),
+        (not_submitted("Requested partition configuration not available now"), Unclear),
+        (not_submitted("Requested operation is presently disabled"), Unclear),
+        # The last answer counts.
+        (not_submitted("Unable to contact slurm controller (connect failure)", BUSY), BatchError),
+        (not_submitted("Socket timed out on send/recv operation", BUSY), Unclear),
+        (not_submitted("Something new", BUSY), Unclear),
     ],
 )
 def test_a_failure(err, kind):
     assert type(ADAPTED.trouble(answer("", err, 1))) is kind
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit", "QOSGrpSubmitJobsLimit"),
+        *("QOSMaxSubmitJobPerUserLimit", "MaxSubmitJobsPerAccount"),
+    ],
+)
+def test_a_limit_on_jobs_is_no_refusal(word):
+    assert type(ADAPTED.trouble(answer("", not_submitted(POLICY, f"sbatch: error: {word}\n"), 1))) is Full
+
+
+@pytest.mark.parametrize("word", ["AssocMaxCpuPerJobLimit", "QOSMaxWallDurationPerJobLimit", "QOSMinMemory"])
+def test_a_limit_on_one_job_is_a_refusal(word):
+    assert type(ADAPTED.trouble(answer("", not_submitted(POLICY, f"sbatch: error: {word}\n"), 1))) is Refused
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Resource temporarily unavailable",  # MaxJobCount, as sbatch says in the end
+        "MaxJobCount limit reached",  # so does a newer one
+        "Unable to create job record, try again",
+        "Invalid job array specification",
+    ],
+)
+def test_too_many_jobs_at_once(last):
+    assert type(ADAPTED.trouble(answer("", not_submitted(last, BUSY), 1))) is Full
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Socket timed out on send/recv operation",
+        "Zero Bytes were transmitted or received",
+        "Header lengths are longer than data received",
+        "Insane message length",
+        "Unexpected message received",
+        "Message send failure",
+        "Message receive failure",
+        "Communication shutdown failure",
+        "Unable to contact slurm controller (send failure)",
+        "Unable to contact slurm controller (receive failure)",
+        "Unable to contact slurm controller (shutdown failure)",
+        "Connection timed out reading",
+        "Connection timed out writing",
+        "Kernel reported delayed socket error after successful write(), client side likely closed",
+    ],
+)
+def test_words_of_a_lost_answer(last):
+    assert type(ADAPTED.trouble(answer("", not_submitted(last), 1))) is Unclear
+    assert ADAPTED.says(ADAPTED.unclear, last)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Unable to contact slurm controller (connect failure)",
+        "Communication connection failure",
+        "Slurm backup controller in standby mode",
+        "Controller is in standby mode, try a different controller",
+        "Rate limit exceeded, please retry later",
+        "System submissions disabled",
+        "Requested nodes are busy",
+        "Required partition not available (inactive or drain)",
+    ],
+)
+def test_nothing_was_done_and_it_may_be_later(last):
+    assert type(ADAPTED.trouble(answer("", not_submitted(last), 1))) is BatchError
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Memory required by task is not available",
+        "No partition specified or system default partition",
+        "Node count specification invalid",
+        "CPU count specification invalid",
+        "Task count specification invalid",
+        "Task distribution specification invalid",
+        "Access denied to requested reservation",
+        "Duplicate generic resource (gres) specification",
+        "Requested GRES option unsupported by configured SelectType plugin",
+        "Requested topology configuration is not available",
+        "Requested operation not supported on this system",
+        "Requested nodes not in this partition",
+        "Multiple partition job request not supported when a partition is set in the association",
+        "Job size specification needs to be provided",
+        "Job dependency problem",
+        "Circular job dependency",
+        "Job --batch option is invalid or not a subset of --constraints",
+        "Burst Buffer request invalid",
+        "Burst Buffer permission denied",
+        "Burst Buffer resource limit exceeded",
+    ],
+)
+def test_a_plain_no(last):
+    assert type(ADAPTED.trouble(answer("", not_submitted(last), 1))) is Refused
+
+
+def test_a_value_that_no_option_takes_is_refused():
+    err = 'sbatch: error: Invalid numeric value "x" for --cpus-per-task.\n'
+    assert type(ADAPTED.trouble(answer("", err, 255))) is Refused
 
 
 def test_no_word_of_a_running_job_is_an_end():

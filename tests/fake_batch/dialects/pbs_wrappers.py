@@ -6,7 +6,7 @@ import shlex
 
 from tests.fake_batch.dialect import Ping, Said, options
 from tests.fake_batch.dialects.pbs import UNKNOWN
-from tests.fake_batch.dialects.slurm import DOWN, NO_ANSWER, NOT_SUBMITTED
+from tests.fake_batch.dialects.slurm import DOWN, NO_ANSWER, NOT_SUBMITTED, POLICY
 from tests.fake_batch.dialects.torque import Torque
 from tests.fake_batch.engine import Phase
 
@@ -40,7 +40,7 @@ class PbsWrappers(Torque):
     forgets_cancelled = True
     troubles = {
         "submit down": Said(1, SBATCH.format(NOT_SUBMITTED + DOWN)),
-        "submit full": Said(1, SBATCH.format("sbatch: error: QOSMaxSubmitJobPerUserLimit\n")),
+        "submit full": Said(1, SBATCH.format(f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n {NOT_SUBMITTED}{POLICY}")),
         "submit refused": Said(1, SBATCH.format(NOT_SUBMITTED + "Invalid partition name specified\n")),
         "submit unclear": Said(1, SBATCH.format(NOT_SUBMITTED + NO_ANSWER)),
         "tell down": Said(1, "qdel: Kill job error on job id 1: " + DOWN),

@@ -10,11 +10,11 @@ from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, arra
 from tests.fake_batch.engine import Phase, Submission
 
 WORDS = {Phase.PENDING: "qw", Phase.HELD: "hqw", Phase.RUNNING: "r", Phase.SUSPENDED: "s", Phase.ODD: "qz"}
-DOWN = (
-    "error: commlib error: got select error (Connection refused)\n"
-    'error: unable to send message to qmaster using port 16444 on host "login": got send error\n'
-)
-CUT_OFF = 'error: unable to send message to qmaster using port 16444 on host "login": got send error\n'
+REFUSED = "error: commlib error: got select error (Connection refused)\n"
+NOT_SENT = 'unable to send message to qmaster using port 16444 on host "login": got send error'
+DOWN = f"{REFUSED}error: {NOT_SENT}\n"
+LOST = 'error: commlib error: got read error (closing "login/qmaster/1")\n'
+NOT_RUN = "{}Unable to run job: {}\nExiting.\n"
 LISTED = """\
     <job_list state="{list}">
       <JB_job_number>{id}</JB_job_number>
@@ -43,14 +43,14 @@ class Sge(Dialect):
     id_form = r"([0-9]+)(?:\.([0-9,-]+))?"
     forgets_cancelled = True
     troubles = {
-        "submit down": Said(1, "", f"Unable to run job: {DOWN}Exiting.\n"),
-        "submit full": Said(1, "", f"Unable to run job: {DOWN}Exiting.\n"),  # only a server that is down says later
-        "submit refused": Said(
-            1, "", 'Unable to run job: Job was rejected because job requests unknown queue "x".\nExiting.\n'
+        "submit down": Said(1, "", NOT_RUN.format(REFUSED, NOT_SENT)),
+        "submit full": Said(
+            25, "", NOT_RUN.format("", "job rejected: only 1000 jobs are allowed per user (current job count: 1000)")
         ),
-        "submit unclear": Said(1, "", f"Unable to run job: {CUT_OFF}Exiting.\n"),
+        "submit refused": Said(1, "", NOT_RUN.format("", 'Job was rejected because job requests unknown queue "x"')),
+        "submit unclear": Said(1, "", NOT_RUN.format(LOST + REFUSED, NOT_SENT)),
         "down": Said(1, "", DOWN),
-        "unclear": Said(1, "", CUT_OFF),
+        "unclear": Said(1, "", LOST + DOWN),
     }
 
     def read(self, words):

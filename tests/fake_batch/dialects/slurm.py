@@ -18,6 +18,7 @@ LIVE = {
 COLUMNS = {"JobArrayID": "JOBID", "State": "STATE", "exit_code": "EXIT_CODE", "Reason": "REASON", "Name": "NAME"}
 DOWN = "Unable to contact slurm controller (connect failure)\n"
 NO_ANSWER = "Socket timed out on send/recv operation\n"
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"
 NOT_SUBMITTED = "sbatch: error: Batch job submission failed: "
 
 
@@ -28,10 +29,7 @@ class Slurm(Dialect):
     forgets_cancelled = True
     troubles = {
         "submit down": Said(1, "", NOT_SUBMITTED + DOWN),
-        "submit full": Said(
-            1, "", f"sbatch: error: AssocMaxSubmitJobLimit\n{NOT_SUBMITTED}Job violates accounting/QOS policy (job "
-            "submit limit, user's size and/or time limits)\n"
-        ),
+        "submit full": Said(1, "", f"sbatch: error: AssocGrpSubmitJobsLimit\n{NOT_SUBMITTED}{POLICY}"),
         "submit refused": Said(
             1, "", f"sbatch: error: invalid partition specified: x\n{NOT_SUBMITTED}Invalid partition name specified\n"
         ),
