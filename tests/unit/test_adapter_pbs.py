@@ -70,6 +70,81 @@ def test_a_control_character_in_somebody_s_environment_does_no_harm():
     assert len(PBS().parse_query(answer(text))) == 11
 
 
+# A server without history
+
+
+NO_HISTORY = "qstat: PBS is not configured to maintain job history 4.scheduler\n"
+
+
+@pytest.mark.parametrize("code", [0, 36])  # qstat makes a 0 of this error, of this one alone
+@pytest.mark.parametrize("out", ["", captured(PBS, "list-empty").out])
+def test_a_server_without_history_says_nothing_of_the_past(code, out):
+    assert PBS().parse_history(answer(out, NO_HISTORY, code)) == {}
+    assert PBS(TEXT).parse_history(answer("", NO_HISTORY, code)) == {}
+
+
+def test_that_is_no_answer_to_any_other_question():
+    with pytest.raises(Unclear):
+        PBS().parse_query(answer("", NO_HISTORY, 36))
+
+
+# JSON that is none, because of what stands in somebody's environment
+
+
+def in_environment(value, version="20.0.1"):
+    """Give a listing with this among the variables of a stranger's job."""
+    return captured(PBS, "list").out.replace('"PBS_O_LANG":"C"', f'"PBS_O_LANG":"C",\n"FOO":{value}')
+
+
+NOT_JSON = [
+    "005", "-00", "00.123", "-00.123", ".123", "123.", "0x1f", "+5", "inf", "nan(7)", "\v5",  # what strtod() takes
+    "9" * 5000,  # more digits than Python reads
+    "",  # strtod() takes nothing, too
+    r'"\\\'\"asads\"\\\'"', r'"/home/Mo\\\'"', r'"ab\,c"', r'"\d\u12x\ "', '"{]:,\\\\"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NOT_JSON)
+def test_what_a_stranger_has_in_his_environment_does_no_harm(value):
+    text = in_environment(value)
+    assert text != captured(PBS, "list").out
+    assert PBS().parse_query(answer(text)) == PBS().parse_query(captured(PBS, "list"))
+
+
+@pytest.mark.parametrize("value", ['"say "hi" now"', '"a\\"', '"a" 005', "005 006", "]", "{", '"a":"b"', '"a'])
+def test_what_cannot_be_mended_is_refused_and_the_way_out_is_named(value):
+    with pytest.raises(Unclear, match=r"qstat -f -w.*docs/adapters.md"):
+        PBS().parse_query(answer(in_environment(value)))
+
+
+def test_mending_completes_nothing():
+    whole = in_environment(r"""005,"X":"\'\"" """)
+    assert len(PBS().parse_query(answer(whole))) == 11
+    for length in range(len(whole.rstrip())):
+        with pytest.raises(Unclear):
+            PBS().parse_query(answer(whole[:length]))
+
+
+# The text form, where a site asks for it
+
+TEXT = {command: ["qstat", "-f", "-w"] for command in ("query", "history", "find")}
+
+
+def test_a_site_may_ask_for_the_text_form():
+    """`-u` gives but a table, unless `-f` and `-w` come behind it."""
+    there = PBS(TEXT | {"query": ["qstat", "-u", "mcprod", "-f", "-w"]})
+    assert there.query_command() == ["qstat", "-u", "mcprod", "-f", "-w", "-t", "-f"]
+    assert there.history_command(["4.s"]) == ["qstat", "-f", "-w", "-x", "-t", "-f", "4.s"]
+    assert there.find_command("m") == ["qstat", "-f", "-w", "-t", "-f"]
+
+
+def test_no_job_is_nothing_in_text_and_an_odd_answer_in_json():
+    assert PBS(TEXT).parse_query(answer("")) == PBS(TEXT).parse_find(answer("")) == {}
+    for parse in (PBS().parse_query, PBS().parse_history, PBS().parse_find):
+        with pytest.raises(Unclear):
+            parse(answer(""))
+
+
 # Answers that prove nothing
 
 NONSENSE = [
@@ -210,6 +285,6 @@ def test_a_member_of_an_array_knows_its_own_id_and_so_its_submission_s(told, id_
 
 
 def test_a_site_has_its_own_words():
-    adapted = PBS({"query": ["qstat", "-u", "mcprod"], "hold": ["/opt/pbs/bin/qhold"]})
-    assert adapted.query_command() == ["qstat", "-u", "mcprod", "-t", "-f", "-F", "json"]
+    adapted = PBS({"query": ["/opt/pbs/bin/qstat", "-E"], "hold": ["/opt/pbs/bin/qhold"]})
+    assert adapted.query_command() == ["/opt/pbs/bin/qstat", "-E", "-t", "-f", "-F", "json"]
     assert adapted.change_command("hold", [("4.s", 1)]) == ["/opt/pbs/bin/qhold", "4.s"]
