@@ -66,21 +66,30 @@ class Pbs(Adapter):
     commands = COMMANDS
     index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
     array_limit, name_length = 10_000, 230  # max_array_size is the server's own
+    # Of a request that was sent: a connection that was never made says so in front.
+    unclear: tuple[str, ...] = (
+        r"(?m)^(?!.*cannot connect to server).*(premature end of (message|file)|end of file|protocol (failure|error))",
+    )
+    full: tuple[str, ...] = (
+        r"maximum number of jobs\b.* already in (queue|complex)",
+        r"would exceed (queue .*|complex)'s per-\w+ limit",  # the others are limits on resources, of all his jobs
+        r"array job exceeds",
+    )
     transient: tuple[str, ...] = (
         r"cannot connect to server",
-        r"connection refused|no free connections|server shutting down",
-        r"maximum number of jobs already|would exceed .*limit",  # own jobs must end first
+        r"connection refused|no free connections|connection table full|server shutting down",
+        r"would exceed .*limit",  # own jobs must end first
         r"pbs_iff: |(invalid|expired) credential",
-        r"queue is not enabled",
+        r"queue is not enabled|resource temporarily unavailable|failed to save job",
     )
     permanent: tuple[str, ...] = (
-        r"unknown (queue|resource)",
+        r"unknown (queue|resource)|access to queue is denied|no default queue",
         r"unauthorized request",
-        r"illegal attribute or resource value",
-        r"violates queue and/or server resource limits",
+        r"illegal attribute or resource value|undefined attribute|cannot set attribute",
+        r"violates queue and/or server resource limits|resource limit exceeds|rejected by all possible destinations",
+        r'resource invalid in "select"|cannot be used with "?select|without "select"|duplicated resource within',
         r"invalid account",
-        r"illegal -\w value|invalid option|usage: q",
-        r"array job exceeds",
+        r"illegal -\w value|invalid option|usage: q|name (is )?too long|jobscript size exceeded",
         r"script.*: no such file",
     )
     gone: tuple[str, ...] = (r"unknown job id", r"job has finished")

@@ -23,6 +23,13 @@ class Torque(Pbs):
 
     name = "torque"
     index_variable = "PBS_ARRAYID"
+    unclear = (
+        *Pbs.unclear,
+        r"(?m)^(?!.*cannot connect to server).*(error (reading|writing) data|socket close detected|\btime out\b)",
+    )
+    full = (*Pbs.full, r"array size too large|does not allow job arrays")  # single jobs may be taken
+    transient = (*Pbs.transient, r"currently too busy|server busy|trqauthd unable|queue is currently not available")
+    permanent = (*Pbs.permanent, r"exceeds queue resource limits|queue does not allow|bad job array request")
     submitting: tuple[str, ...] = ("-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     listing: tuple[str, ...] = ("-t", "-f")
     ended = ()

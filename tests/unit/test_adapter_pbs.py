@@ -10,7 +10,7 @@ import pytest
 from jim.adapters.pbs import ADAPTER as PBS
 from jim.adapters.pbs_wrappers import ADAPTER as WRAPPERS
 from jim.adapters.torque import ADAPTER as TORQUE
-from jim.errors import BatchError, Refused, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
 CAPTURED = Path(__file__).parents[1] / "captured"
@@ -195,9 +195,64 @@ def test_a_cancel_by_the_wrappers_that_was_killed_proves_nothing():
             WRAPPERS().parse_cancel(said)
 
 
+# What failures mean
+
+MESSAGES = [
+    (PBS, "qsub: Premature end of message", Unclear),
+    (PBS, "qsub: End of File", Unclear),
+    (PBS, "qsub: Protocol failure in commit", Unclear),
+    (PBS, "qsub: Batch protocol error", Unclear),
+    (TORQUE, "qsub: submit error (Error reading data from socket)", Unclear),
+    (TORQUE, "qsub: submit error (Premature End of File)", Unclear),
+    (TORQUE, "qsub: submit error (Socket close detected)", Unclear),
+    (TORQUE, "qsub: submit error (Time out)", Unclear),
+    (TORQUE, "qsub: submit error (End of File)", Unclear),
+    (PBS, "qsub: Maximum number of jobs already in queue", Full),
+    (PBS, "qsub: Maximum number of jobs already in complex", Full),
+    (PBS, "qsub: Maximum number of jobs for user griduser already in queue workq", Full),
+    (PBS, "qsub: Maximum number of jobs in 'Q' state for project cms already in complex", Full),
+    (PBS, "qsub: would exceed queue workq's per-user limit", Full),
+    (PBS, "qsub: would exceed complex's per-group limit of jobs in 'Q' state", Full),
+    (PBS, "qsub: Array job exceeds server or queue size limit", Full),
+    (TORQUE, "qsub: submit error (Maximum number of jobs already in queue for user MSG=total number of …)", Full),
+    (TORQUE, "qsub: submit error (Bad Job Array Request MSG=Requested array size too large, limit is 100)", Full),
+    (TORQUE, "qsub: submit error (Queue does not allow job arrays)", Full),  # of single jobs it does
+    (PBS, "qsub: would exceed user griduser's limit on resource mem in complex", BatchError),
+    (PBS, "qsub: would exceed per-user limit on resource ncpus in queue workq for jobs in 'Q' state", BatchError),
+    (PBS, "qsub: Failed to save job/resv, refer server logs for details", BatchError),
+    (PBS, "qsub: Server connection table full", BatchError),
+    (PBS, "qsub: cannot connect to server scheduler (errno=15031)", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=15096) Unable to get connection to socket", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=110) Connection timed out", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=15085) Time out", BatchError),
+    (TORQUE, "qsub: submit error (Pbs Server is currently too busy to service this request. Please retry)", BatchError),
+    (PBS, "qsub: Access to queue is denied", Refused),
+    (PBS, "qsub: Job rejected by all possible destinations", Refused),
+    (PBS, "qsub: No default queue specified", Refused),
+    (PBS, "qsub: Undefined attribute  Resource_List", Refused),
+    (PBS, "qsub: Cannot set attribute, read only or insufficient permission  Priority", Refused),
+    (PBS, "qsub: Resource limit exceeds allowable", Refused),
+    (PBS, 'qsub: Resource invalid in "select" specification: walltime', Refused),
+    (PBS, 'qsub: "-lresource=" cannot be used with "select" or "place", resource is: ncpus', Refused),
+    (PBS, "qsub: jobscript size exceeded the jobscript_max_size", Refused),
+    (TORQUE, "qsub: submit error (Job exceeds queue resource limits MSG=cannot locate feasible nodes)", Refused),
+    (TORQUE, "qsub: submit error (Job rejected by all possible destinations (check syntax, queue resources, ...))",
+     Refused),
+    (TORQUE, "qsub: submit error (Queue does not allow nonrerunable jobs)", Refused),
+    (TORQUE, "qsub: submit error (Unknown resource type  Resource_List.gpus)", Refused),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("adapter", "said", "meaning"), MESSAGES)
+def test_a_message_means(adapter, said, meaning):
+    with pytest.raises(BatchError) as error:
+        adapter().parse_submit(answer("", f"{said}\n", 1))
+    assert type(error.value) is meaning
+
+
 # Building commands
 
-FULL = Batch(
+ALL = Batch(
     "jim-1-1-1",
     "/w/s1/job.sh",
     "/w/s1",
@@ -213,14 +268,14 @@ BARE = Batch("jim-1-1-1", "/w/s1/job.sh", "/w/s1", 1)
     [
         (
             PBS,
-            FULL,
+            ALL,
             """qsub -l place=pack -q short -A cms -l walltime=60,select=1:ncpus=2:mem=500mb -N jim-1-1-1 -r y -J 1-3
             -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
         ),
         (PBS, BARE, "qsub -N jim-1-1-1 -r n -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh"),
         (
             TORQUE,
-            FULL,
+            ALL,
             """qsub -l place=pack -q short -A cms -l walltime=60,nodes=1:ppn=2,mem=500mb,file=20mb -N jim-1-1-1 -r n
             -t 1-3 -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
         ),
