@@ -60,7 +60,7 @@ def test_what_is_more_than_the_batch_system_ever_takes_is_sent_in_smaller_parts(
     assert handed_over(gateway) == ["1"] * 6 + ["2"]  # six times as it was
     [first, *_] = gateway.store.attempts(1)
     assert first.verdict == "again"
-    assert first.reason.startswith("too many at once: sbatch --parsable")
+    assert first.reason.startswith("too many at once: sbatch ")
     assert gateway.store.local_jobs(1)[0].spent == 0
     gateway.liar.most = 100
     gateway.until(lambda: gateway.store.counts(1) == {State.SUBMITTED: 3})
