@@ -59,7 +59,7 @@ root:
 live: root $(VENV)/tests  ## the same on a real Slurm, Grid Engine and gatekeeper (root, Debian)
 	$(BIN)/python -m pytest -q -m live tests/live
 
-glitch-report: root $(VENV)/tests  ## hurt a real Slurm and count what was lost, as a table (root, Debian)
+glitch-report: root $(VENV)/tests  ## hurt a real Slurm and Grid Engine and count what was lost, as a table (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
 
 # HTCondor's own reader of ads: too large for what every test run installs.

@@ -47,11 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
     from jim.sitetest.interruption import Interruption
 
     logging.getLogger("jim").addHandler(logging.NullHandler())  # what matters is in the findings
-    levels = _levels(arguments)
+    levels: Mapping[str, Level] = {}
     found: Found = []
     with Interruption() as interruption:
         try:
             site: Site | None = None
+            levels = _levels(arguments)
             site = site_file.load()
             site_file.check_system(site)
             _try(site, levels, interruption.heed, found, quiet=arguments.json)
@@ -130,7 +131,7 @@ def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
         if name not in {*LEVELS, "all"}:
             raise BadRequest(f"jim site test: unknown level {name!r}{nearest(name, {*LEVELS, 'all'})}")
     if not 0 <= arguments.load <= MOST_LOAD:
-        raise BadRequest(f"--load: expected at most {MOST_LOAD:,} local jobs, found {arguments.load:,}")
+        raise BadRequest(f"--load: expected 0 to {MOST_LOAD:,} local jobs, found {arguments.load:,}")
     return chosen(arguments.level or ([] if arguments.load else ["config", "batch"]), arguments.load)
 
 

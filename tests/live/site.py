@@ -6,6 +6,7 @@ and holds a lock by which two that live at the same time find each other.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
@@ -40,7 +41,9 @@ DONE, FAILED, CANCELLED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n
 FAST = "query_seconds = 1.0\nvisible_seconds = 1.0\ntouch_seconds = 2\n"
 KEPT = "[keep]\nidle_seconds = 5.0\n"
 
-# Before a batch command: counts it, and holds it before or after the real one for as long as a test wants.
+# Before a batch command: counts it, and holds it before or after the real one for as long as a test wants. Where it is
+# to lie, submissions are obeyed and never answered well, cancels are answered well and mostly not obeyed, and listings
+# say in turn: nothing, half of it, that there are no jobs, the truth.
 FRONT = """#!/bin/sh
 place={place} verb=$1
 shift
@@ -50,11 +53,28 @@ hold() {{
     while [ -e "$place/held-$1-$verb" ]; do sleep 0.05; done
 }}
 hold before
+[ ! -e "$place/lying" ] || case $verb in
+    submit)
+        "$@" >/dev/null
+        [ "$(grep -c submit "$place/calls")" = 1 ] || {{ echo "Unexpected message received" >&2; exit 1; }}
+        exit 0;;
+    cancel) [ "$(($(grep -c cancel "$place/calls") % 3))" = 0 ] || exit 0;;
+    query | find)
+        told=$("$@" && echo .) || exit
+        told=${{told%.}}
+        case $(($(grep -c -e query -e find "$place/calls") % 4)) in
+            0) exit 0;;
+            1) printf %s "$told" | head -c "$((${{#told}} / 2))"; exit 0;;
+            2) printf %s "$told" | head -n "{head}"; exit 0;;
+            *) printf %s "$told"; exit 0;;
+        esac;;
+esac
 "$@"
 code=$?
 hold after
 exit "$code"
 """
+HEADS = {"slurm": 1}  # lines of a listing that tells of no job
 PAYLOAD = """#!/bin/sh
 me=$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT
 exec 9>>{ledger}/$JIM_GRID_JOB.$JIM_LOCAL_JOB.alive
@@ -226,7 +246,7 @@ class LiveSite:
         self.ledger.mkdir()
         self.calls.touch()
         front = self.place / "front"
-        front.write_text(FRONT.format(place=shlex.quote(str(self.place))))
+        front.write_text(FRONT.format(place=shlex.quote(str(self.place)), head=HEADS.get(system, 0)))
         front.chmod(0o755)
         self.environment = {**environment, "HOME": str(self.place), "JIM_STATE": str(self.state)}
         site = [f'[batch]\nsystem = "{system}"', FAST, batch, "[batch.commands]"]
@@ -295,7 +315,7 @@ class LiveSite:
         return int((self.state / "keeper.lock").read_text())
 
     def close(self) -> None:
-        """End what lives in the batch system for this site, then its keeper, and remove it."""
+        """End its keeper; what it has in the batch system goes with the lab."""
         with suppress(OSError, ValueError, ProcessLookupError):
             os.kill(self.keeper, signal.SIGKILL)
 
@@ -344,6 +364,18 @@ class LiveSite:
     def overlaps(self, job: int) -> int:
         """Count payloads that found another one of their piece alive."""
         return sum(self.events("overlap", job).values())
+
+    def alive(self, job: int, n: int) -> bool:
+        """Tell whether a payload of a local job lives: it, or what it has started, holds a lock."""
+        file = self.ledger / f"{job}.{n}.alive"
+        if not file.exists():
+            return False
+        with file.open() as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
     def called(self, verb: str) -> int:
         """Count the batch commands of a kind."""
