@@ -8,6 +8,7 @@ import logging.handlers
 import os
 import sqlite3
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -84,7 +85,14 @@ def adapter_of(site: Site) -> Adapter:
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
     except (ImportError, AttributeError, TypeError) as error:
         raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
+    adapter.commands = {verb: _in(site.batch.programs, words) for verb, words in adapter.commands.items()}
     return adapter
+
+
+def _in(programs: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Name a program by its place, if the site's directory of batch commands has it."""
+    own = Path(programs, words[0])
+    return (str(own), *words[1:]) if programs and "/" not in words[0] and own.is_file() else tuple(words)
 
 
 def start_log(site: Site, *, foreground: bool) -> None:

@@ -70,7 +70,7 @@ def _wrong_place(value: str) -> str:
     return "" if _is_directory(place) else f"must be a directory, but {place} is none"
 
 
-def _wrong_handlers(value: str) -> str:
+def _wrong_directory(value: str) -> str:
     return _wrong_place(value) or (
         "must be a directory that is there" if value and not _is_directory(Path(value)) else ""
     )
@@ -86,7 +86,8 @@ class General(NamedTuple):
     handlers: Annotated[
         str,
         Setting(
-            "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi", wrong=_wrong_handlers
+            "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi",
+            wrong=_wrong_directory,
         ),
     ] = ""
     catalogue: Annotated[
@@ -143,6 +144,12 @@ class Batch(NamedTuple):
     most_memory_mb: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
     most_cores: Annotated[int, Setting("no request may ask for more", 1, 10**6)] = 10**6
     options: Annotated[tuple[str, ...], Setting("further words of the command that submits", wrong=_wrong_list)] = ()
+    programs: Annotated[
+        str,
+        Setting(
+            "directory in which the batch system's commands are; empty: they are found by PATH", wrong=_wrong_directory
+        ),
+    ] = ""
     commands: Annotated[
         Mapping[str, list[str]],
         Setting("the first words of a batch command, where the site's differ", wrong=_wrong_commands),
@@ -171,7 +178,7 @@ class Payload(NamedTuple):
         ),
     ] = ""
     tools: Annotated[
-        str, Setting("directory that is sent along with every grid job, and is on the PATH", wrong=_wrong_handlers)
+        str, Setting("directory that is sent along with every grid job, and is on the PATH", wrong=_wrong_directory)
     ] = ""
     setup: Annotated[
         str, Setting("file on the worker nodes that a shell reads in before each payload", words=r"(/.*)?")

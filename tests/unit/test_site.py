@@ -303,6 +303,20 @@ def test_an_adapter_that_lacks_a_command_is_refused_before_it_is_used(tmp_path, 
         adapter_of(Site(tmp_path, batch=Batch(system="jim_half_site.half")))
 
 
+def test_batch_commands_of_a_directory(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("sbatch", "squeue"):
+        (tmp_path / "bin" / program).touch()
+    file = write(
+        f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n[batch.commands]\nquery = ["sudo", "squeue"]\n'
+    )
+    commands = adapter_of(read(file, tmp_path)).commands
+    assert commands["submit"] == (f"{tmp_path}/bin/sbatch",)
+    assert commands["find"][0] == f"{tmp_path}/bin/squeue"
+    assert commands["cancel"][0] == "scancel"  # which is not there
+    assert commands["query"] == ("sudo", "squeue")
+
+
 # Where it is found
 
 
