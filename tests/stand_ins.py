@@ -182,6 +182,9 @@ class StandInBatch(Adapter):
     def _history(self, *ids):
         return self._lines(lambda key, task: key[0] in ids and task.state.final)
 
+    def _find_ended(self, mark):
+        return self._lines(lambda _, task: task.mark == mark and task.state.final)
+
     def _find(self, mark):
         return self._lines(lambda _, task: task.mark == mark)
 

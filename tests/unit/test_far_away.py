@@ -116,6 +116,20 @@ def test_a_lost_answer_is_found_by_what_came_back(world):
     assert len(world.batch.accepted) == 1
 
 
+def test_a_lost_answer_is_found_by_the_history_where_nothing_came_back(world):
+    world.batch.find_command = lambda mark: ["query"]
+    world.batch.find_ended_command = lambda mark: ["find_ended", mark]
+    world.batch.lies += ["@submit", "lost after"]
+    world.submit()
+    world.until(lambda: world.batch.tasks)
+    start(world)
+    world.batch.kill("1")
+    world.until(lambda: len(world.batch.tasks) == 2)
+    [first, _] = world.store.attempts(1, n=0)
+    assert (first.verdict, first.reason) == ("again", "lost: left the queue without starting")
+    assert world.store.local_job(1, 0).spent == 1
+
+
 def test_of_what_is_cancelled_nothing_need_come_back(world):
     submit(world, 2)
     start(world)
