@@ -26,26 +26,31 @@ Key = tuple[int, int, int]  # an attempt: grid job, submission, index
 
 
 class Workers:
-    """Threads for commands, splits and tars. Their results come back to the loop, which alone writes the store."""
+    """Threads for commands, splits and tars. Their results come back to the loop, which alone writes the store.
 
-    def __init__(self, threads: int = 4) -> None:
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
+    Batch commands have threads of their own: they do not wait behind large tars, nor does anything else behind those
+    that hang.
+    """
+
+    def __init__(self, commands: int = 4, others: int = 3) -> None:
+        self._most_commands = commands - 1
+        self._commands = ThreadPoolExecutor(commands, thread_name_prefix="command")
+        self._others = ThreadPoolExecutor(others, thread_name_prefix="worker")
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
         self._busy: set[Hashable] = set()
-        self._begun: set[Hashable] = set()  # of these, what a thread does or is to do
+        self._commanded: set[Hashable] = set()  # of these, what runs batch commands
 
     def busy(self, name: Hashable) -> bool:
         """Tell whether work of this name is under way."""
         return name in self._busy
 
+    def crowded(self) -> bool:
+        """Tell whether one thread at most is free for batch commands: it is for the question about all jobs."""
+        return len(self._commanded) >= self._most_commands
+
     def idle(self) -> bool:
         """Tell whether nothing is under way."""
         return not self._busy
-
-    def crowded(self) -> bool:
-        """Tell whether one thread at most is free: it is for what must not wait behind commands that hang."""
-        return len(self._begun) >= self._threads - 1
 
     def start(
         self,
@@ -53,6 +58,8 @@ class Workers:
         task: Callable[[], T],
         then: Callable[[T], None],
         failed: Callable[[BaseException], None],
+        *,
+        command: bool = False,
     ) -> None:
         """Do `task` beside the loop; the loop gets its result by `then`, or what it raised by `failed`."""
 
@@ -61,8 +68,9 @@ class Workers:
             self._results.put((name, lambda: failed(error) if error else then(future.result())))
 
         self._busy.add(name)
-        self._begun.add(name)
-        self._pool.submit(task).add_done_callback(ended)
+        if command:
+            self._commanded.add(name)
+        (self._commands if command else self._others).submit(task).add_done_callback(ended)
 
     def later(self, name: Hashable, task: Callable[[], None]) -> None:
         """Let the loop do `task` itself, after whatever else is waiting: for work cut into short parts."""
@@ -75,14 +83,15 @@ class Workers:
             name, give = self._results.get(timeout=timeout) if timeout > 0 else self._results.get_nowait()
         except queue.Empty:
             return False
-        self._begun.discard(name)
+        self._commanded.discard(name)
         self._busy.discard(name)  # first: what is given may start the next of this name
         give()
         return True
 
     def stop(self) -> None:
         """Let go of the threads; what is under way is found again by the next keeper."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._commands, self._others):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass

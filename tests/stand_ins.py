@@ -41,9 +41,9 @@ class StandInClock(Clock):
 
 
 class StandInWorkers(Workers):
-    """Workers that have done their work when `start` returns; the loop still gets it by `deliver`."""
+    """Workers that have done their work when they are told to; the loop still gets it by `deliver`."""
 
-    def start(self, name: Hashable, task: Callable[[], Any], then: Callable[[Any], None], failed: Any) -> None:
+    def start(self, name: Hashable, task: Callable[[], Any], then: Any, failed: Any, *, command: bool = False) -> None:
         self._busy.add(name)
         try:
             result = task()

@@ -58,7 +58,11 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
         return
     if house.pace(("cancel", grid)):
         house.workers.start(
-            name, partial(_end, house, live, house.reused), partial(_said, house, grid), partial(_not_said, house, grid)
+            name,
+            partial(_end, house, live, house.reused),
+            partial(_said, house, grid),
+            partial(_not_said, house, grid),
+            command=True,
         )
 
 
@@ -94,7 +98,11 @@ def clear(house: House, ids: Sequence[tuple[str, int]]) -> None:
     if not house.workers.busy(name) and not house.workers.crowded() and house.pace(name):
         log.info("%d jobs of ended attempts are still in the queue: cancelled", len(ids))
         house.workers.start(
-            name, partial(_end_in_queue, house, ids), lambda _: None, partial(_not_said, house, "leftovers")
+            name,
+            partial(_end_in_queue, house, ids),
+            lambda _: None,
+            partial(_not_said, house, "leftovers"),
+            command=True,
         )
 
 
@@ -116,7 +124,7 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
     if any(targets.values()):
         if house.pace(name):
             tell = partial(_tell, house, targets)
-            house.workers.start(name, tell, partial(_told, house, grid), partial(_not_told, house, grid))
+            house.workers.start(name, tell, partial(_told, house, grid), partial(_not_told, house, grid), command=True)
     elif wish == "resume" and (not live or house.listed > house.told.setdefault(grid, house.clock.boot())):
         house.told.pop(grid, None)
         house.store.set_grid_job(grid, wish="")

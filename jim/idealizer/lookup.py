@@ -40,6 +40,7 @@ def look_up(house: House) -> None:
                 partial(_look, house, submission, house.clock.boot()),
                 partial(_looked, house, submission),
                 partial(_could_not_look, house, submission),
+                command=True,
             )
 
 

@@ -99,7 +99,9 @@ def query(house: House) -> None:
     if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query):
         return
     house.next_query = now + house.site.batch.query_seconds
-    house.workers.start("query", partial(_ask, house), partial(_asked, house, now), partial(_could_not_ask, house))
+    house.workers.start(
+        "query", partial(_ask, house), partial(_asked, house, now), partial(_could_not_ask, house), command=True
+    )
 
 
 def _ask(house: House) -> Compared:

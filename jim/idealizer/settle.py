@@ -42,7 +42,11 @@ def settle(house: House) -> None:
     if doubts and house.pace_settling():
         chosen = doubts[:SETTLED_AT_ONCE]
         house.workers.start(
-            "settle", partial(_settle, house, chosen), partial(_settled, house), partial(_could_not_settle, house)
+            "settle",
+            partial(_settle, house, chosen),
+            partial(_settled, house),
+            partial(_could_not_settle, house),
+            command=True,
         )
 
 

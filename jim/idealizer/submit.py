@@ -87,6 +87,7 @@ def _send(house: House, submission: Submission) -> None:
             partial(_hand_over, house, job, submission, jobs, avoided(house, jobs[0], jobs[0].attempt - 1)),
             partial(_recorded, house, submission),
             partial(_not_recorded, house, submission),
+            command=True,
         )
 
 
