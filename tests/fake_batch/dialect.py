@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -60,10 +61,14 @@ class Dialect(ABC):
     forgets_cancelled = False  # what is cancelled before it began leaves no trace
     restarts = True  # it may put back into the queue what has begun
     runs_once = False  # nobody but itself can see to that: so it does nothing that could not be healed
+    loses_nodes = True  # it may take for dead what runs on
     troubles: Mapping[str, Said] = {}
+    histories: Mapping[str, tuple[str, ...]] = {}  # what else a site may have ends asked of
+    log = ""  # the file of ends that grep reads
 
-    def __init__(self) -> None:
-        self.adapter = import_module(f"jim.adapters.{self.name}").ADAPTER({}, "/nowhere")
+    def __init__(self, history: str = "") -> None:
+        commands = {"history": self.histories[history]} if history else {}
+        self.adapter = import_module(f"jim.adapters.{self.name}").ADAPTER(commands, "/nowhere")
 
     def read(self, words: Sequence[str]) -> Question:
         """Understand a command, or raise what the real one says to that."""
@@ -72,6 +77,12 @@ class Dialect(ABC):
         if method is None:
             raise Usage(127, f"{program}: command not found\n")
         return method(rest)
+
+    def read_grep(self, words: Sequence[str]) -> Ask:
+        """Understand a search in the file of ends."""
+        if self.log not in words:
+            raise Usage(2, f"grep: {words}: No such file or directory\n")
+        return Ask({"grep": self.log}, tuple(word for word in words if word != self.log))
 
     def trouble(self, kind: str, what: str) -> Said:
         """Give the words for a failure: `down`, `full`, `refused` (all: nothing was done) or `unclear`."""
@@ -116,6 +127,14 @@ class Dialect(ABC):
             if not match:
                 raise Usage(1, f"illegally formed job identifier: {word}\n")
         return tuple((int(match[1]), index) for match in found for index in indices((*match.groups(), "")[1]))
+
+
+def grep(words: Sequence[str], text: str) -> Said:
+    """Search a text as the real grep does."""
+    done = subprocess.run(
+        ["grep", *words], input=text, capture_output=True, text=True, env={"LC_ALL": "C"}, check=False
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 def options(

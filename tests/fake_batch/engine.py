@@ -57,6 +57,7 @@ class Task:
     code: int | None = None
     signal: int | None = None
     why: str = ""  # cancelled, limit, node; empty: it ended by itself
+    reaped: bool = True  # somebody saw it end
     starts: int = 0
     ended_at: float = 0.0
     accounted_at: float = 0.0  # when the accounts will have it
@@ -131,7 +132,7 @@ class Engine:
         if task.phase is Phase.ENDED or self.tasks.get((task.job.id, task.index)) is not task:
             return
         task.phase, task.code, task.signal, task.why = Phase.ENDED, code, signal, why
-        task.ended_at = self.now()
+        task.reaped, task.ended_at = why != "node", self.now()
         task.accounted_at = task.ended_at + self.accounts_after
         self.about("ended", task, why)
 

@@ -26,9 +26,16 @@ from tests.fake_batch.oracle import Oracle
 DIALECTS = ("slurm", "sge", "pbs", "torque", "pbs_wrappers", "condor", "condor_transfer", "lsf", "local")
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # files without a disk: a history takes some thousands
 PICKS = st.integers(0, 11)  # which one, of those that are there
-KNOBS = st.integers(0, 999)
+KNOBS = st.integers(0, 999_999)
 STEPS = 25
 LONGEST_END = 150  # rounds
+
+
+def dialect_of(name, number):
+    """Give a dialect, with one of the commands that a site may ask how jobs ended."""
+    dialect = import_module(f"tests.fake_batch.dialects.{name}").DIALECT
+    choices = ["", *dialect.histories]
+    return dialect(choices[number % len(choices)])
 
 
 class Glitches(RuleBasedStateMachine):
@@ -41,12 +48,13 @@ class Glitches(RuleBasedStateMachine):
         accounts=st.sampled_from((0.0, 20.0, 1e9)),
         flatters=st.booleans(),
         pieces=st.integers(1, 5),
+        history=PICKS,
     )
-    def open(self, pace, accounts, flatters, pieces):
+    def open(self, pace, accounts, flatters, pieces, history):
         self.place = tempfile.mkdtemp(prefix="jim-fake-", dir=MEMORY)
         self.patch = pytest.MonkeyPatch()
         logging.disable(logging.CRITICAL)
-        dialect = import_module(f"tests.fake_batch.dialects.{self.name}").DIALECT()
+        dialect = dialect_of(self.name, history)
         self.gateway = Gateway(Path(self.place), self.patch, dialect)
         self.engine, self.nodes, self.liar = self.gateway.engine, self.gateway.nodes, self.gateway.liar
         self.engine.accounts_after, self.liar.flatters = accounts, flatters
@@ -71,9 +79,12 @@ class Glitches(RuleBasedStateMachine):
     @precondition(lambda self: self.requests < 3)
     @rule(pieces=st.integers(1, 5))
     def submit(self, pieces):
+        self.hand_in(pieces)
+        self.on()
+
+    def hand_in(self, pieces):
         self.requests += 1
         self.gateway.submit(pieces, key=f"key{self.requests}")
-        self.on()
 
     def on(self, rounds=1, seconds=None):
         """Let the keeper go on, as it does whatever happens."""
@@ -226,13 +237,15 @@ class Troubles(Glitches):
 
     # The batch system
 
-    @rule(what=st.sampled_from(SUBMIT_LIES), knob=KNOBS)
-    def misaccept(self, what, knob):
+    @rule(what=st.sampled_from(SUBMIT_LIES), knob=KNOBS, pieces=st.integers(0, 5))
+    def misaccept(self, what, knob, pieces):
         if not (self.runs_once and what in UNHEALED):
             self.liar.lies["submit"].append(Lie(what, knob))
+        if pieces and self.requests < 5:  # else nothing may be sent any more
+            self.hand_in(pieces)
         self.on()
 
-    @rule(most=st.sampled_from((0, 1, 2, 4)))
+    @rule(most=st.sampled_from((0, 1, 2, 4, sys.maxsize)))
     def limit(self, most):
         if self.nodes.dialect.adapter.full:  # else it has no limit
             self.liar.most = most
@@ -286,7 +299,7 @@ class Troubles(Glitches):
             self.engine.end(run.task, signal=9)
         self.on()
 
-    @precondition(lambda self: self.nodes.runs and not self.nodes.dialect.adapter.end_is_death)
+    @precondition(lambda self: self.nodes.runs and self.nodes.dialect.loses_nodes)
     @rule(number=PICKS)
     def declare_dead(self, number):
         """Lose sight of a node on which everything goes on."""

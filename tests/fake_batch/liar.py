@@ -48,7 +48,7 @@ KEPT_VIEWS = 6
 
 
 class Lie(NamedTuple):
-    """What to say instead; `knob` chooses the rest: where it is cut, which exit code, whether it was obeyed."""
+    """What to say instead; `knob` chooses the rest: which exit code, where it is cut, whether it was obeyed."""
 
     what: str
     knob: int = 0
@@ -102,11 +102,12 @@ class Liar:
             Ping: ("ping", self._pong),
         }[type(question)]
         self.asked.append(kind)
-        lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
+        if isinstance(question, Submission) and question.size > self.most - self.engine.alive():
+            lie = Lie("full")
+        else:
+            lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
         if isinstance(question, Ask):
             lie = self._bounded(question, lie)
-        elif isinstance(question, Submission) and question.size > self.most - self.engine.alive():
-            lie = Lie("full")
         self.engine.note(f"was spoken to: {kind}", "", note=lie.what or "honest")
         said = answer(question, lie)
         if lie.what in ("lost", "late"):
@@ -114,7 +115,7 @@ class Liar:
             return Said(None)
         if lie.what in ("down", "full", "refused", "unclear"):
             return self.dialect.trouble(kind, lie.what)
-        return _distorted(said, lie)
+        return distorted(said, lie)
 
     # Submissions
 
@@ -215,15 +216,16 @@ class Liar:
         self.clients.clear()
 
 
-def _distorted(said: Said, lie: Lie) -> Said:
+def distorted(said: Said, lie: Lie) -> Said:
     """Spoil an answer on its way."""
-    code = CODES[lie.knob % len(CODES)]
+    cut, which = divmod(lie.knob, len(CODES))
+    code = CODES[which]
     if lie.what == "nothing":
         return Said(0)
     if lie.what == "garbage":
         return Said(code, GARBAGE[lie.knob % len(GARBAGE)])
     if lie.what == "cut":
-        return Said(code, said.out[: lie.knob % (len(said.out) + 1)], said.err)
+        return Said(code, said.out[: cut % (len(said.out) + 1)], said.err)
     if lie.what == "code":
         return said._replace(code=code)
     return said

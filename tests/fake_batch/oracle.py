@@ -36,12 +36,21 @@ class Oracle:
         """Check what must hold at any moment."""
         events = self.happened()
         assert not list(self.gateway.engine.notes("misunderstood")), list(self.gateway.engine.notes("misunderstood"))
+        refused = {entry.mark for entry in self.gateway.engine.notes("plainly refused")}
+        alive = {run.piece for run in self.gateway.nodes.runs}
+        going_on = {(*run.piece, run.facts["attempt"]) for run in self.gateway.nodes.runs}
         for grid in self.gateway.grids():
             attempts = {(each.n, each.attempt): each for each in self.gateway.store.attempts(grid)}
+            for each in attempts.values():
+                goes_on = (str(grid), str(each.n), str(each.attempt)) in going_on
+                assert not (each.verdict and goes_on), f"it runs on: {each} {self.story(grid)}"
             for job in self.gateway.store.local_jobs(grid):
                 assert self.finals.get((grid, job.n), job.state) is job.state, f"an end was taken back: {job}"
                 if job.state.final:
                     self.finals[grid, job.n] = job.state
+                    assert (str(grid), str(job.n)) not in alive, f"it runs on: {job} {self.story(grid)}"
+                if job.state is State.NEW:
+                    assert any(is_of(mark, grid) for mark in refused), f"given up for nothing: {job} {self.story(grid)}"
                 if job.state in STARTED:
                     seen = events[key_of(attempts[job.n, job.attempt])]
                     assert "begun" in seen, f"{job} never began: {self.story(grid)}"
@@ -136,6 +145,11 @@ class Oracle:
             for each in engine.ledger
         ]
         return "\n" + "\n".join(lines) + "\n"
+
+
+def is_of(mark: str, grid: int) -> bool:
+    """Tell whether a mark is one of a grid job's submissions."""
+    return mark.startswith(f"jim-{INSTANCE}-{grid}-")
 
 
 def key_of(attempt: Attempt) -> tuple[str, int]:

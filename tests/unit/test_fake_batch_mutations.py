@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 
-from jim import verdict
-from jim.idealizer import cancel, lookup, query, settle
-from jim.model import State
+from jim import verdict, verdicts
+from jim.adapters import sge
+from jim.errors import BatchError, Full, JimError, Refused, Unclear
+from jim.idealizer import cancel, lookup, query, settle, submit
+from jim.model import State, Witness
 from jim.records import Claim
 from tests.fake_batch.play import play
 
@@ -57,6 +59,40 @@ def completed_says_the_batch_system(patch):
     patch.setattr(verdict, "of_vanished", believing)
 
 
+def killed_as_soon_as_the_cancel_was_answered(patch):
+    """Take the answer to a cancel for the end of what was to be cancelled."""
+    end = cancel._end
+
+    def ending(house, live, reused):
+        answer = end(house, live, reused)
+        house.workers.later("told", lambda: recorded(house, live))
+        return answer
+
+    def recorded(house, live):
+        killed = verdict.Verdict(State.KILLED, "cancelled", Witness.USER)
+        for each in live:
+            if verdicts.cancelled(house, each.grid, each.n):
+                verdicts.record(house, (each.grid, each.k, each.idx), killed)
+
+    patch.setattr(cancel, "_end", ending)
+
+
+def given_up_when_the_controller_is_down(patch):
+    """Take "nothing was done, come later" for what never gets better by itself."""
+    not_recorded = submit._not_recorded
+
+    def giving_up(house, submission, error):
+        later = isinstance(error, BatchError) and not isinstance(error, Unclear | Refused | Full)
+        not_recorded(house, submission, JimError(str(error)) if later else error)
+
+    patch.setattr(submit, "_not_recorded", giving_up)
+
+
+def each_line_of_the_accounts_is_a_death(patch):
+    """Believe of an end, too, that nobody saw."""
+    patch.setattr(sge, "NEVER_RAN", sge.NEVER_RAN | {"0": ""})
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("mutation", "machine", "dialect", "seed"),
@@ -65,6 +101,9 @@ def completed_says_the_batch_system(patch):
         (absence_by_one_listing, "Glitches", "pbs", 1),
         (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
         (completed_says_the_batch_system, "Troubles", "slurm", 1),
+        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 1),
+        (given_up_when_the_controller_is_down, "Troubles", "slurm", 1),
+        (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 1),
     ],
 )
 def test_broken_on_purpose(monkeypatch, mutation, machine, dialect, seed):

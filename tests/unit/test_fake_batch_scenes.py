@@ -94,3 +94,28 @@ def test_a_look_at_what_is_missing_does_not_undo_a_later_listing(gateway):
     gateway.engine.forget()
     gateway.go(20, 20.0)  # each listing is taken in while a look is under way
     assert [each.attempt for each in gateway.store.attempts(1)] == [1, 2]
+
+
+@pytest.mark.parametrize("lie", ["ignored", "late", "unclear"])
+def test_a_cancel_is_believed_when_the_end_is_seen(gateway, lie):
+    """It was answered well, or not at all, and nothing came of it: what runs is not told as killed."""
+    task = submitted(gateway, 1).engine.tasks[1, 1]
+    gateway.nodes.report(gateway.nodes.start(task))
+    gateway.go(2, 6.0)
+    gateway.liar.lies["tell"] += [Lie(lie, 1)] * 99
+    gateway.wish("cancel", "1")
+    gateway.go(20, 6.0)
+    assert gateway.liar.asked.count("tell") > 1
+    assert (task.phase, gateway.state(1)) == (Phase.RUNNING, State.RUNNING)
+    gateway.liar.lies["tell"].clear()
+    gateway.until(lambda: gateway.state(1) is State.KILLED, seconds=6.0)
+    assert (task.phase, gateway.nodes.runs) == (Phase.ENDED, [])
+
+
+def test_a_controller_that_is_down_gives_up_nothing(gateway):
+    gateway.liar.lies["submit"] += [Lie("down")] * 3
+    gateway.submit(1)
+    gateway.until(lambda: not gateway.liar.lies["submit"])
+    assert gateway.state(1) is State.SUBMITTING
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
+    assert [each.attempt for each in gateway.store.attempts(1)] == [1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, options
+from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, grep, options
 from tests.fake_batch.engine import Phase, Submission
 
 IDLE, RUNNING, REMOVED, COMPLETED, HELD, SUSPENDED = 1, 2, 3, 4, 5, 7
@@ -17,10 +17,14 @@ NUMBERS = {
     Phase.ODD: 42,
 }
 ASKING = {"flags": "-json -totals", "valued": "-constraint -attributes"}
+EVENT = "{word} ({id:03}.{process:03}.000) 11/22 02:34:16 {head}\n{line}\n...\n"
+HOST = "<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=login&noUDP&sock=schedd_4511_1037>"
 
 
 class Condor(Dialect):
     name = "condor"
+    log = "/var/log/condor/EventLog"
+    histories = {"EventLog": ("grep", "-hE", log)}
     began = "NumJobStarts"
     id_form = r"([0-9]+)(?:\.([0-9]+))?"
     restarts = False  # what is submitted says that a job which began and is idle is to be removed
@@ -77,6 +81,9 @@ class Condor(Dialect):
         return Said(0, f"{job.id}.0 - {job.id}.{job.asked.size - 1}\n")
 
     def told(self, ask, tasks, now):
+        if "grep" in ask.given:
+            begun = "".join(_begun(task) for task in tasks)
+            return grep(ask.ids, begun + "".join(_logged(task) for task in tasks if self.accounted(task, now)))
         if "queue" in ask.given:
             wanted = [task for task in tasks if self.in_queue(task, now)]
         else:
@@ -110,11 +117,32 @@ def _ad(task):
         held = {"HoldReason": "via condor_hold (by user griduser)"} if task.phase is Phase.HELD else {}
         return ad | {"JobStatus": NUMBERS[task.phase]} | held
     if task.why or (task.code, task.signal) == (None, None):
-        words = {"cancelled": "via condor_rm (by user griduser)", "limit": "PeriodicRemove evaluated to TRUE"}
-        return ad | {"JobStatus": REMOVED, "RemoveReason": words.get(task.why, "PeriodicRemove: it was idle again")}
+        words = {"cancelled": "via condor_rm (by user griduser)", "limit": "time limit"}
+        again = "it had begun, and was put back into the queue"
+        return ad | {"JobStatus": REMOVED, "RemoveReason": words.get(task.why, again)}
     if task.signal:
         return ad | {"JobStatus": COMPLETED, "ExitBySignal": True, "ExitSignal": task.signal}
     return ad | {"JobStatus": COMPLETED, "ExitBySignal": False, "ExitCode": task.code}
+
+
+def _event(task, word, head, line):
+    return EVENT.format(word=word, id=task.job.id, process=task.index - 1, head=head, line=line)
+
+
+def _begun(task):
+    return _event(task, "000", f"Job submitted from host: {HOST}", f"    {task.job.asked.said['submit_event_notes']}")
+
+
+def _logged(task):
+    """Write how a job ended into the job event log."""
+    ad = _ad(task)
+    if ad["JobStatus"] == REMOVED:
+        return _event(task, "009", "Job was aborted.", f"\t{ad['RemoveReason']}")
+    how = f"(0) Abnormal termination (signal {task.signal})\n\t(0) No core file"
+    normal = (
+        f"(1) Normal termination (return value {task.code})\n\t\tUsr 0 00:00:00, Sys 0 00:00:00  -  Run Remote Usage"
+    )
+    return _event(task, "005", "Job terminated.", "\t" + (how if task.signal else normal))
 
 
 def _meets(ad, constraint):

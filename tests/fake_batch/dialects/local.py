@@ -17,7 +17,7 @@ WORDS = {
 class Local(Dialect):
     name = "local"
     id_form = r"([0-9]+)(?:\.([0-9]+))?"
-    restarts = False
+    restarts = loses_nodes = False
     troubles = {
         "submit refused": Said(2, "", "localbatch: argument --wall: invalid int value: 'x'\n"),
         "full": Said(75, "", "localbatch: cannot record: database or disk is full\n"),

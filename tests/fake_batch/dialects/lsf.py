@@ -11,12 +11,22 @@ from tests.fake_batch.engine import Phase, Submission
 
 WORDS = {Phase.PENDING: "PEND", Phase.HELD: "PSUSP", Phase.RUNNING: "RUN", Phase.SUSPENDED: "USUSP", Phase.ODD: "UNKWN"}
 FAILED = 255
+BHIST = """\
+
+Job <{id}[{index}]>, Job Name <{mark}[{index}]>, User <griduser>, Project <default>, Command </work/job.sh>
+{events}
+Summary of time in seconds spent in various states by  Tue Jan  6 11:16:08
+  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL
+  1        0        123      0        0        0        124
+"""
+BEGUN = ("Dispatched 1 Task(s) on Host(s) <node1>, Allocated 1 Slot(s) on Host(s) <node1>", "Starting (Pid 13523)")
 
 
 class Lsf(Dialect):
     name = "lsf"
     id_form = r"([0-9]+)(?:\[([0-9,-]+)\])?"
     keeps = 3600.0  # CLEAN_PERIOD
+    histories = {"bhist": ("bhist", "-n", "0")}
     troubles = {
         "submit down": Said(FAILED, "", "LSF is down. Please wait ...\n"),
         "submit full": Said(
@@ -39,6 +49,12 @@ class Lsf(Dialect):
         given, ids = options("bjobs", words, flags="-a -json", valued="-o", code=FAILED)
         return Ask(given, tuple(ids))
 
+    def read_bhist(self, words):
+        given, ids = options("bhist", words, flags="-a -l -UF", valued="-n", code=FAILED)
+        if not {"-a", "-l", "-UF"} <= given.keys():
+            raise Usage(FAILED, "what has ended would not be told, or not all of it, or in folded lines\n")
+        return Ask({"bhist": ""}, tuple(ids))
+
     def read_bkill(self, words):
         return Tell("cancel", self.numbers(words))
 
@@ -55,6 +71,10 @@ class Lsf(Dialect):
         return Said(0, f"Job <{job.id}> is submitted to default queue <normal>.\n")
 
     def told(self, ask, tasks, now):
+        if "bhist" in ask.given:
+            found = [_lived(task, ended=self.accounted(task, now)) for task in tasks if str(task.job.id) in ask.ids]
+            rule = "-" * 78 + "\n"
+            return Said(0, rule.join(found)) if found else Said(FAILED, "", "No matching job found\n")
         known = [
             task for task in tasks if self.in_queue(task, now) and ("-a" in ask.given or task.phase is not Phase.ENDED)
         ]
@@ -95,6 +115,22 @@ def _record(task):
         "EXIT_REASON": reason,
         "JOB_NAME": f"{task.mark}[{task.index}]",
     }
+
+
+def _lived(task, *, ended):
+    """Tell the life of a job, as bhist does."""
+    events = ["Submitted from host <head>, to Queue <normal>, CWD </>, Output File </dev/null>"]
+    events += BEGUN * task.starts
+    if ended and task.code == 0:
+        events.append("Done successfully. The CPU time used is 0.1 seconds")
+    elif ended:
+        record = _record(task)
+        how = f" with exit code {record['EXIT_CODE']}" * bool(record["EXIT_CODE"])
+        how = f" by signal {task.signal}" if task.signal else how
+        events.append(f"Exited{how}. The CPU time used is 0.1 seconds")
+        events.append("; ".join(filter(None, ("Completed <exit>", record["EXIT_REASON"]))))
+    lines = "".join(f"Tue Jan  6 11:14:04: {event};\n" for event in events)
+    return BHIST.format(id=task.job.id, index=task.index, mark=task.mark, events=lines)
 
 
 DIALECT = Lsf

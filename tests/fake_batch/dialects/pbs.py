@@ -20,6 +20,7 @@ class Pbs(Dialect):
     array_option, index_variable = "-J", "PBS_ARRAY_INDEX"
     listing = {"flags": "-t -f -x -B", "valued": "-F -u"}
     holding = ""
+    over_time, node_lost = -29, -11
     troubles = {
         "submit full": Said(38, "", "qsub: Maximum number of jobs for user griduser already in complex\n"),
         "submit refused": Said(170, "", "qsub: Unknown queue\n"),
@@ -101,7 +102,7 @@ class Pbs(Dialect):
         if many and task.phase is Phase.HELD:
             word = "Q"  # only the whole is held
         facts = {"Job_Name": task.mark, "Job_Owner": "griduser@login", "job_state": word, "queue": "workq"}
-        status = exit_status(task) if task.phase is Phase.ENDED else None
+        status = self.exit_status(task) if task.phase is Phase.ENDED else None
         return facts | ({"Exit_status": status} if status is not None else {})
 
     def obeyed(self, tell, unknown):
@@ -116,12 +117,13 @@ class Pbs(Dialect):
         told = {"PBS_JOBID": self.id(task.job, task.index)}
         return told | ({self.index_variable: str(task.index)} if task.job.asked.array else {})
 
-
-def exit_status(task):
-    """Give what PBS says of an end: the exit code, 256 and a signal above it, or its own reason below zero."""
-    if task.why:
-        return {"cancelled": 271 if task.starts else None, "limit": -29, "node": -11}[task.why]
-    return 256 + task.signal if task.signal else task.code
+    def exit_status(self, task):
+        """Give what is said of an end: the exit code, 256 and a signal above it, or a reason of its own below zero."""
+        if task.why:
+            return {"cancelled": 271 if task.starts else None, "limit": self.over_time, "node": self.node_lost}[
+                task.why
+            ]
+        return 256 + task.signal if task.signal else task.code
 
 
 DIALECT = Pbs

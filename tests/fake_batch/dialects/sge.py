@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
-from pathlib import Path
 
-from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, array, options, script
+from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, array, grep, options, script
 from tests.fake_batch.engine import Phase, Submission
 
 WORDS = {Phase.PENDING: "qw", Phase.HELD: "hqw", Phase.RUNNING: "r", Phase.SUSPENDED: "s", Phase.ODD: "qz"}
@@ -36,10 +34,32 @@ LISTING = """\
 {pending}  </job_info>
 </job_info>
 """
+# accounting(5): the memory that it used, ru_maxrss, is told by whoever reaped a job.
+ACCOUNT = (
+    "all.q:node1:griduser:griduser:{name}:{id}:sge:0:1795251345:1795251347:1795251348:{failed}:{status}:1:0.018900:"
+    "0.000000:{memory}:0:0:0:0:217:0:0:0.000000:8:0:0:0:1:6:NONE:defaultdepartment:NONE:1:{index}:0.018900:0.000000:"
+    "0.000000:NONE:0.000000:NONE:0.000000:0:0\n"
+)
+QACCT = """\
+==============================================================
+qname        all.q
+hostname     node1
+jobname      {name}
+jobnumber    {id}
+taskid       {index}
+failed       {failed}
+exit_status  {status}
+ru_wallclock 1s
+ru_maxrss    {kilobytes}KB
+cpu          0.006s
+maxvmem      0.000B
+"""
 
 
 class Sge(Dialect):
     name = "sge"
+    log = "/var/lib/gridengine/default/common/accounting"
+    histories = {"qacct": ("env", "SGE_ROOT=/var/lib/gridengine", "SGE_CELL=default", "/usr/lib/gridengine/qacct")}
     id_form = r"([0-9]+)(?:\.([0-9,-]+))?"
     forgets_cancelled = True
     troubles = {
@@ -54,6 +74,9 @@ class Sge(Dialect):
     }
 
     def read(self, words):
+        if words[:2] == ["sh", "-c"]:  # qacct for each of these, one after the other
+            ids, *words = words[4:]
+            return self.read(words)._replace(ids=tuple(ids.split()))
         if words[0] == "env":  # each command is named by its path, with the variables that it needs
             variables = list(takewhile(lambda word: "=" in word, words[1:]))
             if {each.partition("=")[0] for each in variables} != {"SGE_ROOT", "SGE_CELL"}:
@@ -74,11 +97,9 @@ class Sge(Dialect):
             raise Usage(1, "arrays would be folded, or the jobs of others listed\n")
         return Ask(given)
 
-    def read_grep(self, words):
-        given, files = options("grep", words, flags="-hE", valued="-e")
-        if [Path(file).name for file in files] != ["accounting"]:
-            raise Usage(2, f"grep: {files}: No such file or directory\n")
-        return Ask(given, (given["-e"],))
+    def read_qacct(self, words):
+        options("qacct", words)
+        return Ask({"qacct": ""})
 
     def read_qdel(self, words):
         return Tell("cancel", self.numbers(words))
@@ -95,10 +116,13 @@ class Sge(Dialect):
         return Said(0, f"{job.id}.1-{job.asked.size}:1\n")
 
     def told(self, ask, tasks, now):
-        if ask.ids:
-            lines = [_account(task) for task in tasks if self.accounted(task, now)]
-            found = [line for line in lines if re.search(ask.ids[0], line)]
-            return Said(0, "".join(found)) if found else Said(1)
+        ends = [_account(task) for task in tasks if self.accounted(task, now)]
+        if "grep" in ask.given:
+            return grep(ask.ids, "".join(ACCOUNT.format(**end) for end in ends))
+        if "qacct" in ask.given:
+            found = [QACCT.format(**end) for id_ in ask.ids for end in ends if str(end["id"]) == id_]
+            unknown = [id_ for id_ in ask.ids if not any(str(end["id"]) == id_ for end in ends)]
+            return Said(0, "".join(found), "".join(f"error: job id {id_} not found\n" for id_ in unknown))
         listed = {True: "", False: ""}
         for task in tasks:
             if task.phase is not Phase.ENDED:
@@ -121,14 +145,14 @@ class Sge(Dialect):
 
 
 def _account(task):
-    """Write a line of the accounting file: 45 fields, of which few matter here."""
-    failed, status = "0", task.code
+    """Give what the accounts say of an end. Of one that nobody saw it is no more than a word, and a good one."""
+    facts = {"name": task.mark, "id": task.job.id, "index": task.index}
+    if not task.reaped:
+        return facts | {"failed": 0, "status": 0, "memory": "0.000000", "kilobytes": "0.000"}
+    seen = facts | {"memory": "4672.000000", "kilobytes": "4.672"}
     if task.why or task.signal or task.code is None:
-        failed, status = ("37" if task.why == "limit" else "100"), 128 + (task.signal or 9)
-    fields = ["0"] * 45
-    fields[0:6] = "all.q", "node1", "griduser", "griduser", task.mark, str(task.job.id)
-    fields[11:13], fields[35] = (failed, str(status)), str(task.index)
-    return ":".join(fields) + "\n"
+        return seen | {"failed": 37 if task.why == "limit" else 100, "status": 128 + (task.signal or 9)}
+    return seen | {"failed": 0, "status": task.code}
 
 
 DIALECT = Sge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, array, options, script
+from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, array, grep, options, script
 from tests.fake_batch.engine import Phase, Submission
 
 SBATCH = "--partition --account --cpus-per-task --mem --tmp --time --job-name --array --export --chdir --output --error"
@@ -16,6 +16,14 @@ LIVE = {
     Phase.ODD: ("REVOKED", "None"),
 }
 COLUMNS = {"JobArrayID": "JOBID", "State": "STATE", "exit_code": "EXIT_CODE", "Reason": "REASON", "Name": "NAME"}
+ACCOUNTS = "JobID,State,ExitCode,Reason,JobName"
+COMPLETION = (
+    "JobId={id} UserId=griduser(1001) GroupId=griduser(1001) Name={name} JobState={word} Partition=main TimeLimit=60 "
+    "StartTime=2026-11-21T08:32:50 EndTime=2026-11-21T08:32:50 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/ "
+    "ReservationName= Tres=cpu=1,mem=256M,node=1,billing=1 Account= QOS= WcKey= Cluster=unknown "
+    "SubmitTime=2026-11-21T08:32:48 EligibleTime=2026-11-21T08:32:50 ArrayJobId={id} ArrayTaskId={index} "
+    "DerivedExitCode=0:0 ExitCode={end} \n"
+)
 DOWN = "Unable to contact slurm controller (connect failure)\n"
 NO_ANSWER = "Socket timed out on send/recv operation\n"
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"
@@ -26,6 +34,8 @@ class Slurm(Dialect):
     name = "slurm"
     id_form = r"([0-9]+)(?:_\[([0-9,-]+)\])?"
     keeps = 300.0  # MinJobAge
+    log = "/var/log/slurm/jobcomp.log"
+    histories = {"sacct": ("sacct",), "jobcomp": ("grep", "-hE", log)}
     forgets_cancelled = True
     troubles = {
         "submit down": Said(1, "", NOT_SUBMITTED + DOWN),
@@ -53,6 +63,12 @@ class Slurm(Dialect):
             raise Usage(1, f"squeue: error: Unrecognized option: {rest[0]}\n")
         return Ask(given, tuple(filter(None, given.get("--jobs", "").split(","))))
 
+    def read_sacct(self, words):
+        given, _ = options("sacct", words, flags="--allocations --parsable2", valued="--format --jobs")
+        if given["--format"] != ACCOUNTS or "--allocations" not in given or "--parsable2" not in given:
+            raise Usage(1, "sacct: steps would be told, too, or other columns\n")
+        return Ask({"sacct": ""}, tuple(given["--jobs"].split(",")))
+
     def read_scancel(self, words):
         return Tell("cancel", self.numbers(words))
 
@@ -67,6 +83,12 @@ class Slurm(Dialect):
         return Said(0, f"{job.id}\n" if "--parsable" in job.asked.said else f"Submitted batch job {job.id}\n")
 
     def told(self, ask, tasks, now):
+        if "grep" in ask.given:
+            return grep(ask.ids, "".join(_completion(task) for task in tasks if self.accounted(task, now)))
+        if "sacct" in ask.given:
+            wanted = [task for task in tasks if str(task.job.id) in ask.ids and self.remembered(task)]
+            lines = [ACCOUNTS.replace(",", "|"), *(self._account(task, now) for task in wanted)]
+            return Said(0, "\n".join(lines) + "\n")
         known = {str(task.job.id) for task in tasks if self.in_queue(task, now)}
         if len(ask.ids) == 1 and not known & set(ask.ids):
             return Said(1, "", "slurm_load_jobs error: Invalid job id specified\n")
@@ -90,6 +112,13 @@ class Slurm(Dialect):
         status = (task.code or 0) << 8 | (task.signal or 0)
         return f"{task.job.id}_{task.index}", word, str(status), reason, task.mark
 
+    def _account(self, task, now):
+        """Write a line of sacct, whose books may say long afterwards that a job runs."""
+        ended = self.accounted(task, now)
+        word = _end(task)[0] if ended else LIVE.get(task.phase, LIVE[Phase.RUNNING])[0]
+        end = _exit(task) if ended else "0:0"
+        return f"{task.job.id}_{task.index}|{word}{' by 1001' * (word == 'CANCELLED')}|{end}|None|{task.mark}"
+
     def pong(self):
         return Said(0, "Slurmctld(primary) at login is UP\n")
 
@@ -108,6 +137,14 @@ def _end(task):
     if task.signal:
         return "FAILED", "JobLaunchFailure"  # so it says of every signal
     return ("COMPLETED", "None") if task.code == 0 else ("FAILED", "NonZeroExitCode")
+
+
+def _exit(task):
+    return "0:0" if task.why else f"{task.code or 0}:{task.signal or 0}"
+
+
+def _completion(task):
+    return COMPLETION.format(id=task.job.id, index=task.index, name=task.mark, word=_end(task)[0], end=_exit(task))
 
 
 DIALECT = Slurm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fake_batch.dialect import Said
-from tests.fake_batch.dialects.pbs import SUBMITTING, WORDS, Pbs, exit_status
+from tests.fake_batch.dialects.pbs import SUBMITTING, WORDS, Pbs
 from tests.fake_batch.engine import Phase
 
 BLOCK = """\
@@ -31,6 +31,7 @@ class Torque(Pbs):
     array_option, index_variable = "-t", "PBS_ARRAYID"
     listing = {"flags": "-t -f -B", "valued": "-u"}
     keeps = 300.0  # keep_completed
+    over_time, node_lost = -11, -3
     troubles = Pbs.troubles | {
         "submit down": Said(111, "", "qsub: cannot connect to server server (errno=111) Connection refused\n"),
         "submit full": Said(228, "", f"qsub: submit error ({QUEUED})\n"),
@@ -43,7 +44,7 @@ class Torque(Pbs):
     def block(self, task):
         """Print what is told of one task."""
         ended = task.phase is Phase.ENDED
-        status = exit_status(task) if ended else None
+        status = self.exit_status(task) if ended else None
         return BLOCK.format(
             id=self.id(task.job, task.index),
             name=f"{task.mark}-{task.index}" if task.job.asked.array else task.mark,
