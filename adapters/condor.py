@@ -89,17 +89,21 @@ class Condor(Adapter):
     array_limit, name_length = 10_000, 200
     can_suspend = True
     began: str = "NumJobStarts"  # the attribute that tells how often a job has begun
+    # The schedd that refuses what is to be committed says why; one that was lost by then has no such line.
+    unclear = (r"failed to commit job submission into the queue\.(?!\s+ERROR: )", r"\A\s*SECMAN:")
+    full = (r"would exceed MAX_JOBS_(PER_OWNER|SUBMITTED|PER_SUBMISSION)", r"exceeds SUBMIT_MAX_PROCS_IN_CLUSTER")
     transient = (
         r"can't find address of (local )?schedd",
-        r"failed to connect to local queue manager",
+        r"failed to connect to (local )?queue manager",
+        r"failed to create (cluster|proc)",  # of a transaction that is given up then
         r"failed to fetch ads from",
-        r"would exceed MAX_JOBS_(PER_OWNER|SUBMITTED)",  # own jobs must end first
     )
     permanent = (
         r"failed to parse|parse error in expression",
+        r"failed to commit job submission into the queue\.\s+ERROR: ",
         r"(can't|cannot) (open|access) executable|executable file .* (has zero length|does not exist)",
         r"no \"?queue\"? commands|invalid attribute name|requires (another|at least one) argument|^usage:",
-        r"would exceed MAX_JOBS_PER_SUBMISSION|no such directory",
+        r"no such directory",
     )
     gone = (r"job \S+ not found", r"couldn't find/\w+ (all|some|any)", r"already marked for removal")
 
@@ -207,13 +211,23 @@ def _exited(mark: str, code: int | None, signal: int | None, word: str) -> Obser
     return Observation(State.COMPLETED if code == 0 else State.FAILED, mark, code, signal, word=word)
 
 
+def accepted(text: str) -> Listing:
+    """Read from a job event log which jobs there were, whatever became of them."""
+    events = (event for event in EVENT.finditer(text) if event["word"] == ACCEPTED)
+    return {_key(event): Observation(State.UNKNOWN, event["line"], word=ACCEPTED) for event in events}
+
+
+def _key(event: re.Match[str]) -> tuple[str, int]:
+    return str(int(event["id"])), int(event["process"]) + 1
+
+
 def _logged(text: str) -> Listing:
     """Read a job event log: what its last words about each job are."""
     marks: dict[tuple[str, int], str] = {}
     held: dict[tuple[str, int], str] = {}
     ended: dict[tuple[str, int], Observation] = {}
     for event in EVENT.finditer(text):
-        key, word, line = (str(int(event["id"])), int(event["process"]) + 1), event["word"], event["line"]
+        key, word, line = _key(event), event["word"], event["line"]
         exited = END.fullmatch(line) if word == ENDED else None
         if word == ACCEPTED:  # after a crash ids are given out again: what was said of another job does not count
             marks[key] = line

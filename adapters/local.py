@@ -30,7 +30,8 @@ class Local(Adapter):
     array_limit, name_length = 10_000, 200
     end_is_death = True  # an ended task's leavings are killed before its end is told
     can_suspend = True
-    # "disk I/O error" is no such word: the transaction may be there all the same when SQLite looks again.
+    # The transaction may be there all the same when SQLite looks again.
+    unclear = (r"cannot record: disk I/O error", r"done, but cannot answer")
     transient = (
         r"cannot record: (database is locked|database or disk is full|unable to open database)",
         r"has no queue\.db, but is not empty",

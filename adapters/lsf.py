@@ -57,23 +57,31 @@ class Lsf(Adapter):
     index_variable, id_variable = "LSB_JOBINDEX", "LSB_JOBID"
     array_limit, name_length = 1000, 4000  # MAX_JOB_ARRAY_SIZE
     can_suspend = True
+    unclear = (
+        r"communication time ?out|daemon not responding|failed in sending/receiving a message|system call failed",
+        r"xdr (operation|encode/decode) error|batch protocol error|(batch daemon|library) internal error",
+    )
+    full = (
+        r"job limit|does not have enough (per-\w+ )?job slots|pending job threshold",
+        r"job array index too large",  # MAX_JOB_ARRAY_SIZE
+    )
     transient = (
         r"LSF is down|LIM is down|configuration is not ready yet|request from non-LSF host",
-        r"cannot connect to LSF|connection refused by server",
-        r"job limit|does not have enough job slots|pending job threshold",  # own jobs must end first
+        r"cannot connect to LSF|connection refused by server|timeout on connect|cannot locate master LIM",
         r"queue has been closed",
         r"no job id can be used now",
     )
     permanent = (
-        r"no such queue",
-        r"too many processors",
+        r"no such queue|user cannot use the queue|queue (only accepts|does not accept|name must be specified)",
+        r"too (many|few) processors",
+        r"cannot exceed queue's",  # hard limits, or resource reservation
         r"(error in|error near) .*(section|select|rusage)",
         r"cannot be used in the resource requirement section",
-        r"user permission denied",
-        r"bad (job name|\w+ (value|specification|limit)|argument)",
+        r"user permission denied|not in (the )?specified (user|project) group|no such user/host group|unknown user",
+        r"bad (job name|host name|user group|\w+ (value|specification|limit|name)|resource requirement|argument)",
+        r"host group is not used by the queue",
         r"request aborted by esub",
         r"illegal option|unknown option|usage: b",
-        r"array size exceeds|job array .*too (big|large)",
     )
     gone = (r"job has already finished", r"no matching job found", r"is not found")
 
@@ -182,7 +190,7 @@ def _failed(code: str, signal: str | None = None) -> Observation:
 
 
 def _observation(record: Mapping[str, str]) -> tuple[tuple[str, int], Observation]:
-    word, index = record["STAT"], int(record["JOBINDEX"] or 0) or 1
+    word, index = record["STAT"], int(record["JOBINDEX"].strip("-") or 0) or 1
     state = STATES.get(word, State.UNKNOWN)
     mark, reason = record["JOB_NAME"].removesuffix(f"[{index}]"), record["EXIT_REASON"].strip("-")
     seen = Observation(state, mark, reason=reason, word=word)

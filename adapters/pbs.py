@@ -1,9 +1,12 @@
 """OpenPBS and PBS Professional, from 14 on, which list in JSON. Torque and Slurm's qsub have modules of their own.
 
-A server lists the jobs of everybody. PBS Professional 2024 can be asked for those of one account, which is quicker:
+A server lists the jobs of everybody, and what somebody has in his environment may make that JSON invalid. Most of it is
+mended. A site can ask for text instead by saying `-f` itself. From OpenPBS 20 on, text may be that of one account
+alone, which is quicker; with JSON, `-u` gives but a table.
 
     [batch.commands]
-    query = ["qstat", "-u", "mcprod"]
+    query = ["qstat", "-u", "mcprod", "-f", "-w"]
+    find = ["qstat", "-u", "mcprod", "-f", "-w"]
 """
 
 from __future__ import annotations
@@ -37,6 +40,15 @@ REASONS = {
 }
 SIGNALS_ABOVE = 256  # an exit status above it is a signal
 UNKNOWN_JOB, ENDED_JOB = 153, 35  # exit codes, given for one of several ids, too
+NO_HISTORY = (r"not configured to maintain job history",)
+NO_HISTORY_CODES = 0, 36  # of the server's 36 qstat itself makes a 0
+# What is mended of JSON. qstat has written environments as they are, and as a number whatever strtod() takes: 005, .5,
+# inf, nothing at all. The tokens are a string, a word, or where a word lacks; within strings, escapes.
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}:,"\n\r\t ]+|:(?=[\n\r\t ]*[,}])', re.DOTALL)
+ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+NOT_JSON = "if that goes on, `qstat -f -w` in [batch.commands] asks for text instead, see docs/adapters.md"
+JSON = ("-F", "json")
+HEAD = "Job Id:"  # of each job in a listing that is text
 Facts = Mapping[str, str]  # what is told of a job, names in lower case
 COMMANDS: dict[str, tuple[str, ...]] = {
     "submit": ("qsub",),
@@ -54,21 +66,30 @@ class Pbs(Adapter):
     commands = COMMANDS
     index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
     array_limit, name_length = 10_000, 230  # max_array_size is the server's own
+    # Of a request that was sent: a connection that was never made says so in front.
+    unclear: tuple[str, ...] = (
+        r"(?m)^(?!.*cannot connect to server).*(premature end of (message|file)|end of file|protocol (failure|error))",
+    )
+    full: tuple[str, ...] = (
+        r"maximum number of jobs\b.* already in (queue|complex)",
+        r"would exceed (queue .*|complex)'s per-\w+ limit",  # the others are limits on resources, of all his jobs
+        r"array job exceeds",
+    )
     transient: tuple[str, ...] = (
         r"cannot connect to server",
-        r"connection refused|no free connections|server shutting down",
-        r"maximum number of jobs already|would exceed .*limit",  # own jobs must end first
+        r"connection refused|no free connections|connection table full|server shutting down",
+        r"would exceed .*limit",  # own jobs must end first
         r"pbs_iff: |(invalid|expired) credential",
-        r"queue is not enabled",
+        r"queue is not enabled|resource temporarily unavailable|failed to save job",
     )
     permanent: tuple[str, ...] = (
-        r"unknown (queue|resource)",
+        r"unknown (queue|resource)|access to queue is denied|no default queue",
         r"unauthorized request",
-        r"illegal attribute or resource value",
-        r"violates queue and/or server resource limits",
+        r"illegal attribute or resource value|undefined attribute|cannot set attribute",
+        r"violates queue and/or server resource limits|resource limit exceeds|rejected by all possible destinations",
+        r'resource invalid in "select"|cannot be used with "?select|without "select"|duplicated resource within',
         r"invalid account",
-        r"illegal -\w value|invalid option|usage: q",
-        r"array job exceeds",
+        r"illegal -\w value|invalid option|usage: q|name (is )?too long|jobscript size exceeded",
         r"script.*: no such file",
     )
     gone: tuple[str, ...] = (r"unknown job id", r"job has finished")
@@ -77,7 +98,7 @@ class Pbs(Adapter):
     submitting: tuple[str, ...] = ("-f", "-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     reasons: Mapping[int, str] = REASONS
     printed_id = r"[1-9][0-9]*(?:\[\])?\.[\w.-]+"
-    listing: tuple[str, ...] = ("-t", "-f", "-F", "json")
+    listing: tuple[str, ...] = ("-t", "-f", *JSON)
     ended: tuple[str, ...] = ("-x",)
 
     def submit_command(self, batch: Batch) -> list[str]:
@@ -120,20 +141,22 @@ class Pbs(Adapter):
         return re.sub(r"\[[0-9]+\]", "[]", told)
 
     def query_command(self) -> list[str]:
-        return [*self.commands["query"], *self.listing]
+        return [*self.commands["query"], *self._form("query")]
 
     def parse_query(self, answer: Answer) -> Listing:
-        return self._seen(answer, self.output(answer))
+        return self._seen(answer, self.output(answer), self._form("query"))
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        return [*self.commands["history"], *self.ended, *self.listing, *ids]
+        return [*self.commands["history"], *self.ended, *self._form("history"), *ids]
 
     def parse_history(self, answer: Answer) -> Listing:
+        if answer.code in NO_HISTORY_CODES and self.says(NO_HISTORY, answer.err):
+            return {}
         some_unknown = answer.code in (UNKNOWN_JOB, ENDED_JOB)
-        return self._seen(answer, answer.out if some_unknown else self.output(answer))
+        return self._seen(answer, answer.out if some_unknown else self.output(answer), self._form("history"))
 
     def find_command(self, mark: str) -> list[str]:
-        return [*self.commands["find"], *self.listing]
+        return [*self.commands["find"], *self._form("find")]
 
     def cancel_command(self, ids: Ids) -> list[str]:
         return [*self.commands["cancel"], *self.names(ids)]
@@ -150,14 +173,6 @@ class Pbs(Adapter):
         """Name jobs, and members of arrays as ranges."""
         return [id_.replace("[]", f"[{each}]") for id_, runs in by_id(ids).items() for each in runs or [""]]
 
-    def jobs(self, text: str) -> dict[str, Facts]:
-        """Read what is told of each job, or raise ValueError."""
-        told = json.loads(text, strict=False)  # environments may hold control characters
-        if "pbs_version" not in told:
-            raise ValueError(text)
-        jobs = told.get("Jobs", {})
-        return {id_: {name.lower(): str(value) for name, value in job.items()} for id_, job in jobs.items()}
-
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
         """Give the word for a job's state. Of an array only the whole can be held."""
         word, whole = jobs[id_]["job_state"], jobs.get(self.batch_id(id_), {})
@@ -167,17 +182,53 @@ class Pbs(Adapter):
         """Give the name under which a job was submitted; `index` is that of a member of an array."""
         return name
 
-    def _seen(self, answer: Answer, text: str) -> Listing:
+    def _form(self, command: str) -> tuple[str, ...]:
+        """Give the options that a listing is asked for with. A site that says -f itself gets it as text."""
+        as_text = "-f" in self.commands[command]
+        return tuple(word for word in self.listing if not (as_text and word in JSON))
+
+    def _seen(self, answer: Answer, text: str, form: Sequence[str]) -> Listing:
+        in_json = set(JSON) <= set(form) and not text.startswith(HEAD)
         try:
-            jobs, listing = self.jobs(text), {}
+            jobs, listing = _from_json(text) if in_json else _from_text(text), {}
             for id_, job in jobs.items():
                 named = re.fullmatch(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?", id_)
                 if named:
                     mark, word = self.mark(job["job_name"], named[1]), self.word(id_, jobs)
                     listing[self.batch_id(id_), int(named[1] or 1)] = _observation(job, mark, word, self.reasons)
             return listing
+        except json.JSONDecodeError as error:
+            raise Unclear(f"{answer.facts()}; {NOT_JSON}") from error
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise Unclear(answer.facts()) from error
+
+
+def _from_json(text: str) -> dict[str, Facts]:
+    """Read what is told of each job, or raise ValueError. Nothing is completed: what was cut off stays cut off."""
+    try:
+        told = json.loads(text, strict=False)  # environments may hold control characters
+    except ValueError:
+        told = json.loads(TOKEN.sub(_mended, text), strict=False)
+    if "pbs_version" not in told:
+        raise ValueError(text)
+    jobs = told.get("Jobs", {})
+    return {id_: {name.lower(): str(value) for name, value in job.items()} for id_, job in jobs.items()}
+
+
+def _mended(token: re.Match[str]) -> str:
+    """Write a token as JSON wants it: a backslash that escapes nothing stands for itself, a word is a string."""
+    if token[0].startswith('"'):
+        return ESCAPE.sub(lambda found: found[0] if found[1] else r"\\", token[0])
+    return ':""' if token[0] == ":" else json.dumps(token[0])
+
+
+def _from_text(text: str) -> dict[str, Facts]:
+    # An environment may hold anything, even what looks like another line: what comes first counts.
+    if text and not (text.startswith(HEAD) and text.endswith("\n\n")):
+        raise ValueError(text)
+    blocks = (block.split("\n", 1) for block in re.split(rf"^{HEAD}[ \t]*", text, flags=re.MULTILINE)[1:])
+    lines = {id_: re.findall(r"^[ \t]+(\w+) = (.*)$", block, re.MULTILINE) for id_, block in blocks}
+    return {id_: {name.lower(): value for name, value in reversed(pairs)} for id_, pairs in lines.items()}
 
 
 def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -> Observation:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-from jim.adapters.pbs import Facts, Pbs
+from jim.adapters.pbs import Pbs
 from jim.model import Ids, Resources
 
 # Of its negative numbers only the first three mean what they mean to PBS.
@@ -24,6 +23,13 @@ class Torque(Pbs):
 
     name = "torque"
     index_variable = "PBS_ARRAYID"
+    unclear = (
+        *Pbs.unclear,
+        r"(?m)^(?!.*cannot connect to server).*(error (reading|writing) data|socket close detected|\btime out\b)",
+    )
+    full = (*Pbs.full, r"array size too large|does not allow job arrays")  # single jobs may be taken
+    transient = (*Pbs.transient, r"currently too busy|server busy|trqauthd unable|queue is currently not available")
+    permanent = (*Pbs.permanent, r"exceeds queue resource limits|queue does not allow|bad job array request")
     submitting: tuple[str, ...] = ("-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     listing: tuple[str, ...] = ("-t", "-f")
     ended = ()
@@ -48,14 +54,6 @@ class Torque(Pbs):
     def mark(self, name: str, index: str | None) -> str:
         """Take away the index, which is written to the name of each member of an array."""
         return name.removesuffix(f"-{index}").removesuffix(f"[{index}]") if index else name
-
-    def jobs(self, text: str) -> dict[str, Facts]:
-        # An environment may hold anything, even what looks like another line: what comes first counts.
-        if text and not (text.startswith("Job Id:") and text.endswith("\n\n")):
-            raise ValueError(text)
-        blocks = (block.split("\n", 1) for block in re.split(r"^Job Id:[ \t]*", text, flags=re.MULTILINE)[1:])
-        lines = {id_: re.findall(r"^[ \t]+(\w+) = (.*)$", block, re.MULTILINE) for id_, block in blocks}
-        return {id_: {name.lower(): value for name, value in reversed(pairs)} for id_, pairs in lines.items()}
 
 
 ADAPTER = Torque

@@ -8,7 +8,7 @@ import pytest
 
 from jim.adapters.condor import ADAPTER, TOLD
 from jim.adapters.condor_transfer import ADAPTER as TRANSFER
-from jim.errors import Refused, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
 REAL = Path(__file__).parents[1] / "captured/condor/23.9.6"
@@ -131,6 +131,62 @@ def test_the_log_of_a_real_one_says_what_its_history_says(name):
         key: seen._replace(word="") for key, seen in history.items()
     }
     assert said.keys() - history.keys() == {("8", 1)}
+
+
+# Looking for what has ended already
+
+FOUND = """\
+000 (007.000.000) 11/22 02:34:17 Job submitted from host: <127.0.0.1:9618>
+    jim-1-1-1
+--
+000 (007.001.000) 11/22 02:34:17 Job submitted from host: <127.0.0.1:9618>
+    jim-1-1-1
+"""
+
+
+def test_what_has_ended_is_looked_for_by_its_mark():
+    asked = ["condor_history", "-constraint", 'JimMark == "m"', "-limit", "1", "-json", "-attributes", TOLD]
+    assert TRANSFER().find_ended_command("m") == asked
+
+
+def test_a_job_event_log_tells_that_it_was_accepted_and_no_end():
+    log = TRANSFER({"history": ["grep", "-hE", "/var/log/condor/EventLog"]})
+    words = ["grep", "-hE", "/var/log/condor/EventLog", "-B1", "-e", "^[[:blank:]]+jim-1-1-1$"]
+    assert log.find_ended_command("jim-1-1-1") == words
+    accepted = Observation(State.UNKNOWN, "jim-1-1-1", word="000")
+    assert log.parse_history(answer(FOUND)) == {("7", 1): accepted, ("7", 2): accepted}
+    assert log.parse_history(answer(code=1)) == {}
+    ended = Observation(State.COMPLETED, "a", 0, word="005")
+    both = submitted("6.0", "a") + submitted("6.1", "a") + exited("6.0", 0)
+    assert log.parse_history(answer(both))["6", 1] == ended
+    assert LOGGED.parse_history(answer(both)) == {("6", 1): ended}
+
+
+# What failures mean
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("\nERROR: Failed to commit job submission into the queue.\n", Unclear),
+        ("SECMAN:2007:Failed to end classad message.\n", Unclear),
+        ("\nERROR: Failed to create cluster\nNumber of submitted jobs would exceed MAX_JOBS_SUBMITTED\n", Full),
+        ("\nERROR: Failed to create proc\nNumber of submitted jobs would exceed MAX_JOBS_PER_OWNER\n", Full),
+        ("\nERROR: Failed to create proc\nNumber of submitted jobs would exceed MAX_JOBS_PER_SUBMISSION\n", Full),
+        ("\nERROR: number of procs exceeds SUBMIT_MAX_PROCS_IN_CLUSTER\n", Full),
+        ("\nERROR: Failed to create cluster\nUser is disabled\n", BatchError),
+        ("\nERROR: Failed to create proc\n", BatchError),  # nothing was committed
+        ("\nERROR: Failed to connect to local queue manager\nSECMAN:2007:Failed to end classad message.\n", BatchError),
+        ("\nERROR: Failed to connect to queue manager schedd.example.org\nSECMAN:2011:…\n", BatchError),
+        ("-- Failed to fetch ads from: <192.0.2.1:9618>\nSECMAN:2007:Failed to end classad message.\n", BatchError),
+        ("\nERROR: Failed to commit job submission into the queue.\nERROR: This pool does not accept …\n", Refused),
+    ],
+)
+def test_a_message_means(said, meaning):
+    for adapter in (ADAPTED, TRANSFER()):
+        with pytest.raises(BatchError) as error:
+            adapter.parse_submit(answer("", said, 1))
+        assert type(error.value) is meaning
 
 
 # Answers that prove nothing

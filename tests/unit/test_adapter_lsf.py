@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from jim.adapters.lsf import ADAPTER, FIELDS
-from jim.errors import BatchError, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
 CAPTURED = Path(__file__).parents[1] / "captured/lsf/10.1"
@@ -72,6 +73,72 @@ def test_an_older_form_of_ids_and_of_nothing():
     record = '{"JOBID":"7[3]","JOBINDEX":"3","STAT":"EXIT","EXIT_CODE":"-","EXIT_REASON":"-","JOB_NAME":"m[3]"}'
     seen = ADAPTED.parse_query(answer(f'{{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{record}]}}'))
     assert seen == {("7", 3): Observation(State.FAILED, "m", word="EXIT")}
+
+
+@pytest.mark.parametrize("index", ["0", "", "-"])
+def test_a_job_that_is_no_member_of_an_array(index):
+    """One of somebody else, among those of the account: ours are arrays, all of them."""
+    record = {"JOBID": "7", "JOBINDEX": index, "STAT": "RUN", "EXIT_CODE": "-", "EXIT_REASON": "-", "JOB_NAME": "m"}
+    said = json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [record]})
+    assert ADAPTED.parse_query(answer(said)) == {("7", 1): Observation(State.RUNNING, "m", word="RUN")}
+
+
+# What failures mean
+
+MESSAGES = {
+    Unclear: [
+        "Contacting batch daemon: Communication timeout",
+        "Failed in an LSF library call: Communication time out",
+        "Failed in an LSF library call: Failed in sending/receiving a message: Connection reset by peer",
+        "Failed in an LSF library call: XDR operation error",
+        "XDR encode/decode error",
+        "Batch protocol error",
+        "Master batch daemon internal error",
+        "Batch library internal error",
+        "System call failed: Connection reset by peer",
+        "batch system daemon not responding ... still trying",
+    ],
+    Full: [
+        "The destination queue has reached its job limit. Job not submitted.",
+        "User or one of user's groups does not have enough job slots. Job not submitted.",
+        "Queue does not have enough per-user job slots. Job not submitted.",
+        "Queue does not have enough per-processor job slots. Job not submitted.",
+        "Queue does not have enough per-host job slots. Job not submitted.",
+        "User <griduser>: Pending job threshold reached.",
+        "Job array index too large. Job not submitted.",
+    ],
+    BatchError: [
+        "LIM is down; try later",
+        "Cannot locate master LIM now, try later",
+        "Timeout on connect call to server",
+        "Connection refused by server",
+        "Queue has been closed. Job not submitted.",
+    ],
+    Refused: [
+        "RUNLIMIT: Cannot exceed queue's hard limit(s). Job not submitted.",
+        "MEMLIMIT: Cannot exceed queue's hard limit(s). Job not submitted.",
+        "Cannot exceed queue's resource reservation. Job not submitted.",
+        "User cannot use the queue. Job not submitted.",
+        "Queue only accepts interactive jobs. Job not submitted.",
+        "Too few processors requested. Job not submitted.",
+        "Bad resource requirement syntax. Job not submitted.",
+        "Bad resource name. Job not submitted.",
+        "Bad host name, host group name or cluster name. Job not submitted.",
+        "Bad user group name. Job not submitted.",
+        "No such user/host group. Job not submitted.",
+        "User not in the specified user group. Job not submitted.",
+        "Invoker is not in specified project group. Job not submitted.",
+        "Queue name must be specified. Job not submitted.",
+        "Host or host group is not used by the queue. Job not submitted.",
+    ],
+}
+
+
+@pytest.mark.parametrize(("meaning", "said"), [(kind, each) for kind, said in MESSAGES.items() for each in said])
+def test_a_message_means(meaning, said):
+    with pytest.raises(BatchError) as error:
+        ADAPTED.parse_submit(answer("", f"{said}\n", 255))
+    assert type(error.value) is meaning
 
 
 # Answers that prove nothing

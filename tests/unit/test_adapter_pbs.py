@@ -10,7 +10,7 @@ import pytest
 from jim.adapters.pbs import ADAPTER as PBS
 from jim.adapters.pbs_wrappers import ADAPTER as WRAPPERS
 from jim.adapters.torque import ADAPTER as TORQUE
-from jim.errors import BatchError, Refused, Unclear
+from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
 CAPTURED = Path(__file__).parents[1] / "captured"
@@ -70,6 +70,81 @@ def test_a_control_character_in_somebody_s_environment_does_no_harm():
     assert len(PBS().parse_query(answer(text))) == 11
 
 
+# A server without history
+
+
+NO_HISTORY = "qstat: PBS is not configured to maintain job history 4.scheduler\n"
+
+
+@pytest.mark.parametrize("code", [0, 36])  # qstat makes a 0 of this error, of this one alone
+@pytest.mark.parametrize("out", ["", captured(PBS, "list-empty").out])
+def test_a_server_without_history_says_nothing_of_the_past(code, out):
+    assert PBS().parse_history(answer(out, NO_HISTORY, code)) == {}
+    assert PBS(TEXT).parse_history(answer("", NO_HISTORY, code)) == {}
+
+
+def test_that_is_no_answer_to_any_other_question():
+    with pytest.raises(Unclear):
+        PBS().parse_query(answer("", NO_HISTORY, 36))
+
+
+# JSON that is none, because of what stands in somebody's environment
+
+
+def in_environment(value, version="20.0.1"):
+    """Give a listing with this among the variables of a stranger's job."""
+    return captured(PBS, "list").out.replace('"PBS_O_LANG":"C"', f'"PBS_O_LANG":"C",\n"FOO":{value}')
+
+
+NOT_JSON = [
+    "005", "-00", "00.123", "-00.123", ".123", "123.", "0x1f", "+5", "inf", "nan(7)", "\v5",  # what strtod() takes
+    "9" * 5000,  # more digits than Python reads
+    "",  # strtod() takes nothing, too
+    r'"\\\'\"asads\"\\\'"', r'"/home/Mo\\\'"', r'"ab\,c"', r'"\d\u12x\ "', '"{]:,\\\\"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NOT_JSON)
+def test_what_a_stranger_has_in_his_environment_does_no_harm(value):
+    text = in_environment(value)
+    assert text != captured(PBS, "list").out
+    assert PBS().parse_query(answer(text)) == PBS().parse_query(captured(PBS, "list"))
+
+
+@pytest.mark.parametrize("value", ['"say "hi" now"', '"a\\"', '"a" 005', "005 006", "]", "{", '"a":"b"', '"a'])
+def test_what_cannot_be_mended_is_refused_and_the_way_out_is_named(value):
+    with pytest.raises(Unclear, match=r"qstat -f -w.*docs/adapters.md"):
+        PBS().parse_query(answer(in_environment(value)))
+
+
+def test_mending_completes_nothing():
+    whole = in_environment(r"""005,"X":"\'\"" """)
+    assert len(PBS().parse_query(answer(whole))) == 11
+    for length in range(len(whole.rstrip())):
+        with pytest.raises(Unclear):
+            PBS().parse_query(answer(whole[:length]))
+
+
+# The text form, where a site asks for it
+
+TEXT = {command: ["qstat", "-f", "-w"] for command in ("query", "history", "find")}
+
+
+def test_a_site_may_ask_for_the_text_form():
+    """`-u` gives but a table, unless `-f` and `-w` come behind it."""
+    there = PBS(TEXT | {"query": ["qstat", "-u", "mcprod", "-f", "-w"]})
+    assert there.query_command() == ["qstat", "-u", "mcprod", "-f", "-w", "-t", "-f"]
+    assert there.history_command(["4.s"]) == ["qstat", "-f", "-w", "-x", "-t", "-f", "4.s"]
+    assert there.find_command("m") == ["qstat", "-f", "-w", "-t", "-f"]
+
+
+def test_no_job_is_nothing_in_text_and_an_odd_answer_in_json():
+    assert PBS(TEXT).parse_query(answer("")) == PBS(TEXT).parse_find(answer("")) == {}
+    for parse in (PBS().parse_query, PBS().parse_history, PBS().parse_find):
+        with pytest.raises(Unclear):
+            parse(answer(""))
+
+
 # Answers that prove nothing
 
 NONSENSE = [
@@ -120,9 +195,64 @@ def test_a_cancel_by_the_wrappers_that_was_killed_proves_nothing():
             WRAPPERS().parse_cancel(said)
 
 
+# What failures mean
+
+MESSAGES = [
+    (PBS, "qsub: Premature end of message", Unclear),
+    (PBS, "qsub: End of File", Unclear),
+    (PBS, "qsub: Protocol failure in commit", Unclear),
+    (PBS, "qsub: Batch protocol error", Unclear),
+    (TORQUE, "qsub: submit error (Error reading data from socket)", Unclear),
+    (TORQUE, "qsub: submit error (Premature End of File)", Unclear),
+    (TORQUE, "qsub: submit error (Socket close detected)", Unclear),
+    (TORQUE, "qsub: submit error (Time out)", Unclear),
+    (TORQUE, "qsub: submit error (End of File)", Unclear),
+    (PBS, "qsub: Maximum number of jobs already in queue", Full),
+    (PBS, "qsub: Maximum number of jobs already in complex", Full),
+    (PBS, "qsub: Maximum number of jobs for user griduser already in queue workq", Full),
+    (PBS, "qsub: Maximum number of jobs in 'Q' state for project cms already in complex", Full),
+    (PBS, "qsub: would exceed queue workq's per-user limit", Full),
+    (PBS, "qsub: would exceed complex's per-group limit of jobs in 'Q' state", Full),
+    (PBS, "qsub: Array job exceeds server or queue size limit", Full),
+    (TORQUE, "qsub: submit error (Maximum number of jobs already in queue for user MSG=total number of …)", Full),
+    (TORQUE, "qsub: submit error (Bad Job Array Request MSG=Requested array size too large, limit is 100)", Full),
+    (TORQUE, "qsub: submit error (Queue does not allow job arrays)", Full),  # of single jobs it does
+    (PBS, "qsub: would exceed user griduser's limit on resource mem in complex", BatchError),
+    (PBS, "qsub: would exceed per-user limit on resource ncpus in queue workq for jobs in 'Q' state", BatchError),
+    (PBS, "qsub: Failed to save job/resv, refer server logs for details", BatchError),
+    (PBS, "qsub: Server connection table full", BatchError),
+    (PBS, "qsub: cannot connect to server scheduler (errno=15031)", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=15096) Unable to get connection to socket", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=110) Connection timed out", BatchError),
+    (TORQUE, "qsub: cannot connect to server server (errno=15085) Time out", BatchError),
+    (TORQUE, "qsub: submit error (Pbs Server is currently too busy to service this request. Please retry)", BatchError),
+    (PBS, "qsub: Access to queue is denied", Refused),
+    (PBS, "qsub: Job rejected by all possible destinations", Refused),
+    (PBS, "qsub: No default queue specified", Refused),
+    (PBS, "qsub: Undefined attribute  Resource_List", Refused),
+    (PBS, "qsub: Cannot set attribute, read only or insufficient permission  Priority", Refused),
+    (PBS, "qsub: Resource limit exceeds allowable", Refused),
+    (PBS, 'qsub: Resource invalid in "select" specification: walltime', Refused),
+    (PBS, 'qsub: "-lresource=" cannot be used with "select" or "place", resource is: ncpus', Refused),
+    (PBS, "qsub: jobscript size exceeded the jobscript_max_size", Refused),
+    (TORQUE, "qsub: submit error (Job exceeds queue resource limits MSG=cannot locate feasible nodes)", Refused),
+    (TORQUE, "qsub: submit error (Job rejected by all possible destinations (check syntax, queue resources, ...))",
+     Refused),
+    (TORQUE, "qsub: submit error (Queue does not allow nonrerunable jobs)", Refused),
+    (TORQUE, "qsub: submit error (Unknown resource type  Resource_List.gpus)", Refused),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("adapter", "said", "meaning"), MESSAGES)
+def test_a_message_means(adapter, said, meaning):
+    with pytest.raises(BatchError) as error:
+        adapter().parse_submit(answer("", f"{said}\n", 1))
+    assert type(error.value) is meaning
+
+
 # Building commands
 
-FULL = Batch(
+ALL = Batch(
     "jim-1-1-1",
     "/w/s1/job.sh",
     "/w/s1",
@@ -138,14 +268,14 @@ BARE = Batch("jim-1-1-1", "/w/s1/job.sh", "/w/s1", 1)
     [
         (
             PBS,
-            FULL,
+            ALL,
             """qsub -l place=pack -q short -A cms -l walltime=60,select=1:ncpus=2:mem=500mb -N jim-1-1-1 -r y -J 1-3
             -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
         ),
         (PBS, BARE, "qsub -N jim-1-1-1 -r n -f -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh"),
         (
             TORQUE,
-            FULL,
+            ALL,
             """qsub -l place=pack -q short -A cms -l walltime=60,nodes=1:ppn=2,mem=500mb,file=20mb -N jim-1-1-1 -r n
             -t 1-3 -S /bin/sh -m n -j oe -o /dev/null /w/s1/job.sh""",
         ),
@@ -210,6 +340,6 @@ def test_a_member_of_an_array_knows_its_own_id_and_so_its_submission_s(told, id_
 
 
 def test_a_site_has_its_own_words():
-    adapted = PBS({"query": ["qstat", "-u", "mcprod"], "hold": ["/opt/pbs/bin/qhold"]})
-    assert adapted.query_command() == ["qstat", "-u", "mcprod", "-t", "-f", "-F", "json"]
+    adapted = PBS({"query": ["/opt/pbs/bin/qstat", "-E"], "hold": ["/opt/pbs/bin/qhold"]})
+    assert adapted.query_command() == ["/opt/pbs/bin/qstat", "-E", "-t", "-f", "-F", "json"]
     assert adapted.change_command("hold", [("4.s", 1)]) == ["/opt/pbs/bin/qhold", "4.s"]

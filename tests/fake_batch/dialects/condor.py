@@ -51,7 +51,7 @@ class Condor(Dialect):
         return Ping() if "-totals" in given else Ask(given | {"queue": "yes"}, tuple(ids))
 
     def read_condor_history(self, words):
-        given, ids = options("condor_history", words, **ASKING)
+        given, ids = options("condor_history", words, flags="-json", valued="-constraint -attributes -limit")
         return Ask(given, tuple(ids))
 
     def read_condor_rm(self, words):
@@ -83,6 +83,7 @@ class Condor(Dialect):
             wanted = [task for task in reversed(tasks) if self.accounted(task, now)]
         wanted = [task for task in wanted if not ask.ids or str(task.job.id) in ask.ids]
         ads = [ad for ad in map(_ad, wanted) if _meets(ad, ask.given.get("-constraint", ""))]
+        ads = ads[: int(ask.given.get("-limit", len(ads)))]
         chosen = ask.given["-attributes"].split(",")
         texts = [json.dumps({name: ad[name] for name in chosen if name in ad}, indent=2) for ad in ads]
         return Said(0, "[\n" + "\n,\n".join(texts) + "\n]\n" if texts else "")

@@ -21,9 +21,7 @@ class Pbs(Dialect):
     listing = {"flags": "-t -f -x -B", "valued": "-F -u"}
     holding = ""
     troubles = {
-        "submit full": Said(
-            198, "", "qsub: Maximum number of jobs already in queue for user griduser\n"
-        ),
+        "submit full": Said(38, "", "qsub: Maximum number of jobs for user griduser already in complex\n"),
         "submit refused": Said(170, "", "qsub: Unknown queue\n"),
         "submit unclear": Said(183, "", "qsub: Premature end of message\n"),
         "submit down": Said(NO_SERVER, "", "qsub: cannot connect to server scheduler (errno=15010)\n"),

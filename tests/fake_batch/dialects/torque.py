@@ -18,6 +18,9 @@ Job Id: {id}
 \tPBS_O_LOGNAME=griduser,PBS_O_WORKDIR=/
 
 """
+QUEUED = (
+    "Maximum number of jobs already in queue for user MSG=total number of current user's jobs exceeds the queue limit"
+)
 
 
 class Torque(Pbs):
@@ -30,6 +33,7 @@ class Torque(Pbs):
     keeps = 300.0  # keep_completed
     troubles = Pbs.troubles | {
         "submit down": Said(111, "", "qsub: cannot connect to server server (errno=111) Connection refused\n"),
+        "submit full": Said(228, "", f"qsub: submit error ({QUEUED})\n"),
         "submit refused": Said(170, "", "qsub: submit error (Unknown queue MSG=cannot locate queue)\n"),
     }  # fmt: skip
 
