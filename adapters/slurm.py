@@ -53,8 +53,8 @@ FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
     r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
-# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. But what looks like
-# another job is one: this line has lost its end. 500+0 is part of a heterogeneous job, which is never ours.
+# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. But what looks
+# like another job is one: this line has lost its end. 500+0 is part of a heterogeneous job, which is never ours.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
 ENDED = (
