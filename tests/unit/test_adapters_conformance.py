@@ -148,6 +148,32 @@ def test_an_answer_cut_anywhere_shows_nothing_but_the_truth(good, captured):
             assert part is None
 
 
+def spoilt(text):
+    """Spoil each line in turn: the second half is gone, or all of it, or its end."""
+    lines = re.findall(r".*\n|.+", text)
+    for at, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        for instead in (f"{bare[: len(bare) // 2]}\n", "???\n", bare):
+            yield line, instead, "".join([*lines[:at], instead, *lines[at + 1 :]])
+
+
+def without_texts(seen):
+    return seen._replace(mark="", reason="")
+
+
+def test_a_spoilt_line_inside_is_seen_and_costs_no_job(listing):
+    """Only that a name or a reason was cut, nobody can see; the line may also be one that does not matter."""
+    whole = listing.parse(listing.answer)
+    for line, instead, text in spoilt(listing.answer.out):
+        part = shown(listing.parse, listing.answer._replace(out=text))
+        if part is not None:
+            where = f"{instead!r} for {line!r}"
+            assert part.keys() == whole.keys(), where
+            otherwise = [key for key in whole if part[key] != whole[key]]
+            assert len(otherwise) <= 1, where
+            assert all(without_texts(part[key]) == without_texts(whole[key]) for key in otherwise), where
+
+
 def test_a_banner_changes_nothing(good):
     whole = shown(good.parse, good.answer)
     assert shown(good.parse, good.answer._replace(out=BANNER + good.answer.out)) in (None, whole)

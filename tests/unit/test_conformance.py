@@ -26,6 +26,18 @@ class StandInRestarting(Slurm):
 
 ADAPTER = StandInRestarting
 """
+SKIPS = """
+from jim.adapters.slurm import HEADER, LISTED, Slurm, _observation
+from jim.errors import Unclear
+
+class StandInSkipping(Slurm):
+    def parse_query(self, answer):
+        if not HEADER.search(self.output(answer)):
+            raise Unclear(answer.facts())
+        return dict(_observation(line) for line in LISTED.finditer(answer.out) if not line["part"])
+
+ADAPTER = StandInSkipping
+"""
 
 
 def run(*words):
@@ -47,6 +59,12 @@ def test_an_adapter_that_leaves_own_restart_on_or_makes_a_shell_line_does_not_pa
     assert "\n3 failed" in done.stdout
     assert "AssertionError: --no-requeue" in done.stdout
     assert "AssertionError: pass words as arguments of the script" in done.stdout
+
+
+def test_an_adapter_that_passes_over_what_it_cannot_read_does_not_pass(tmp_path):
+    (tmp_path / "skipping.py").write_text(SKIPS)
+    done = run("--adapter", f"{tmp_path}/skipping.py", "-k", "spoilt and 22.05.8-list")
+    assert "\n2 failed, 1 passed" in done.stdout  # the empty listing has nothing to pass over
 
 
 @pytest.fixture
