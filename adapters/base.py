@@ -50,7 +50,7 @@ class Adapter(ABC):
 
     # Text that tells the kinds of failure apart, searched in this order, without regard to case.
     unclear: tuple[str, ...] = ()  # words of a lost answer: no one can tell what was done
-    full: tuple[str, ...] = ()  # nothing was done: a limit on how many jobs there may be, or in one submission
+    full: tuple[str, ...] = ()  # nothing was done, for a limit on jobs that fewer in one submission would keep
     transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later
     permanent: tuple[str, ...] = ()  # nothing was done: the same call will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job

@@ -117,8 +117,8 @@ class Local(Adapter):
 def _observation(line: Sequence[str]) -> Observation:
     _, _, word, code, signal, reason, mark = line
     state = State.COMPLETED if (word, code) == ("ended", "0") else STATES.get(word, State.UNKNOWN)
-    number, by = (int(value) if value.isdecimal() else None for value in (code, signal))
-    return Observation(state, mark, number, by, "" if reason == "-" else reason, word)
+    exit_code, ended_by = (int(value) if value.isdecimal() else None for value in (code, signal))
+    return Observation(state, mark, exit_code, ended_by, "" if reason == "-" else reason, word)
 
 
 def _names(ids: Ids) -> list[str]:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 
 from jim.adapters.base import Adapter, by_id, option
 from jim.errors import Unclear
@@ -48,7 +50,18 @@ TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}:,"\n\r\t ]+|:(?=[\n\r\t ]*[
 ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 NOT_JSON = "if that goes on, `qstat -f -w` in [batch.commands] asks for text instead, see docs/adapters.md"
 JSON = ("-F", "json")
-HEAD = "Job Id:"  # of each job in a listing that is text
+# In a listing that is text each job has a head, then attributes, each a line; long ones go on in lines that begin with
+# a tab, but for those of Slurm's qstat, where attributes do. A name, which the owner follows, and an environment may
+# hold anything, even what looks like another line: what comes first counts. But a second name is that of a job whose
+# head is lost.
+HEAD = "Job Id:"
+JOB = re.compile(
+    r"(?P<id>[0-9]+(?:\[[0-9]*\])?(?:\.\S+)?)\n[ \t]+Job_Name = (?P<name>(?s:.+?))\n(?=[ \t]+Job_Owner = )"
+    r"(?P<told>(?:\t\S+ = .*\n)+|(?: +\S+ = .*\n(?:\t.*\n)*)+)(?P<rest>(?s:.*))"
+)
+READ = re.compile(r"\n[ \t]+(job_state|[Ee]xit_status|comment|Priority) = (.*)")
+NAMED = re.compile(r"\n[ \t]+Job_Name = ")
+JOINED = re.compile(r" = .*(?:\t| {4})\S+ = ")  # two of them in a line
 Facts = Mapping[str, str]  # what is told of a job, names in lower case
 COMMANDS: dict[str, tuple[str, ...]] = {
     "submit": ("qsub",),
@@ -223,12 +236,26 @@ def _mended(token: re.Match[str]) -> str:
 
 
 def _from_text(text: str) -> dict[str, Facts]:
-    # An environment may hold anything, even what looks like another line: what comes first counts.
+    """Read what is told of each job, or raise ValueError: a line that was spoilt must not cost a job."""
     if text and not (text.startswith(HEAD) and text.endswith("\n\n")):
         raise ValueError(text)
-    blocks = (block.split("\n", 1) for block in re.split(rf"^{HEAD}[ \t]*", text, flags=re.MULTILINE)[1:])
-    lines = {id_: re.findall(r"^[ \t]+(\w+) = (.*)$", block, re.MULTILINE) for id_, block in blocks}
-    return {id_: {name.lower(): value for name, value in reversed(pairs)} for id_, pairs in lines.items()}
+    blocks = [JOB.fullmatch(block) for block in re.split(rf"^{HEAD}[ \t]*", text, flags=re.MULTILINE)[1:]]
+    jobs = {block["id"]: _facts(block) for block in blocks if block}
+    servers = Counter(id_.partition(".")[2] for id_ in jobs)
+    cut = any(servers[one] == 1 and other.startswith(one) for one, other in permutations(servers, 2))
+    if cut or not all(blocks):
+        raise ValueError(text)
+    return jobs
+
+
+def _facts(job: re.Match[str]) -> Facts:
+    told, rest = job["told"], job["rest"]
+    environment = told.find("Variable_List = ")
+    if JOINED.search(told, 0, environment if environment >= 0 else len(told)):
+        raise ValueError(job[0])
+    if rest.strip() and (environment < 0 or NAMED.search(told + rest)):
+        raise ValueError(job[0])
+    return {name.lower(): value for name, value in reversed(READ.findall(told + rest))} | {"job_name": job["name"]}
 
 
 def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -> Observation:

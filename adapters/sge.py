@@ -29,6 +29,7 @@ NOT_THERE = re.compile(r"error: job id [0-9]+ not found")
 QACCT = 'ids=$1; shift; for id in $ids; do "$@" -j "$id"; done; :'  # it takes one job a call
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
 FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
+BETWEEN = re.compile(r"</[^>]*>\s*[^<\s]")  # text where only another field may begin: that one was spoilt
 # d: being deleted; R: restarted; h: on hold, which does not stop what runs.
 STATES = (
     (r"E[hR]*(qw|wq)", State.FAILED),  # it could not be started; it stays until it is deleted or cleared
@@ -74,8 +75,9 @@ class Sge(Adapter):
         r"(?s)\A(?!.*commlib error: ).*unable to (contact|send message to) ",
         r"failed (sending|receiving) gdi request|gdi mismatch",
     )
-    full = (r"only [0-9]+ jobs are allowed per (user|cluster)", r"submit a job with more than [0-9]+ tasks")
+    full = (r"submit a job with more than [0-9]+ tasks",)
     transient = (
+        r"only [0-9]+ jobs are allowed per (user|cluster)",  # an array counts as one: smaller ones only make more
         r"commlib error: (got select error \(connection refused\)|access denied)",
         r"unable to initialize environment because of error",
         r"JSV temporarily rejected job|rejected because it (can't|couldn't) be written",
@@ -121,7 +123,7 @@ class Sge(Adapter):
     def parse_query(self, answer: Answer) -> Listing:
         text = self.output(answer)
         text = text[max(0, text.find("<?xml")) :]
-        if not LISTING.match(text) or "<!" in text:  # no document type, so no entities
+        if not LISTING.match(text) or "<!" in text or BETWEEN.search(text):  # no document type, so no entities
             raise Unclear(answer.facts())
         try:
             # The parser proves that it is whole, and by that its fields can be told: a tree takes three times as long.

@@ -48,14 +48,15 @@ NEVER = re.compile(
 )
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
-HEADER = re.compile(r"^JOBID\|.*\|\.\n", re.MULTILINE)
+HEADER = re.compile(r"^JOBID\|(?:[^|\n]*\|){4}\.\n", re.MULTILINE)
 FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
     r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
-# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. 500+0 is part of
-# a heterogeneous job, which is never ours.
+# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. But what looks
+# like another job is one: this line has lost its end. 500+0 is part of a heterogeneous job, which is never ours.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
+JOB = re.compile(FIELDS)
 ENDED = (
     re.compile(rf"^{FIELDS}(?P<name>[^|\n]*)(\|\.)?\n", re.MULTILINE),
     re.compile(
@@ -144,7 +145,9 @@ class Slurm(Adapter):
         seen = {}
         while line and line.end() < len(text):
             line = LISTED.match(text, line.end())  # where the last one ended: nothing is passed over
-            if line and not line["part"]:
+            if line and JOB.search(line["name"]):
+                line = None
+            elif line and not line["part"]:
                 key, seen[key] = _observation(line)
         if not line:
             raise Unclear(answer.facts())

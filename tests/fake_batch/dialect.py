@@ -60,6 +60,7 @@ class Dialect(ABC):
     keeps = 0.0  # how long a listing shows what has ended
     forgets_cancelled = False  # what is cancelled before it began leaves no trace
     restarts = True  # it may put back into the queue what has begun
+    limits_arrays = False  # a limit on jobs counts an array as one
     runs_once = False  # nobody but itself can see to that: so it does nothing that could not be healed
     loses_nodes = True  # it may take for dead what runs on
     troubles: Mapping[str, Said] = {}

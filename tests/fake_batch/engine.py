@@ -109,10 +109,6 @@ class Engine:
         """Give the tasks of a job, or the one with this index."""
         return [task for (job, at), task in self.tasks.items() if job == id_ and index in (0, at)]
 
-    def alive(self) -> int:
-        """Count the tasks that have not ended."""
-        return sum(1 for task in self.tasks.values() if task.phase is not Phase.ENDED)
-
     def accept(self, asked: Submission) -> Job:
         """Take a submission in, as often as it is handed over."""
         job = Job(self.next_id, asked, self.now())

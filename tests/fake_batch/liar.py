@@ -102,7 +102,7 @@ class Liar:
             Ping: ("ping", self._pong),
         }[type(question)]
         self.asked.append(kind)
-        if isinstance(question, Submission) and question.size > self.most - self.engine.alive():
+        if isinstance(question, Submission) and self._is_full(question):
             lie = Lie("full")
         else:
             lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
@@ -118,6 +118,12 @@ class Liar:
         return distorted(said, lie)
 
     # Submissions
+
+    def _is_full(self, asked: Submission) -> bool:
+        alive = [key[0] for key, task in self.engine.tasks.items() if task.phase is not Phase.ENDED]
+        if self.dialect.limits_arrays:
+            return len(set(alive)) >= self.most
+        return asked.size > self.most - len(alive)
 
     def _submitted(self, asked: Submission, lie: Lie) -> Said:
         self.engine.note("handed over", asked.mark)

@@ -23,8 +23,34 @@ HOME = Path(__file__).parents[2]
 ERRORS = {"BatchError": BatchError, "Full": Full, "Refused": Refused, "Unclear": Unclear}
 KINDS = ("submit", "list", "history", "find", "cancel", "change", "ping")
 LISTINGS = ("list", "history", "find")
-OF_A_SYSTEM = {"submit_words", "array_words", "never_restarts", "framed", "huge"}
+OF_A_SYSTEM = {"restart_off", "arrays_restart", "never_restarts", "submit_words", "array_words"}
+OF_A_SYSTEM |= {"not_captured", "framed", "huge"}
 OF_AN_ANSWER = {"id", "code", "raises", "commands", "jobs", "seen"}
+
+# What to capture beside one of each: how to tell it, and that an answer is it.
+TO_CAPTURE: Mapping[str, tuple[str, Callable[[str, Mapping[str, Any]], bool]]] = {
+    "submit-array": (
+        "a submission of an array, as submit-array.txt",
+        lambda name, told: name.startswith("submit-array") and "id" in told,
+    ),
+    "list-array": (
+        "a listing that shows an array; write what is seen of a job of it whose index is not 1",
+        lambda name, told: name.startswith("list") and any(not key.endswith(".1") for key in told.get("seen", {})),
+    ),
+    "list-empty": (
+        "a listing without a job, as list-empty.txt, with jobs = 0",
+        lambda name, told: name.startswith("list") and told.get("jobs") == 0,
+    ),
+    "submit-refused": (
+        'a submission that can never succeed, with raises = "Refused"',
+        lambda name, told: name.startswith("submit") and told.get("raises") == "Refused",
+    ),
+    "submit-failed": (
+        "a submission that failed, but may succeed later, as when the server is down, with raises = …",
+        lambda name, told: name.startswith("submit") and told.get("raises") in ("BatchError", "Full", "Unclear"),
+    ),
+}
+OF_ARRAYS = {"submit-array", "list-array"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +159,11 @@ def lacks(adapter: Adapter, captured: Path) -> list[str]:
         return [f"{captured / adapter.name}: nothing is there. Make a directory VERSION; in it, {form}"]
     here = captures(adapter, captured)
     parts = [_version_lacks(each, table, [one for one in here if one.version == each]) for each, table in told]
-    return [each for part in (*parts, _system_lacks(captured / adapter.name, told, here)) for each in part]
+    return [
+        each
+        for part in (*parts, _system_lacks(captured / adapter.name, adapter.array_limit, told, here))
+        for each in part
+    ]
 
 
 def _version_lacks(version: Path, expected: Mapping[str, Any], here: Sequence[Capture]) -> Iterator[str]:
@@ -168,7 +198,7 @@ def _answer_lacks(sidecar: Path, name: str, kind: str, told: Mapping[str, Any] |
 
 
 def _system_lacks(
-    system: Path, told: Sequence[tuple[Path, Mapping[str, Any]]], here: Sequence[Capture]
+    system: Path, array_limit: int, told: Sequence[tuple[Path, Mapping[str, Any]]], here: Sequence[Capture]
 ) -> Iterator[str]:
     expected = {key: value for _, table in told for key, value in table.items() if key in OF_A_SYSTEM}
     for kind in ("submit", "list", "history", "cancel"):
@@ -177,12 +207,20 @@ def _system_lacks(
     for kind in ("list", "history"):
         if not any((each.expected or {}).get("seen") for each in here if each.kind == kind):
             yield f'{system}: write under a [{kind}] what is seen of some jobs: seen."12.1" = {{ state = …, mark = … }}'
-    if not expected.get("submit_words") and not expected.get("never_restarts"):
+    needless = expected.get("not_captured", {}) | (dict.fromkeys(OF_ARRAYS, "no arrays") if array_limit == 1 else {})
+    yield from _kinds_lacking(system, needless, here)
+    if not expected.get("restart_off") and not expected.get("never_restarts"):
         yield (
-            f"{system}: write submit_words = […]: the words of the submit command that switch off its own"
-            ' restart. If the batch system has none: submit_words = [] and never_restarts = "how that is known"'
+            f"{system}: write restart_off = […]: the words of the submit command, one behind the other, that switch off"
+            ' its own restart. If the batch system has none: never_restarts = "how that is known"'
         )
-    elif "submit_words" not in expected:
-        yield f"{system}: write submit_words = […], what must stand in every submit command; [] for nothing"
     if not {"head", "row", "tail"} <= expected.get("huge", {}).keys():
         yield f"{system}: write [huge], a listing to be made long: head, row (with %s for id, %d for index), tail"
+
+
+def _kinds_lacking(system: Path, needless: Mapping[str, str], here: Sequence[Capture]) -> Iterator[str]:
+    for name, (what, is_it) in TO_CAPTURE.items():
+        if not needless.get(name) and not any(is_it(each.name, each.expected or {}) for each in here):
+            yield f'{system}: capture {what}. If that cannot be: not_captured.{name} = "why not"'
+    for name in sorted(needless.keys() - TO_CAPTURE.keys()):
+        yield f"{system}: not_captured.{name} is not asked for; that are {', '.join(TO_CAPTURE)}"

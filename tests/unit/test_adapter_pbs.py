@@ -49,7 +49,7 @@ def test_a_whole_listing_without_a_job_is_what_the_wrappers_say_of_an_unknown_on
 
 
 def test_a_word_that_the_wrappers_do_not_know():
-    unknown = answer("Job Id:\t1\n\tJob_Name = m\n\tjob_state = U\n\n")
+    unknown = answer("Job Id:\t1\n\tJob_Name = m\n\tJob_Owner = o\n\tjob_state = U\n\n")
     assert WRAPPERS().parse_query(unknown) == {("1", 1): Observation(State.UNKNOWN, "m", word="U?")}
 
 

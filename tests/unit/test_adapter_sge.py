@@ -227,9 +227,9 @@ def not_run(words, before=""):
 @pytest.mark.parametrize(
     ("err", "kind"),
     [
-        (not_run("job rejected: only 1000 jobs are allowed per user (current job count: 1000)"), Full),
-        (not_run("job rejected: Only 1000 jobs are allowed per user (current job count: 1000)"), Full),  # as 6.2
-        (not_run("job rejected: only 5000 jobs are allowed per cluster"), Full),
+        (not_run("job rejected: only 1000 jobs are allowed per user (current job count: 1000)"), BatchError),
+        (not_run("job rejected: Only 1000 jobs are allowed per user (current job count: 1000)"), BatchError),  # as 6.2
+        (not_run("job rejected: only 5000 jobs are allowed per cluster"), BatchError),
         (not_run("job rejected: you tried to submit a job with more than 75000 tasks"), Full),
         (not_run("job rejected: You try to submit a job with more than 75000 tasks"), Full),
         (not_run("job rejected: root@login is not allowed to submit jobs"), Refused),

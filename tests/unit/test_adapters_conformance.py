@@ -148,17 +148,48 @@ def test_an_answer_cut_anywhere_shows_nothing_but_the_truth(good, captured):
             assert part is None
 
 
+def spoilt(text):
+    """Spoil each line in turn: the second half is gone, or all of it, or its end."""
+    lines = re.findall(r".*\n|.+", text)
+    for at, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        for instead in (f"{bare[: len(bare) // 2]}\n", "???\n", bare):
+            yield line, instead, "".join([*lines[:at], instead, *lines[at + 1 :]])
+
+
+def without_texts(seen):
+    return seen._replace(mark="", reason="")
+
+
+def test_a_spoilt_line_inside_is_seen_and_costs_no_job(listing):
+    """Only that a name or a reason was cut, nobody can see; the line may also be one that does not matter."""
+    whole = listing.parse(listing.answer)
+    for line, instead, text in spoilt(listing.answer.out):
+        part = shown(listing.parse, listing.answer._replace(out=text))
+        if part is not None:
+            where = f"{instead!r} for {line!r}"
+            assert part.keys() == whole.keys(), where
+            otherwise = [key for key in whole if part[key] != whole[key]]
+            assert len(otherwise) <= 1, where
+            assert all(without_texts(part[key]) == without_texts(whole[key]) for key in otherwise), where
+
+
 def test_a_banner_changes_nothing(good):
     whole = shown(good.parse, good.answer)
     assert shown(good.parse, good.answer._replace(out=BANNER + good.answer.out)) in (None, whole)
 
 
-def is_unclear(parse, asked):
+def raised(parse, asked):
+    """Parse, and give what that raises, if anything."""
     try:
         parse(asked)
     except BatchError as error:
-        return isinstance(error, Unclear)
-    return False
+        return error
+    return None
+
+
+def is_unclear(parse, asked):
+    return isinstance(raised(parse, asked), Unclear)
 
 
 def test_noise_is_no_answer(adapter):
@@ -194,6 +225,13 @@ def test_a_command_that_had_no_end_is_unclear_whatever_it_said(adapter, captured
         if capture.kind != "ping" and not adapter.says(adapter.gone, said.err + said.out):
             assert is_unclear(capture.parse, answer(said.out, said.err, None)), capture.name
             assert is_unclear(capture.parse, answer(said.out, said.err, -15)), capture.name
+
+
+def test_no_other_failure_is_taken_for_a_job_that_is_gone(adapter, captured):
+    """A cancel that failed so would count as done, and the job would run on."""
+    told = [each for each in conformance.captures(adapter, captured) if each.expected and "raises" in each.expected]
+    failed = [each for each in told if each.answer.code != 0]
+    assert [each.name for each in failed if not raised(each.adapter.parse_cancel, each.answer)] == []
 
 
 def test_a_command_that_was_not_there_did_nothing(adapter):
@@ -284,7 +322,9 @@ def test_own_restart_is_off_and_a_site_s_words_do_not_turn_it_on(adapter, captur
     assert command[at + 1] == "own words"
     for _, expected in conformance.sidecars(adapter, captured):
         words = expected.get("submit_words", [])
-        for each in expected.get("array_words", words) if size > 1 else words:
+        words = expected.get("array_words", words) if size > 1 else words
+        off = [] if size > 1 and expected.get("arrays_restart") else [expected.get("restart_off", [])]
+        for each in (*off, *words):
             assert conformance.has(command[at + 2 :], each), each
 
 
@@ -306,6 +346,14 @@ def test_a_thousand_jobs_fit_into_a_command(adapter):
         assert sum(map(len, command)) < 1_000_000
     assert names_all(cancel, ids)
     assert names_all(history, ids) or history == adapter.history_command(["12"])  # or it is a listing of all
+
+
+def test_a_cancel_tells_jobs_of_an_array_apart(adapter, captured):
+    """Index 0 is all of them."""
+    arrays = [each for each in conformance.captures(adapter, captured) if each.name.startswith("submit-array")]
+    for id_ in (each.expected["id"] for each in arrays if "id" in (each.expected or {})):
+        asked = [[(id_, 1)], [(id_, 2)], [(id_, 0)], [(id_, 1), (id_, 2)]]
+        assert len({tuple(adapter.cancel_command(ids)) for ids in asked}) == len(asked), asked
 
 
 def names_all(command, ids):

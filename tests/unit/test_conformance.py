@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,29 @@ class StandInRestarting(Slurm):
 
 ADAPTER = StandInRestarting
 """
+SKIPS = """
+from jim.adapters.slurm import HEADER, LISTED, Slurm, _observation
+from jim.errors import Unclear
+
+class StandInSkipping(Slurm):
+    def parse_query(self, answer):
+        if not HEADER.search(self.output(answer)):
+            raise Unclear(answer.facts())
+        return dict(_observation(line) for line in LISTED.finditer(answer.out) if not line["part"])
+
+ADAPTER = StandInSkipping
+"""
+CANCELS = """
+from jim.adapters.slurm import Slurm
+
+class StandInCancelling(Slurm):
+    gone = (*Slurm.gone, "error")
+
+    def cancel_command(self, ids):
+        return [*self.commands["cancel"], *(id_ for id_, _ in ids)]
+
+ADAPTER = StandInCancelling
+"""
 
 
 def run(*words):
@@ -45,8 +69,21 @@ def test_an_adapter_that_leaves_own_restart_on_or_makes_a_shell_line_does_not_pa
     (tmp_path / "restarting.py").write_text(RESTARTS)
     done = run("--adapter", f"{tmp_path}/restarting.py", "-k", "own_restart or text_that_a_shell")
     assert "\n3 failed" in done.stdout
-    assert "AssertionError: --no-requeue" in done.stdout
+    assert "AssertionError: ['--no-requeue']" in done.stdout
     assert "AssertionError: pass words as arguments of the script" in done.stdout
+
+
+def test_an_adapter_that_passes_over_what_it_cannot_read_does_not_pass(tmp_path):
+    (tmp_path / "skipping.py").write_text(SKIPS)
+    done = run("--adapter", f"{tmp_path}/skipping.py", "-k", "spoilt and 22.05.8-list")
+    assert "\n2 failed, 1 passed" in done.stdout  # the empty listing has nothing to pass over
+
+
+def test_an_adapter_that_cancels_whole_arrays_or_takes_any_failure_for_done_does_not_pass(tmp_path):
+    (tmp_path / "cancelling.py").write_text(CANCELS)
+    done = run("--adapter", f"{tmp_path}/cancelling.py", "-k", "job_that_is_gone or of_an_array_apart")
+    assert "\n2 failed" in done.stdout
+    assert "'cancel-down'" in done.stdout
 
 
 @pytest.fixture
@@ -73,8 +110,10 @@ def test_who_has_captured_nothing_is_told_where_it_goes(adapter, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "lack"),
     [
-        ('submit_words = ["-B", ["-L", "jim-3f9a07c2-1234567-1234"]]', "", "tsp: write submit_words = […], what must"),
-        ("never_restarts", "framed = false\nsubmit_words = []\n#", "tsp: write submit_words = […]: the words"),
+        ("never_restarts", "restart_off = []\n#", "tsp: write restart_off = […]: the words of the submit command"),
+        ("never_restarts", "not_captured.x = ''\nnever_restarts", "tsp: not_captured.x is not asked for; that are"),
+        ("[list-empty]\njobs = 0", "[list-empty]\njobs = 1", "tsp: capture a listing without a job, as list-empty.txt"),
+        ('code = 255\nraises = "Refused"', 'code = 255\nraises = "Full"', "tsp: capture a submission that can never"),
         ("[huge]", "[submit-huge]", "1.0.1/expected.toml: 'submit-huge' is no answer here"),
         ('tail = ""', "", "tsp: write [huge], a listing to be made long"),
         ("[submit-full]\ncode = 2", "[list-full]\ncode = 2", "expected.toml: write [submit-full], and below it what"),
@@ -87,11 +126,29 @@ def test_who_has_captured_nothing_is_told_where_it_goes(adapter, tmp_path):
 def test_what_lacks_in_a_sidecar_is_told(adapter, captured, old, new, lack):
     sidecar = captured / "tsp/1.0.1/expected.toml"
     text = sidecar.read_text()
-    if new.startswith("framed"):
-        text = text.replace('submit_words = ["-B", ["-L", "jim-3f9a07c2-1234567-1234"]]\n', "")
     assert text.count(old) == 1
     sidecar.write_text(text.replace(old, new))
     assert any(lack in each for each in conformance.lacks(adapter, captured)), conformance.lacks(adapter, captured)
+
+
+def test_a_submission_that_failed_lacks(adapter, captured):
+    sidecar = captured / "tsp/1.0.1/expected.toml"
+    sidecar.write_text(re.sub(r'raises = "\w+"', 'raises = "Refused"', sidecar.read_text()))
+    (lack,) = conformance.lacks(adapter, captured)
+    assert lack.startswith(f"{captured}/tsp: capture a submission that failed, but may succeed later")
+
+
+def test_arrays_lack_unless_there_are_none_or_it_is_said_why(adapter, captured, monkeypatch):
+    monkeypatch.setattr(adapter, "array_limit", 2)
+    submission, listing = conformance.lacks(adapter, captured)
+    assert submission.startswith(
+        f"{captured}/tsp: capture a submission of an array, as submit-array.txt. If that cannot"
+    )
+    assert listing.startswith(f"{captured}/tsp: capture a listing that shows an array")
+    sidecar = captured / "tsp/1.0.1/expected.toml"
+    why = 'not_captured = { submit-array = "no one may", list-array = "no one may" }\n'
+    sidecar.write_text(why + sidecar.read_text())
+    assert conformance.lacks(adapter, captured) == []
 
 
 def test_what_lacks_beside_a_sidecar_is_told(adapter, captured):

@@ -10,7 +10,7 @@ from jim.model import State
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.histories import DIALECTS
 
-HAVING_LIMITS = [name for name in DIALECTS if name != "local"]
+HAVING_LIMITS = [name for name in DIALECTS if name not in ("local", "sge")]
 
 
 def gateway_of(name, tmp_path, monkeypatch):

@@ -62,6 +62,7 @@ class Sge(Dialect):
     histories = {"qacct": ("env", "SGE_ROOT=/var/lib/gridengine", "SGE_CELL=default", "/usr/lib/gridengine/qacct")}
     id_form = r"([0-9]+)(?:\.([0-9,-]+))?"
     forgets_cancelled = True
+    limits_arrays = True
     troubles = {
         "submit down": Said(1, "", NOT_RUN.format(REFUSED, NOT_SENT)),
         "submit full": Said(
