@@ -51,15 +51,16 @@ ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 NOT_JSON = "if that goes on, `qstat -f -w` in [batch.commands] asks for text instead, see docs/adapters.md"
 JSON = ("-F", "json")
 # In a listing that is text each job has a head, then attributes, each a line; long ones go on in lines that begin with
-# a tab, but for those of Slurm's qstat, where attributes do. A name, which the owner follows, and an environment may
-# hold anything, even what looks like another line: what comes first counts. But a second name is that of a job whose
-# head is lost.
+# a tab, but for those of Slurm's qstat, where attributes do. A name, which the owner follows, an environment and the
+# words of a submission may hold anything, even what looks like another line: what comes first counts. But a second name
+# is that of a job whose head is lost.
 HEAD = "Job Id:"
 JOB = re.compile(
-    r"(?P<id>[0-9]+(?:\[[0-9]*\])?(?:\.\S+)?)\n[ \t]+Job_Name = (?P<name>(?s:.+?))\n(?=[ \t]+Job_Owner = )"
+    r"(?P<id>[0-9]+(?:\[[0-9]*\])?(?:\.\S+)?)\n[ \t]+Job_Name = (?P<name>(?s:.*?))\n(?=[ \t]+Job_Owner = )"
     r"(?P<told>(?:\t\S+ = .*\n)+|(?: +\S+ = .*\n(?:\t.*\n)*)+)(?P<rest>(?s:.*))"
 )
 READ = re.compile(r"\n[ \t]+(job_state|[Ee]xit_status|comment|Priority) = (.*)")
+FREE = re.compile(r"\n[ \t]+(?:Variable_List|[Ss]ubmit_arg\w*) = ")
 NAMED = re.compile(r"\n[ \t]+Job_Name = ")
 JOINED = re.compile(r" = .*(?:\t| {4})\S+ = ")  # two of them in a line
 Facts = Mapping[str, str]  # what is told of a job, names in lower case
@@ -250,10 +251,10 @@ def _from_text(text: str) -> dict[str, Facts]:
 
 def _facts(job: re.Match[str]) -> Facts:
     told, rest = job["told"], job["rest"]
-    environment = told.find("Variable_List = ")
-    if JOINED.search(told, 0, environment if environment >= 0 else len(told)):
+    free = FREE.search(told)
+    if JOINED.search(told, 0, free.start() if free else len(told)):
         raise ValueError(job[0])
-    if rest.strip() and (environment < 0 or NAMED.search(told + rest)):
+    if rest.strip() and (not free or NAMED.search(told + rest)):
         raise ValueError(job[0])
     return {name.lower(): value for name, value in reversed(READ.findall(told + rest))} | {"job_name": job["name"]}
 

@@ -145,6 +145,24 @@ def test_no_job_is_nothing_in_text_and_an_odd_answer_in_json():
             parse(answer(""))
 
 
+@pytest.mark.parametrize("name", ["", "a\nb", "a\n\n\tb", "x = y", "a\n\tjob_state = C"])
+def test_what_a_stranger_calls_his_job_does_no_harm(name):
+    whole = captured(WRAPPERS, "list").out
+    other = whole.replace("Job_Name = jim-3f9a0001-1-3\n", f"Job_Name = {name}\n", 1)
+    assert WRAPPERS().parse_query(answer(other)) == {
+        key: seen._replace(mark=name) if key == ("1225", 1) else seen
+        for key, seen in WRAPPERS().parse_query(answer(whole)).items()
+    }
+
+
+@pytest.mark.parametrize("text", ["submit_args = -v 'A=1\nB=2\n    job_state = C\n'", "Submit_arguments = \n\n"])
+def test_what_a_stranger_submits_does_no_harm(text):
+    whole = captured(TORQUE, "list").out
+    other = whole.replace("    job_array_id = 1\n", f"    job_array_id = 1\n    {text}\n")
+    assert other != whole
+    assert TORQUE().parse_query(answer(other)) == TORQUE().parse_query(answer(whole))
+
+
 # Answers that prove nothing
 
 NONSENSE = [

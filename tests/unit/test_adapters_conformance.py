@@ -4,7 +4,7 @@ docs/adapters.md, "Captured outputs", says what they are.
 
 A site's own is held to it by
 
-    pytest tests/unit/test_adapters_conformance.py --adapter mysite.batch --captured DIRECTORY
+    .venv/bin/python -m pytest tests/unit/test_adapters_conformance.py --adapter mysite.batch --captured DIRECTORY
 
 where the name may also be a file.
 """
