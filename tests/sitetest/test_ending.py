@@ -68,7 +68,9 @@ def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
     assert report["line"].startswith("JIM SITE UNKNOWN - ")
     assert "TypeError: unhashable type (broken.py, line 6)" in report["line"]
     assert json.loads((tried.state / "site-test.json").read_text()) == report
-    assert [(each["test"], each["level"]) for each in report["checks"]][-2:] == [
+    # Without a listing nothing proves the end of what had not started yet when the fault showed itself.
+    checks = [(each["test"], each["level"]) for each in report["checks"] if each["name"] != "cleaning"]
+    assert checks[-2:] == [
         (level, "unknown"),
         ("array", "skipped"),
     ]
