@@ -156,7 +156,7 @@ def _look_at_missing(compared: Compared, listing: Listing, width: int) -> None:
     marks = {each.batch_id: each.mark[:width] for each in compared.missing.values()}
     shown = {key: seen for key, seen in listing.items() if key[0] in marks}
     compared.reused = frozenset(id_ for (id_, _), seen in shown.items() if seen.mark[:width] != marks[id_])
-    compared.stuck = {key: seen.reason for key, seen in shown.items() if seen.stays}
+    compared.stuck = {key: seen.reason for key, seen in shown.items() if seen.stays and key[0] not in compared.reused}
 
 
 def _note(seen: Observation) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from jim.idealizer import query
 from jim.model import State
+from tests.fake_batch.dialects.sge import Sge
 from tests.fake_batch.dialects.slurm import Slurm
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, Gateway
@@ -119,3 +120,24 @@ def test_a_controller_that_is_down_gives_up_nothing(gateway):
     assert gateway.state(1) is State.SUBMITTING
     gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
     assert [each.attempt for each in gateway.store.attempts(1)] == [1]
+
+
+def test_what_could_not_be_started_and_stays_is_taken_out_of_the_queue(tmp_path, monkeypatch):
+    dialect = Sge()
+    told = dialect.told
+
+    def in_error(ask, tasks, now):
+        said = told(ask, tasks, now)
+        return said._replace(out=said.out.replace("<state>qw</state>", "<state>Eqw</state>"))
+
+    monkeypatch.setattr(dialect, "told", in_error)
+    gateway = Gateway(tmp_path, monkeypatch, dialect)
+    gateway.submit(1)
+    gateway.until(lambda: gateway.finished(1), seconds=20.0)
+    attempts = gateway.store.attempts(1)
+    assert gateway.store.counts(1) == {State.FAILED: 1}
+    assert {each.reason.partition(";")[0] for each in attempts} == {"lost: Eqw: it could not be started"}
+    gateway.submit(1, key="another")  # while there is something to ask about
+    gateway.go(10, 20.0)
+    left = [task.phase for (id_, _), task in gateway.engine.tasks.items() if id_ <= len(attempts)]
+    assert left == [Phase.ENDED] * 3
