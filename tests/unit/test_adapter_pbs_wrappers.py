@@ -7,14 +7,8 @@ import pytest
 from jim.adapters.pbs_wrappers import ADAPTER
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer
+from tests.fake_batch.dialects.pbs_wrappers import SBATCH
 
-SAID = """\
-There was an error running the Slurm sbatch command.
-The command was:
-'/usr/bin/sbatch -o /dev/null -J jim-1-1 --no-requeue /w/job.sh 2>&1'
-and the output was:
-'{}'
-"""
 FAILED = "sbatch: error: Batch job submission failed: "
 BUSY = "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n "
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"
@@ -32,7 +26,7 @@ POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/
     ],
 )
 def test_a_failed_submission(output, kind):
-    assert type(ADAPTER().trouble(Answer(("qsub",), 1, SAID.format(output), "", 0.1))) is kind
+    assert type(ADAPTER().trouble(Answer(("qsub",), 1, SBATCH.format(output), "", 0.1))) is kind
 
 
 def test_words_of_a_lost_answer_are_known():

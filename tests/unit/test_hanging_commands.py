@@ -32,19 +32,25 @@ def workers(world):
     workers.stop()
 
 
+class Frozen:
+    """Batch commands that hang until `thaw`, and are obeyed then."""
+
+    def __init__(self, obey):
+        self.thaw, self.commands, self.obey = threading.Event(), [], obey
+
+    def run(self, command, **more):
+        self.commands.append(command)
+        self.thaw.wait(60)
+        return self.obey(command, **more)
+
+
 def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkeypatch):
-    thaw, hanging = threading.Event(), []
-
-    def frozen(command, **more):
-        hanging.append(command)
-        thaw.wait(60)
-        return world.batch.run(command, **more)
-
-    monkeypatch.setattr(submit, "run", frozen)
+    frozen = Frozen(world.batch.run)
+    monkeypatch.setattr(submit, "run", frozen.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
     try:
-        while not hanging:  # each round does what is due, and gives up what has come back
+        while not frozen.commands:  # each round does what is due, and gives up what has come back
             world.rounds.round()
             workers.deliver(0.1)
         asked = world.batch.calls.count("query")
@@ -52,21 +58,15 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
             world.clock.now += 1.0
             world.rounds.round()
             assert workers.deliver(20), "the question waits behind what hangs"
-        assert 1 <= len(hanging) <= 3
+        assert 1 <= len(frozen.commands) <= 3
     finally:
-        thaw.set()
+        frozen.thaw.set()
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
-    thaw, asked = threading.Event(), []
-
-    def find(command, **more):
-        asked.append(command)
-        thaw.wait(60)
-        return world.batch.run(["query"], **more)
-
-    world.batch.find_command = lambda mark: ["find", "all"]
-    monkeypatch.setattr(lookup, "run", find)
+    frozen = Frozen(world.batch.run)
+    world.batch.find_command = lambda mark: ["query"]
+    monkeypatch.setattr(lookup, "run", frozen.run)
     world.batch.lies = ["@submit", "lost after"] * 3
     world.house.next_query = world.clock.now + 1e6  # the usual listing would adopt them, too
     for number in range(3):
@@ -81,8 +81,8 @@ def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, mo
         while sum(workers.busy(each.mark) for each in world.store.submissions("unknown")) < 3:
             go_on()
     finally:
-        thaw.set()
+        frozen.thaw.set()
     while len(world.store.submissions("confirmed", "ended")) < 4:
         go_on()
     assert len(world.batch.accepted) == 4
-    assert len(asked) == 2  # the first one's, and one that began after the others had come
+    assert len(frozen.commands) == 2  # the first one's, and one that began after the others had come
