@@ -66,7 +66,7 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
         )
 
 
-def _end(house: House, live: Sequence[Live], reused: frozenset[str]) -> str:
+def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:
     """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
     by_submission: dict[int, list[Live]] = {}
     for each in live:
@@ -78,9 +78,8 @@ def _end(house: House, live: Sequence[Live], reused: frozenset[str]) -> str:
         for each in mine:
             told = holders[each.idx].batch
             holder = told and house.adapter.batch_id(told)
-            ids |= dict.fromkeys((batch_id, each.idx) for batch_id in (each.batch_id, holder) if batch_id)
-    # A crash gives ids out again: what a listing shows under another mark is someone else's.
-    ids = {key: None for key in ids if key[0] not in reused}
+            ours = [id_ for id_ in (each.batch_id, holder) if id_ and (id_, each.mark) not in others]
+            ids |= dict.fromkeys((id_, each.idx) for id_ in ours)
     return _end_in_queue(house, list(ids))
 
 
@@ -112,8 +111,10 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
         ((State.SUBMITTED,), (State.RUNNING,)) if wish == "suspend" else ((State.HELD,), (State.SUSPENDED,))
     )
     verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
+    others = house.reused
+    ours = [each for each in live if (each.batch_id, each.mark) not in others]
     targets = {
-        verb: [(each.batch_id, each.idx) for each in live if each.state in states and each.batch_id not in house.reused]
+        verb: [(each.batch_id, each.idx) for each in ours if each.state in states]
         for verb, states in zip(verbs, (pending, running), strict=True)
     }
     if not house.adapter.can_suspend:
