@@ -59,11 +59,19 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
     if house.pace(("cancel", grid)):
         house.workers.start(
             name,
-            partial(_end, house, live, house.reused),
+            partial(_end, house, live, _others(house, live)),
             partial(_said, house, grid),
             partial(_not_said, house, grid),
             command=True,
         )
+
+
+def _others(house: House, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
+    """Give the batch ids, and our marks, that may be someone else's now: a crash gives ids out again.
+
+    Before the first good listing each of them may.
+    """
+    return house.reused if house.listed else frozenset((each.batch_id, each.mark) for each in live)
 
 
 def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:
@@ -111,7 +119,7 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
         ((State.SUBMITTED,), (State.RUNNING,)) if wish == "suspend" else ((State.HELD,), (State.SUSPENDED,))
     )
     verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
-    others = house.reused
+    others = _others(house, live)
     ours = [each for each in live if (each.batch_id, each.mark) not in others]
     targets = {
         verb: [(each.batch_id, each.idx) for each in ours if each.state in states]

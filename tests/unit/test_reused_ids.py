@@ -52,6 +52,15 @@ def test_of_what_waits(gateway):
     assert gateway.store.counts(1) == {State.KILLED: 2}
 
 
+def test_of_what_runs_after_a_restart(gateway):
+    run_all(gateway)
+    strangers(gateway)
+    gateway.wish("cancel", "1")
+    gateway.restart()
+    gateway.go(10, 20.0)
+    assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+
+
 def test_of_what_runs_once_a_listing_has_shown_nothing(gateway):
     run_all(gateway)
     strangers(gateway)
