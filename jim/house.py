@@ -118,7 +118,7 @@ class House:
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
     chunk: int = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
-    reused: frozenset[tuple[str, str]] = frozenset()  # batch ids, and our marks, under which others' jobs were listed
+    unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of which the last good listing shows nothing
     looking: threading.Lock = field(default_factory=threading.Lock)
     looked: tuple[float, Listing] = (-1.0, {})  # for submissions whose answer was lost: when all was listed, and what
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish

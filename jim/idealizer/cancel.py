@@ -69,9 +69,9 @@ def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
 def _others(house: House, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
     """Give the batch ids, and our marks, that may be someone else's now: a crash gives ids out again.
 
-    Before the first good listing each of them may.
+    Before the first good listing each of them may. What a listing did not show by mistake, a later one does.
     """
-    return house.reused if house.listed else frozenset((each.batch_id, each.mark) for each in live)
+    return house.unseen if house.listed else frozenset((each.batch_id, each.mark) for each in live)
 
 
 def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:

@@ -55,7 +55,7 @@ class Compared:
     unknown_words: set[str] = field(default_factory=set)
     found: dict[tuple[int, int], str] = field(default_factory=dict)  # submissions whose answer was lost: batch ids
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
-    reused: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of the missing that others' jobs have now
+    unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of the missing of which it shows nothing
     stuck: dict[Key, str] = field(default_factory=dict)  # why some of the missing could not start, and stay listed
     proves_absence: bool = False
 
@@ -119,7 +119,7 @@ def _ask(house: House) -> Compared:
         listing = house.adapter.parse_query(answer)
         compared = compare(listing, live, house.adapter.name_length)
         if compared.missing:
-            compared.reused = _reused(compared, listing, house.adapter.name_length, house.reused)
+            compared.unseen = _unseen(compared, listing, house.adapter.name_length)
         compared.found = dict(_found(house, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
             compared.leftovers = list(_leftovers(house, store, listing, live))
@@ -158,17 +158,11 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     return result
 
 
-def _reused(
-    compared: Compared, listing: Listing, width: int, before: frozenset[tuple[str, str]]
-) -> frozenset[tuple[str, str]]:
-    """Find which batch ids are other jobs' now: not ours to cancel, until they are shown as ours again."""
-    marks: dict[str, set[str]] = {}
-    for each in compared.missing.values():
-        marks.setdefault(each.batch_id, set()).add(each.mark)
-    shown = {(id_, mark, seen.mark[:width]) for (id_, _), seen in listing.items() for mark in marks.get(id_, ())}
-    others = {(id_, mark) for id_, mark, told in shown if told != mark[:width]}
-    ours = {(id_, mark) for id_, mark, told in shown if told == mark[:width]}
-    return frozenset(others | {each for each in before - ours if each[1] in marks.get(each[0], ())})
+def _unseen(compared: Compared, listing: Listing, width: int) -> frozenset[tuple[str, str]]:
+    """Find which batch ids may be other jobs' now: it shows nothing of ours under them."""
+    shown = {(id_, seen.mark[:width]) for (id_, _), seen in listing.items()}
+    missing = {(each.batch_id, each.mark) for each in compared.missing.values()}
+    return frozenset((id_, mark) for id_, mark in missing if (id_, mark[:width]) not in shown)
 
 
 def _note(seen: Observation) -> str:
@@ -204,7 +198,7 @@ def _asked(house: House, began: float, compared: Compared) -> None:
     for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
     house.odd_words |= compared.unknown_words
-    house.reused = compared.reused
+    house.unseen = compared.unseen
     with house.store.transaction():
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")
