@@ -32,8 +32,8 @@ class Workers:
     that hang.
     """
 
-    def __init__(self, commands: int = 4, others: int = 3) -> None:
-        self._most_commands = commands - 1
+    def __init__(self, commands: int = 5, others: int = 3) -> None:
+        self._most_commands = commands - 2
         self._commands = ThreadPoolExecutor(commands, thread_name_prefix="command")
         self._others = ThreadPoolExecutor(others, thread_name_prefix="worker")
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
@@ -45,7 +45,10 @@ class Workers:
         return name in self._busy
 
     def crowded(self) -> bool:
-        """Tell whether one thread at most is free for batch commands: it is for the question about all jobs."""
+        """Tell whether two threads at most are free for batch commands.
+
+        They are for the question about all jobs, and for what it leaves to be settled.
+        """
         return len(self._commanded) >= self._most_commands
 
     def idle(self) -> bool:

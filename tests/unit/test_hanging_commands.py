@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from jim.house import Workers
-from jim.idealizer import lookup, submit
+from jim.idealizer import lookup, settle, submit
 from jim.site import Batch
 from tests.stand_ins import World
 
@@ -61,6 +61,33 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
         assert 1 <= len(frozen.commands) <= 3
     finally:
         frozen.thaw.set()
+
+
+def test_another_one_is_left_for_what_that_question_leaves_open(world, workers, monkeypatch):
+    sent, history = Frozen(world.batch.run), Frozen(world.batch.run)
+    monkeypatch.setattr(submit, "run", sent.run)
+    monkeypatch.setattr(settle, "run", history.run)
+    for number in range(GRID_JOBS):
+        world.submit(key=f"key{number}")
+
+    def go_on():
+        world.clock.now += 1.0
+        world.rounds.round()
+        assert workers.deliver(20), "the question waits behind what hangs"
+
+    try:
+        while len(sent.commands) < 3:
+            world.rounds.round()
+            workers.deliver(0.1)
+        world.batch.kill("1")
+        while not history.commands:
+            go_on()
+        asked = world.batch.calls.count("query")
+        while world.batch.calls.count("query") < asked + 3:
+            go_on()
+    finally:
+        sent.thaw.set()
+        history.thaw.set()
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
