@@ -44,12 +44,12 @@ class Workers:
         """Tell whether work of this name is under way."""
         return name in self._busy
 
-    def crowded(self) -> bool:
-        """Tell whether two threads at most are free for batch commands.
+    def crowded(self, spare: int = 0) -> bool:
+        """Tell whether two threads at most, and some to spare, are free for batch commands.
 
-        They are for the question about all jobs, and for what it leaves to be settled.
+        The two are for the question about all jobs, and for what it leaves to be settled.
         """
-        return len(self._commanded) >= self._most_commands
+        return len(self._commanded) >= self._most_commands - spare
 
     def idle(self) -> bool:
         """Tell whether nothing is under way."""
