@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from jim.errors import BadSite, BatchError, Full, Refused, Unclear, nearest
-from jim.model import Answer, Batch, Ids, Listing
+from jim.model import NO_ANSWER, Answer, Batch, Ids, Listing
 
 
 class Adapter(ABC):
@@ -140,8 +140,9 @@ class Adapter(ABC):
             text = f"{answer.err}\n{answer.out}"
             # Unclear first: one that was told to come back later, and did, may have lost its last answer. And transient
             # before permanent: some say "rejected" when they could not reach the server.
+            if self.says(self.unclear, text):
+                return Unclear(f"{NO_ANSWER}: {answer.facts()}")
             for kind, patterns in (
-                (Unclear, self.unclear),
                 (Full, self.full),
                 (BatchError, (*self.transient, r"\Acannot start: ")),
                 (Refused, self.permanent),

@@ -60,6 +60,7 @@ class Lsf(Adapter):
     unclear = (
         r"communication time ?out|daemon not responding|failed in sending/receiving a message|system call failed",
         r"xdr (operation|encode/decode) error|batch protocol error|(batch daemon|library) internal error",
+        r"unknown user",  # whom LSF knows, but for a directory of users that is down
     )
     full = (
         r"job limit|does not have enough (per-\w+ )?job slots|pending job threshold",
@@ -77,7 +78,7 @@ class Lsf(Adapter):
         r"cannot exceed queue's",  # hard limits, or resource reservation
         r"(error in|error near) .*(section|select|rusage)",
         r"cannot be used in the resource requirement section",
-        r"user permission denied|not in (the )?specified (user|project) group|no such user/host group|unknown user",
+        r"user permission denied|not in (the )?specified (user|project) group|no such user/host group",
         r"bad (job name|host name|user group|\w+ (value|specification|limit|name)|resource requirement|argument)",
         r"host group is not used by the queue",
         r"request aborted by esub",

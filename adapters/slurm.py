@@ -84,6 +84,9 @@ class Slurm(Adapter):
         r"unable to contact slurm controller \((send|receive|shutdown) failure\)",
         r"unexpected message received|header lengths are longer|insane message length",
         r"munge decode failed|auth_g_verify",  # of the answer
+        # Of the request or the answer, but for one that could not even be written; or the directory of users is down.
+        r"(?s)\A(?!.*(munge encode failed|auth_g_create)).*(protocol authentication error|authentication credential)",
+        r"unable to resolve (user|group) ID",
     )
     full = (
         r"(Max|Grp)SubmitJob",  # an association's or a QOS's

@@ -32,8 +32,8 @@ class Workers:
     that hang.
     """
 
-    def __init__(self, commands: int = 4, others: int = 3) -> None:
-        self._most_commands = commands - 1
+    def __init__(self, commands: int = 5, others: int = 3) -> None:
+        self._most_commands = commands - 2
         self._commands = ThreadPoolExecutor(commands, thread_name_prefix="command")
         self._others = ThreadPoolExecutor(others, thread_name_prefix="worker")
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
@@ -44,9 +44,12 @@ class Workers:
         """Tell whether work of this name is under way."""
         return name in self._busy
 
-    def crowded(self) -> bool:
-        """Tell whether one thread at most is free for batch commands: it is for the question about all jobs."""
-        return len(self._commanded) >= self._most_commands
+    def crowded(self, spare: int = 0) -> bool:
+        """Tell whether two threads at most, and some to spare, are free for batch commands.
+
+        The two are for the question about all jobs, and for what it leaves to be settled.
+        """
+        return len(self._commanded) >= self._most_commands - spare
 
     def idle(self) -> bool:
         """Tell whether nothing is under way."""
@@ -118,7 +121,7 @@ class House:
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
     chunk: int = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
-    reused: frozenset[str] = frozenset()  # batch ids of ours under which the last good listing shows others' jobs
+    unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of which the last good listing shows nothing
     looking: threading.Lock = field(default_factory=threading.Lock)
     looked: tuple[float, Listing] = (-1.0, {})  # for submissions whose answer was lost: when all was listed, and what
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish

@@ -10,7 +10,7 @@ from jim.analysis import Action, Decision, Failed, decide
 from jim.errors import BadRequest
 from jim.house import House, Key
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
-from jim.model import State, Witness
+from jim.model import NO_ANSWER, State, Witness
 from jim.records import read_exit_record
 from jim.request import handler_of
 from jim.statusdb.rows import HELD, Attempt, LocalJob
@@ -19,7 +19,7 @@ from jim.verdict import Verdict
 log = logging.getLogger(__name__)
 # An answer in words that no adapter knows, not even as those of a lost answer, after which nothing was accepted. After
 # so many, which takes three quarters of an hour, the batch system means it.
-NO = re.compile(r"^not accepted: .* \(exit [0-9]+ after ", re.DOTALL)
+NO = re.compile(rf"^not accepted: (?!{NO_ANSWER}).* \(exit [0-9]+ after ", re.DOTALL)
 NOES_AT_MOST = 12
 # What becomes of an attempt that is not the last one.
 WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "held"}
@@ -58,7 +58,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     if verdict.state is not State.FAILED:
         return Decision(Action.GIVE_UP)
     if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # it never began: nothing to analyse
-        if verdict.again and _is_no(house, verdict.reason) and _noes(house, attempt) >= NOES_AT_MOST:
+        if verdict.again and NO.search(verdict.reason) and _noes(house, attempt) >= NOES_AT_MOST:
             return Decision(Action.GIVE_UP, f"so it was {NOES_AT_MOST} times")
         return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
     site, grid_job = house.site, house.store.grid_job(attempt.grid)
@@ -85,12 +85,8 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
 def _noes(house: House, attempt: Attempt) -> int:
     """Count the attempts that were answered with a no, this one and those right before it."""
     before = [each for each in house.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
-    same = takewhile(lambda each: each.verdict == "again" and _is_no(house, each.reason), reversed(before))
+    same = takewhile(lambda each: each.verdict == "again" and NO.search(each.reason), reversed(before))
     return 1 + sum(1 for _ in same)
-
-
-def _is_no(house: House, reason: str) -> bool:
-    return bool(NO.search(reason)) and not house.adapter.says(house.adapter.unclear, reason)
 
 
 def _elsewhere(house: House, decision: Decision, host: str) -> Decision:

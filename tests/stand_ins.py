@@ -15,7 +15,7 @@ from typing import Any
 
 from jim.adapters.base import Adapter
 from jim.clock import Clock
-from jim.errors import BatchError, Refused, Unclear, UnknownJob
+from jim.errors import Unclear, UnknownJob
 from jim.house import House, Workers
 from jim.idealizer import cancel, lookup, query, settle, submit
 from jim.idealizer.health import Health, history
@@ -81,6 +81,7 @@ class StandInBatch(Adapter):
     lies: list[str] = field(default_factory=list)  # what the next calls do instead of the truth
     calls: list[str] = field(default_factory=list)
     commands = {}
+    transient, permanent = ("down",), ("no way",)
     index_variable, id_variable = "I", "B"
     end_is_death = True
     can_suspend = True
@@ -127,11 +128,6 @@ class StandInBatch(Adapter):
         return result
 
     parse_query = parse_history = parse_find = _parse
-
-    def trouble(self, answer):
-        if "down" in answer.err:
-            return BatchError(answer.facts())
-        return Refused(answer.facts()) if "no way" in answer.err else Unclear(answer.facts())
 
     # What the batch system does.
 

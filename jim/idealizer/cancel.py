@@ -11,17 +11,19 @@ from jim.house import House
 from jim.idealizer.run import run
 from jim.model import State, Step, Witness
 from jim.sandbox import fence, submission_directory
-from jim.statusdb.rows import Live
+from jim.statusdb.rows import GridJob, Live
 
 log = logging.getLogger(__name__)
 IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
+OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again
 NEVER_SENT, WAITING_AT_ONCE = "cancelled before it was sent", 5000  # about 50 ms of the loop
 
 
 def fulfil(house: House) -> None:
     """Do what was wished for each grid job, and each local job."""
     live = None
-    for job in house.store.grid_jobs(Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE):
+    jobs = house.store.grid_jobs(Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE)
+    for job in sorted(jobs, key=partial(_due, house)):
         single = house.store.wished(job.id)
         if not job.wish and not single:
             continue
@@ -39,6 +41,11 @@ def fulfil(house: House) -> None:
             _cancel(house, job.id, [each for each in mine if each.n in single])
 
 
+def _due(house: House, job: GridJob) -> float:
+    """Tell since when the batch system is to be told of it, again or at all: who waits longest comes first."""
+    return max(house.paced.get((what, job.id), (0.0, 0))[0] for what in ("wish", "cancel"))
+
+
 def _end_waiting(house: House, grid: int) -> None:
     """End what was never sent: it is enough not to send it. There may be very many: so many at once."""
     name = ("never sent", grid)
@@ -54,19 +61,27 @@ def _end_single(house: House, grid: int, n: int) -> None:
 def _cancel(house: House, grid: int, live: Sequence[Live]) -> None:
     name = ("wish", grid)
     # A pace of its own: while a resume waits for free slots, it is told again and again, and would take every turn.
-    if not live or house.workers.busy(name) or house.workers.crowded():
+    if not live or house.workers.busy(name) or house.workers.crowded(spare=OTHERS):
         return
     if house.pace(("cancel", grid)):
         house.workers.start(
             name,
-            partial(_end, house, live, house.reused),
+            partial(_end, house, live, _others(house, live)),
             partial(_said, house, grid),
             partial(_not_said, house, grid),
             command=True,
         )
 
 
-def _end(house: House, live: Sequence[Live], reused: frozenset[str]) -> str:
+def _others(house: House, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
+    """Give the batch ids, and our marks, that may be someone else's now: a crash gives ids out again.
+
+    Before the first good listing each of them may. What a listing did not show by mistake, a later one does.
+    """
+    return house.unseen if house.listed else frozenset((each.batch_id, each.mark) for each in live)
+
+
+def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:
     """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
     by_submission: dict[int, list[Live]] = {}
     for each in live:
@@ -78,9 +93,8 @@ def _end(house: House, live: Sequence[Live], reused: frozenset[str]) -> str:
         for each in mine:
             told = holders[each.idx].batch
             holder = told and house.adapter.batch_id(told)
-            ids |= dict.fromkeys((batch_id, each.idx) for batch_id in (each.batch_id, holder) if batch_id)
-    # A crash gives ids out again: what a listing shows under another mark is someone else's.
-    ids = {key: None for key in ids if key[0] not in reused}
+            ours = [id_ for id_ in (each.batch_id, holder) if id_ and (id_, each.mark) not in others]
+            ids |= dict.fromkeys((id_, each.idx) for id_ in ours)
     return _end_in_queue(house, list(ids))
 
 
@@ -112,14 +126,16 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
         ((State.SUBMITTED,), (State.RUNNING,)) if wish == "suspend" else ((State.HELD,), (State.SUSPENDED,))
     )
     verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
+    others = _others(house, live)
+    ours = [each for each in live if (each.batch_id, each.mark) not in others]
     targets = {
-        verb: [(each.batch_id, each.idx) for each in live if each.state in states and each.batch_id not in house.reused]
+        verb: [(each.batch_id, each.idx) for each in ours if each.state in states]
         for verb, states in zip(verbs, (pending, running), strict=True)
     }
     if not house.adapter.can_suspend:
         del targets[verbs[1]]
     name = ("wish", grid)
-    if house.workers.busy(name) or house.workers.crowded():
+    if house.workers.busy(name) or house.workers.crowded(spare=OTHERS):
         return
     if any(targets.values()):
         if house.pace(name):

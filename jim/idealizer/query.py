@@ -55,8 +55,8 @@ class Compared:
     unknown_words: set[str] = field(default_factory=set)
     found: dict[tuple[int, int], str] = field(default_factory=dict)  # submissions whose answer was lost: batch ids
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, though their attempt has ended
-    reused: frozenset[str] = frozenset()  # batch ids of the missing under which it shows others' jobs
-    stuck: dict[tuple[str, int], str] = field(default_factory=dict)  # why jobs that could not start stay in the queue
+    unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of the missing of which it shows nothing
+    stuck: dict[Key, str] = field(default_factory=dict)  # why some of the missing could not start, and stay listed
     proves_absence: bool = False
 
     def remark(self, live: Live, seen: Observation) -> None:
@@ -66,6 +66,13 @@ class Compared:
             self.alike.setdefault((live.grid, live.attempt, live.state, live.state, note), []).append(live.n)
         if seen.state is State.UNKNOWN:
             self.unknown_words.add(seen.word)
+
+    def end(self, live: Live, seen: Observation) -> None:
+        """Take in that a job has ended, whether or not the queue keeps it."""
+        key = live.grid, live.k, live.idx
+        self.missing[key] = live
+        if seen.stays:
+            self.stuck[key] = seen.reason
 
     def changes(self) -> Iterator[Change]:
         """Give what moves, in parts that do not hold the loop for long."""
@@ -112,7 +119,7 @@ def _ask(house: House) -> Compared:
         listing = house.adapter.parse_query(answer)
         compared = compare(listing, live, house.adapter.name_length)
         if compared.missing:
-            _look_at_missing(compared, listing, house.adapter.name_length)
+            compared.unseen = _unseen(compared, listing, house.adapter.name_length)
         compared.found = dict(_found(house, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
             compared.leftovers = list(_leftovers(house, store, listing, live))
@@ -138,7 +145,7 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
             confirmed.add((grid, k))
         now = seen.state
         if now in FINAL:
-            missing[grid, k, idx] = each
+            result.end(each, seen)
             continue
         result.proves_absence = True
         if started and now in _PENDING:
@@ -151,12 +158,11 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     return result
 
 
-def _look_at_missing(compared: Compared, listing: Listing, width: int) -> None:
-    """Find which batch ids are other jobs' now, which are not ours to cancel, and what could not start and stays."""
-    marks = {each.batch_id: each.mark[:width] for each in compared.missing.values()}
-    shown = {key: seen for key, seen in listing.items() if key[0] in marks}
-    compared.reused = frozenset(id_ for (id_, _), seen in shown.items() if seen.mark[:width] != marks[id_])
-    compared.stuck = {key: seen.reason for key, seen in shown.items() if seen.stays and key[0] not in compared.reused}
+def _unseen(compared: Compared, listing: Listing, width: int) -> frozenset[tuple[str, str]]:
+    """Find which batch ids may be other jobs' now: it shows nothing of ours under them."""
+    shown = {(id_, seen.mark[:width]) for (id_, _), seen in listing.items()}
+    missing = {(each.batch_id, each.mark) for each in compared.missing.values()}
+    return frozenset((id_, mark) for id_, mark in missing if (id_, mark[:width]) not in shown)
 
 
 def _note(seen: Observation) -> str:
@@ -192,7 +198,7 @@ def _asked(house: House, began: float, compared: Compared) -> None:
     for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
     house.odd_words |= compared.unknown_words
-    house.reused = compared.reused
+    house.unseen = compared.unseen
     with house.store.transaction():
         for grid, k in compared.confirmed:
             house.store.set_submission(grid, k, state="confirmed")
@@ -223,9 +229,7 @@ def _doubt(house: House, compared: Compared) -> None:
     for key, live in compared.missing.items():
         old = house.doubts.get(key)
         doubt = replace(old, live=live, last=now, missed=old.missed + 1) if old else Doubt(live, now, now)
-        house.doubts[key] = replace(
-            doubt, back=key in compared.back, stuck=compared.stuck.get((live.batch_id, key[2]), "")
-        )
+        house.doubts[key] = replace(doubt, back=key in compared.back, stuck=compared.stuck.get(key, ""))
 
 
 def _could_not_ask(house: House, error: BaseException) -> None:

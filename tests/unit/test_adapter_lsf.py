@@ -97,6 +97,7 @@ MESSAGES = {
         "Batch library internal error",
         "System call failed: Connection reset by peer",
         "batch system daemon not responding ... still trying",
+        "Unknown user. Job not submitted.",
     ],
     Full: [
         "The destination queue has reached its job limit. Job not submitted.",

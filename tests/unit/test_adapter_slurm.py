@@ -6,7 +6,7 @@ import pytest
 
 from jim.adapters.slurm import ADAPTER, STATES
 from jim.errors import BatchError, Full, Refused, Unclear
-from jim.model import Answer, Batch, Observation, Resources, State
+from jim.model import NO_ANSWER, Answer, Batch, Observation, Resources, State
 
 ADAPTED = ADAPTER()
 HEADER = "JOBID|STATE|EXIT_CODE|REASON|NAME|.\n"
@@ -251,6 +251,28 @@ def test_too_many_jobs_at_once(last):
 def test_words_of_a_lost_answer(last):
     assert type(ADAPTED.trouble(answer("", not_submitted(last), 1))) is Unclear
     assert ADAPTED.says(ADAPTED.unclear, last)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Protocol authentication error",
+        "Invalid authentication credential",
+        "Authentication credential expired",
+        "Unable to resolve user ID to user name",
+        "Unable to resolve group ID to group name",
+    ],
+)
+def test_who_is_not_known_for_a_while_is_not_refused(last):
+    trouble = ADAPTED.trouble(answer("", not_submitted(last), 1))
+    assert type(trouble) is Unclear
+    assert str(trouble).startswith(NO_ANSWER)
+
+
+def test_who_could_not_even_ask_for_want_of_a_credential_has_not_asked():
+    own = "sbatch: error: Munge encode failed: Failed to access socket\nsbatch: error: auth_g_create: has failed\n"
+    last = not_submitted("Protocol authentication error", own)
+    assert type(ADAPTED.trouble(answer("", last, 1))) is BatchError
 
 
 @pytest.mark.parametrize(

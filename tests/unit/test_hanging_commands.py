@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from jim.house import Workers
-from jim.idealizer import lookup, submit
+from jim.idealizer import cancel, lookup, settle, submit
+from jim.model import Answer
 from jim.site import Batch
 from tests.stand_ins import World
 
@@ -61,6 +62,74 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
         assert 1 <= len(frozen.commands) <= 3
     finally:
         frozen.thaw.set()
+
+
+def test_another_one_is_left_for_what_that_question_leaves_open(world, workers, monkeypatch):
+    sent, history = Frozen(world.batch.run), Frozen(world.batch.run)
+    monkeypatch.setattr(submit, "run", sent.run)
+    monkeypatch.setattr(settle, "run", history.run)
+    for number in range(GRID_JOBS):
+        world.submit(key=f"key{number}")
+
+    def go_on():
+        world.clock.now += 1.0
+        world.rounds.round()
+        assert workers.deliver(20), "the question waits behind what hangs"
+
+    try:
+        while len(sent.commands) < 3:
+            world.rounds.round()
+            workers.deliver(0.1)
+        world.batch.kill("1")
+        while not history.commands:
+            go_on()
+        asked = world.batch.calls.count("query")
+        while world.batch.calls.count("query") < asked + 3:
+            go_on()
+    finally:
+        sent.thaw.set()
+        history.thaw.set()
+
+
+class Slow:
+    """Cancels that are given up after a minute each."""
+
+    def __init__(self, world, workers):
+        self.world, self.workers, self.end, self.said = world, workers, threading.Event(), set()
+
+    def run(self, command, **_):
+        self.said.add(command[1])
+        self.end.wait(60)
+        return Answer(tuple(command), None, "", "", 60.0)
+
+    def minute(self):
+        for _ in range(10):
+            self.world.rounds.round()
+            self.workers.deliver(0.05)
+            self.world.clock.now += 6.0
+        self.end.set()
+        self.end = threading.Event()
+
+
+def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monkeypatch):
+    slow = Slow(world, workers)
+    for number in range(GRID_JOBS):
+        world.submit(key=f"key{number}")
+    while len(world.batch.accepted) <= GRID_JOBS:
+        slow.minute()
+    monkeypatch.setattr(cancel, "run", slow.run)
+    for grid in range(1, GRID_JOBS + 2):
+        world.wish("cancel", str(grid))
+    slow.minute()
+    world.submit(key="another")
+    try:
+        for _ in range(12):
+            slow.minute()
+        assert len(world.batch.accepted) == GRID_JOBS + 2
+        assert len(slow.said) == GRID_JOBS + 1
+    finally:
+        monkeypatch.setattr(cancel, "run", world.batch.run)
+        slow.end.set()
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):

@@ -6,6 +6,10 @@ import pytest
 
 from jim.model import State
 from jim.site import Batch
+from tests.fake_batch.dialect import Said
+from tests.fake_batch.dialects.condor import Condor
+from tests.fake_batch.gateway import Gateway
+from tests.fake_batch.liar import Lie
 from tests.stand_ins import World
 
 TRIES = 12
@@ -76,3 +80,19 @@ def test_words_that_are_known_to_be_of_a_lost_answer_have_refused_nothing(world)
     world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
     world.run_all(grid)
     assert verdicts(world, grid) == ["again"] * (TRIES + 3) + ["completed"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "SECMAN:2007:Failed to end classad message.\n",  # which counts where it comes first
+        "\nERROR: Failed to commit job submission into the queue.\n" + "WARNING: see the log of the schedd\n" * 3,
+    ],
+)
+def test_nor_do_they_wherever_they_stand_in_what_was_said(words, tmp_path, monkeypatch):
+    gateway = Gateway(tmp_path, monkeypatch, Condor())
+    gateway.liar.dialect.troubles = Condor.troubles | {"submit unclear": Said(1, "", words)}
+    gateway.liar.lies["submit"] = [Lie("unclear", 1)] * (TRIES + 3)  # 1: nothing was accepted
+    grid = gateway.submit()
+    gateway.until(lambda: gateway.engine.tasks, seconds=60.0, rounds=2000)
+    assert verdicts(gateway, grid) == ["again"] * (TRIES + 3) + [""]

@@ -9,6 +9,7 @@ import pytest
 from jim.model import State
 from tests.fake_batch.engine import Phase, Submission
 from tests.fake_batch.gateway import Gateway
+from tests.fake_batch.liar import Lie
 
 
 @pytest.fixture(params=["slurm", "sge", "pbs", "torque", "lsf", "condor"])
@@ -51,6 +52,25 @@ def test_of_what_waits(gateway):
     assert gateway.store.counts(1) == {State.KILLED: 2}
 
 
+def test_of_what_runs_after_a_restart(gateway):
+    run_all(gateway)
+    strangers(gateway)
+    gateway.wish("cancel", "1")
+    gateway.restart()
+    gateway.go(10, 20.0)
+    assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+
+
+def test_of_what_runs_once_a_listing_has_shown_nothing(gateway):
+    run_all(gateway)
+    strangers(gateway)
+    gateway.liar.lies["ask"] = [Lie("none")] * 2
+    gateway.go(1, 6.0)
+    gateway.wish("cancel", "1")
+    gateway.go(10, 20.0)
+    assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+
+
 def test_another_grid_job_s_of_the_same_keeper(gateway):
     gateway.engine.forget()
     gateway.submit(2, key="another")
@@ -60,3 +80,23 @@ def test_another_grid_job_s_of_the_same_keeper(gateway):
     gateway.go(10, 20.0)
     assert {each.phase for each in gateway.engine.tasks.values()} == {Phase.PENDING}
     assert gateway.store.counts(2) == {State.SUBMITTED: 2}
+
+
+def test_another_grid_job_s_while_one_of_it_is_missed_too(gateway):
+    run_all(gateway)
+    gateway.engine.forget()
+    gateway.submit(2, key="another")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 2)
+    tasks = list(gateway.engine.tasks.values())
+    lost, other = (gateway.nodes.start(task) for task in tasks)
+    gateway.nodes.report(lost)
+    gateway.nodes.report(other)
+    gateway.nodes.die(lost)
+    gateway.engine.end(tasks[0], signal=9)
+    gateway.go(2, 6.0)
+    gateway.wish("cancel", "1")
+    gateway.go(4, 6.0)
+    assert tasks[1].phase is Phase.RUNNING
+    gateway.wish("cancel", "2")
+    gateway.go(4, 6.0)
+    assert tasks[1].phase is Phase.ENDED

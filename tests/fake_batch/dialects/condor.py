@@ -112,7 +112,8 @@ class Condor(Dialect):
 
 
 def _ad(task):
-    ad = {"ClusterId": task.job.id, "ProcId": task.index - 1, "JimMark": task.mark}
+    marked = {"JimMark": task.mark} if "MY.JimMark" in task.job.asked.said else {}  # a person's own job has none
+    ad = {"ClusterId": task.job.id, "ProcId": task.index - 1} | marked
     if task.phase is not Phase.ENDED:
         held = {"HoldReason": "via condor_hold (by user griduser)"} if task.phase is Phase.HELD else {}
         return ad | {"JobStatus": NUMBERS[task.phase]} | held
