@@ -217,11 +217,12 @@ def _in_vain(target: str) -> str:
 
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     counts = view.store.counts(job.id)
+    noted, _ = view.store.reasons(job.id, (State.SUBMITTED,), NOTES_TOLD)
+    in_vain = sum(count for reason, count in noted if reason.startswith(NEVER))
     for state, words in QUEUED.items():
-        if counts.get(state):
-            yield Wait(
-                many(counts[state], *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated
-            )
+        count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)
+        if count > 0:
+            yield Wait(many(count, *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from jim import opening
 from jim.errors import BatchError
@@ -25,6 +26,10 @@ def commands(site: Site) -> Finding:
         for program in programs(words):
             if not shutil.which(program, path=path):
                 missing.setdefault(program, []).append(verb)
+    own = site.batch.programs
+    if own and not any(Path(own) in Path(words[0]).parents for words in known.values()):
+        said = f"batch.programs: {own} has none of the commands of {site.batch.system}"
+        return Finding(COMMANDS, FAILED, said, "name the directory that has them, or give each in batch.commands")
     if not missing:
         return Finding(COMMANDS, OK, f"all {len(known)} commands of {site.batch.system} are there")
     said = ", ".join(f"{program} ({', '.join(verbs)})" for program, verbs in missing.items())

@@ -100,6 +100,9 @@ def _with_lies(file: Path, liar: Liar, run: Callable):
 
 def main() -> int:
     """Answer, hang or die."""
+    if len(sys.argv) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
     said = serve(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
     if said.code is None:
         time.sleep(FOR_EVER)

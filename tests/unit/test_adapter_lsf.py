@@ -53,6 +53,13 @@ def test_a_bhist_that_was_cut_off_proves_nothing():
             ADAPTED.parse_history(answer(said[:end]))
 
 
+def test_what_waits_to_begin_anew_has_not_ended():
+    said = captured("history-bhist").out.replace("Tue Jan  6 11:15:05: Starting (Pid 14001);\n", "")
+    seen = ADAPTED.parse_history(answer(said))
+    assert ("542943", 1) in seen
+    assert ("542944", 1) not in seen
+
+
 def test_bhist_is_asked_where_the_site_names_it():
     there = ADAPTER({"history": ["/opt/lsf/bin/bhist", "-n", "0"]})
     assert there.history_command(["5", "6"]) == ["/opt/lsf/bin/bhist", "-n", "0", "-a", "-l", "-UF", "5", "6"]
@@ -162,6 +169,12 @@ def test_a_command_that_was_killed_or_says_nothing_leaves_all_open(code):
 def test_a_batch_system_that_is_down_has_not_said_that_there_is_nothing():
     with pytest.raises(BatchError):
         ADAPTED.parse_query(captured("submit-down", 255))
+
+
+def test_a_listing_that_broke_off_where_nothing_was_found_is_no_answer():
+    part = captured("list").out[:200]
+    with pytest.raises(Unclear):
+        ADAPTED.parse_query(answer(part, "No job found\n", 255))
 
 
 # Building commands

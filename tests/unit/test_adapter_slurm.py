@@ -112,6 +112,7 @@ def one(line):
     [
         ("1_1|PENDING|0|launch_failed_requeued_held|m|.\n", (State.HELD, "launch_failed_requeued_held")),
         ("1_1|REQUEUE_HOLD|0|None|m|.\n", (State.HELD, "")),
+        ("1_1|SPECIAL_EXIT|0|None|m|.\n", (State.HELD, "")),
         ("1_1|COMPLETING|0|None|m|.\n", (State.RUNNING, "")),
         ("1_1|FAILED|53|JobLaunchFailure|m|.\n", (State.FAILED, "JobLaunchFailure")),  # no output file: signal 53
         ("1_1|OUT_OF_MEMORY|125|OutOfMemory|m|.\n", (State.FAILED, "out of memory")),
@@ -126,6 +127,18 @@ def one(line):
 )
 def test_a_job(line, seen):
     assert (one(line).state, one(line).reason) == seen
+
+
+def test_a_job_that_dumped_its_core_was_killed_by_the_signal():
+    """Of what wait() gives, 128 says so: 139 is SIGSEGV with a core."""
+    seen = one("1_1|FAILED|139|NonZeroExitCode|m|.\n")
+    assert (seen.code, seen.signal, seen.reason) == (None, 11, "")
+
+
+def test_what_failed_with_exit_0_was_not_ended_by_its_payload():
+    assert one("1_1|FAILED|0|JobLaunchFailure|m|.\n") == Observation(
+        State.FAILED, "m", reason="JobLaunchFailure", word="FAILED"
+    )
 
 
 def test_a_job_that_is_no_array_has_index_1():

@@ -356,6 +356,14 @@ def test_a_cancel_tells_jobs_of_an_array_apart(adapter, captured):
         assert len({tuple(adapter.cancel_command(ids)) for ids in asked}) == len(asked), asked
 
 
+@pytest.mark.parametrize(("verb", "undone_by"), [("hold", "release"), ("suspend", "resume")])
+def test_a_change_can_be_undone(adapter, verb, undone_by):
+    """And by another command; or users may neither."""
+    change, back = (adapter.change_command(each, [("12", 1)]) for each in (verb, undone_by))
+    assert (change is None) is (back is None)
+    assert change is None or change != back
+
+
 def names_all(command, ids):
     return all(any(id_ in word for word in command) for id_, _ in ids)
 

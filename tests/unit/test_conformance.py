@@ -48,6 +48,9 @@ class StandInCancelling(Slurm):
     def cancel_command(self, ids):
         return [*self.commands["cancel"], *(id_ for id_, _ in ids)]
 
+    def change_command(self, verb, ids):
+        return super().change_command("hold" if verb == "release" else verb, ids)
+
 ADAPTER = StandInCancelling
 """
 
@@ -79,10 +82,10 @@ def test_an_adapter_that_passes_over_what_it_cannot_read_does_not_pass(tmp_path)
     assert "\n2 failed, 1 passed" in done.stdout  # the empty listing has nothing to pass over
 
 
-def test_an_adapter_that_cancels_whole_arrays_or_takes_any_failure_for_done_does_not_pass(tmp_path):
+def test_an_adapter_that_cancels_whole_arrays_never_releases_or_takes_any_failure_for_done_does_not_pass(tmp_path):
     (tmp_path / "cancelling.py").write_text(CANCELS)
-    done = run("--adapter", f"{tmp_path}/cancelling.py", "-k", "job_that_is_gone or of_an_array_apart")
-    assert "\n2 failed" in done.stdout
+    done = run("--adapter", f"{tmp_path}/cancelling.py", "-k", "job_that_is_gone or of_an_array_apart or undone")
+    assert "\n3 failed" in done.stdout
     assert "'cancel-down'" in done.stdout
 
 

@@ -82,3 +82,11 @@ def test_a_lying_batch_system_behind_its_commands(tmp_path, dialect, lies, accep
     ground.run(3)
     ground.check(3)
     assert ground.ledger("accepted") == accepted
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["AREA", "slurm"]])
+def test_without_a_command_it_says_how_it_is_called(words):
+    front = [sys.executable, "-P", "-s", "-m", "tests.fake_batch", *words]
+    done = subprocess.run(front, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 2
+    assert done.stderr.startswith("The fake batch system as commands: `python -m tests.fake_batch AREA DIALECT COMMAND")

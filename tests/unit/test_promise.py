@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jim.model import State
+from jim.model import Observation, State
 from jim.site import Batch, Limits
 from tests.stand_ins import World
 
@@ -206,6 +206,34 @@ def test_a_pending_job_that_listings_do_not_show_is_fenced_before_the_next_attem
     world.batch.finish(2)
     world.until(lambda: world.finished(grid))
     assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
+
+
+def test_an_empty_listing_counts_only_where_the_batch_system_answers_a_ping(world):
+    grid = world.submit(1)
+    world.until(lambda: world.store.submissions("confirmed"))
+    world.batch.tasks["1", 1].hidden = 10**6
+    world.batch.lies = ["@ping", "down"] * 60
+    world.go(30, 1.0)
+    assert world.batch.calls.count("ping") > 5
+    assert world.store.submission(grid, 2) is None
+    world.batch.lies = []
+    world.until(lambda: world.store.submission(grid, 2) is not None)
+
+
+def test_the_end_of_another_job_that_had_the_same_id_is_no_end(world, monkeypatch):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.until(lambda: world.state(grid) is State.RUNNING)
+    world.batch.end_is_death = True
+    world.batch.tasks["1", 1].hidden = 10**6
+    told = {("1", 1): Observation(State.FAILED, "jim-cafe0002-1-1", 1)}
+    monkeypatch.setattr(world.batch, "parse_history", lambda _: told)
+    world.go(10, 1.0)
+    assert "history" in world.batch.calls
+    assert world.state(grid) is State.RUNNING
+    told["1", 1] = told["1", 1]._replace(mark="jim-cafe0001-1-1")
+    world.until(lambda: len(world.store.attempts(grid, n=0)) == 2)
 
 
 def test_could_not_ask_changes_nothing_but_the_age(world):

@@ -86,9 +86,33 @@ def test_recovery_arguments() -> None:
         (None, "vanished: it started, ended, and left no exit record", Witness.CLAIM),
         (Observation(State.FAILED, "m", signal=9), "signal 9", Witness.ACCOUNTING),
         (Observation(State.FAILED, "m", code=1, reason="out of memory"), "out of memory, exit 1", Witness.ACCOUNTING),
-        (Observation(State.RUNNING, "m"), "vanished: it started, ended, and left no exit record", Witness.CLAIM),
+        (
+            Observation(State.RUNNING, "m", word="RUN"),
+            "vanished: it started, ended, and left no exit record",
+            Witness.CLAIM,
+        ),
     ],
 )
 def test_a_death_without_a_record_is_tried_again(told: Observation | None, reason: str, witness: Witness) -> None:
     found = verdict.of_vanished(told, cancelled=False)
     assert (found.state, found.reason, found.witness, found.again) == (State.FAILED, reason, witness, True)
+
+
+def test_what_was_put_back_into_the_queue_is_told_whatever_accounting_says() -> None:
+    told = Observation(State.FAILED, "m", reason="time limit")
+    found = verdict.of_vanished(told, back=True, cancelled=False)
+    assert found.reason.startswith("put back into the queue by the batch system after it had started")
+    assert (found.state, found.witness, found.again) == (State.FAILED, Witness.QUEUE, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "stuck", "reason"),
+    [
+        (Observation(State.FAILED, "m", reason="no such directory"), "Eqw: see there", "lost: no such directory"),
+        (Observation(State.RUNNING, "m", word="RUN"), "Eqw: see there", "lost: Eqw: see there"),
+        (None, "", "lost: left the queue without starting"),
+    ],
+)
+def test_why_an_attempt_never_started(told: Observation | None, stuck: str, reason: str) -> None:
+    found = verdict.of_lost(told, stuck, cancelled=False)
+    assert (found.state, found.reason, found.witness, found.again) == (State.FAILED, reason, Witness.FENCE, True)

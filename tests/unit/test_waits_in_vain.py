@@ -59,6 +59,17 @@ def test_a_job_that_can_never_start_is_named(world):
     assert "`jim cancel 1.0`" in own.next
 
 
+def test_of_what_can_never_start_it_is_not_said_that_it_starts_some_time(world):
+    waiting = [what for what, _ in explained(world) if "in the batch system's queue" in what]
+    assert waiting == ["2 local jobs wait in the batch system's queue"]
+    say(world, reason="PartitionTimeLimit")
+    waiting = [what for what, _ in explained(world) if "in the batch system's queue" in what]
+    assert waiting == ["1 local job waits in the batch system's queue"]
+    world.wish("cancel", "1.1")
+    world.until(lambda: world.store.local_job(1, 1).state is State.KILLED)
+    assert not [what for what, _ in explained(world) if "in the batch system's queue" in what]
+
+
 def test_it_is_written_down_once(world):
     say(world, reason="PartitionTimeLimit")
     before = world.store.local_job(1, 0)
