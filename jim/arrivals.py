@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -124,20 +125,21 @@ def take_spool(house: House) -> None:
             _remove(arrival)
     for arrival in wrong:
         _reject(house, arrival.path)
-    if len(arrivals) == AT_ONCE:
+    if len(arrivals) >= AT_ONCE:
         house.workers.later("spool", lambda: take_spool(house))
 
 
 def _arrivals(house: House) -> Iterator[Arrival]:
-    """List what is finished, starts before ends."""
-    found, looked = [], 0
+    """List what is finished, starts before ends. Publications do not count with the rest: there may be any number."""
+    found, looked = [], Counter[bool]()
     with os.scandir(house.site.work / "spool") as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            looked += 1
-            if looked > AT_ONCE:
-                break
+            published = ".pub." in entry.name
+            looked[published] += 1
+            if looked[published] > AT_ONCE:
+                continue
             name = SPOOL_NAME.fullmatch(entry.name)
             about = entry.stat(follow_symlinks=False)
             if not name or name[2] != house.instance or not stat.S_ISREG(about.st_mode):

@@ -1,4 +1,4 @@
-"""What is published again while the keeper takes it in is not lost."""
+"""What arrives is taken in: not lost when it is published again meanwhile, nor held up by a flood of others."""
 
 import pytest
 
@@ -64,6 +64,25 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
     world.go(2)
     assert 'done="250"' in shown(world)["phase-sim"]
     assert not list((world.site.work / "spool").iterdir())
+
+
+def test_a_flood_of_publications_holds_up_no_end(tmp_path, monkeypatch):
+    """In whatever order the file system lists them: of twenty ends, one would come after the flood."""
+    monkeypatch.setattr("jim.arrivals.AT_ONCE", 50)
+    world = World(tmp_path, monkeypatch)
+    world.submit(20)
+    world.until(lambda: len(world.batch.tasks) == 20)
+    for id_, index in world.batch.tasks:
+        world.batch.start(id_, index)
+    world.go(1)
+    task = next(iter(world.batch.tasks.values()))
+    for n in range(500):
+        (world.site.work / f"spool/{task.mark}.1.pub.name{n}").write_text("phase sim 0 250 events\n")
+    for id_, index in world.batch.tasks:
+        world.batch.finish(id_, index)
+    take_spool(world.house)
+    assert not list((world.site.work / "spool").glob("*.exit"))
+    assert len(list((world.site.work / "spool").iterdir())) == 450
 
 
 def test_what_arrives_is_taken_in_whole_or_not_at_all(world, monkeypatch):
