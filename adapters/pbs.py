@@ -63,7 +63,10 @@ READ = re.compile(r"\n[ \t]+(job_state|[Ee]xit_status|comment|Priority) = (.*)")
 FREE = re.compile(r"\n[ \t]+(?:Variable_List|[Ss]ubmit_arg\w*) = ")
 NAMED = re.compile(r"\n[ \t]+Job_Name = ")
 JOINED = re.compile(r" = .*(?:\t| {4})\S+ = ")  # two of them in a line
+# What is read of JSON, which has some twenty of a job.
+TOLD = {"Job_Name": "job_name", "job_state": "job_state", "Exit_status": "exit_status", "comment": "comment"}
 Facts = Mapping[str, str]  # what is told of a job, names in lower case
+ID, INDEX = re.compile(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?"), re.compile(r"\[[0-9]+\]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "submit": ("qsub",),
     **dict.fromkeys(("query", "history", "find", "ping"), ("qstat",)),
@@ -152,7 +155,7 @@ class Pbs(Adapter):
         return found[1]
 
     def batch_id(self, told: str) -> str:
-        return re.sub(r"\[[0-9]+\]", "[]", told)
+        return INDEX.sub("[]", told)
 
     def query_command(self) -> list[str]:
         return [*self.commands["query"], *self._form("query")]
@@ -189,8 +192,8 @@ class Pbs(Adapter):
 
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
         """Give the word for a job's state. Of an array only the whole can be held."""
-        word, whole = jobs[id_]["job_state"], jobs.get(self.batch_id(id_), {})
-        return "H" if word == "Q" and whole.get("job_state") == "H" else word
+        word = jobs[id_]["job_state"]
+        return "H" if word == "Q" and jobs.get(self.batch_id(id_), {}).get("job_state") == "H" else word
 
     def mark(self, name: str, index: str | None) -> str:
         """Give the name under which a job was submitted; `index` is that of a member of an array."""
@@ -206,7 +209,7 @@ class Pbs(Adapter):
         try:
             jobs, listing = _from_json(text) if in_json else _from_text(text), {}
             for id_, job in jobs.items():
-                named = re.fullmatch(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?", id_)
+                named = ID.fullmatch(id_)
                 if named:
                     mark, word = self.mark(job["job_name"], named[1]), self.word(id_, jobs)
                     listing[self.batch_id(id_), int(named[1] or 1)] = _observation(job, mark, word, self.reasons)
@@ -226,7 +229,7 @@ def _from_json(text: str) -> dict[str, Facts]:
     if "pbs_version" not in told:
         raise ValueError(text)
     jobs = told.get("Jobs", {})
-    return {id_: {name.lower(): str(value) for name, value in job.items()} for id_, job in jobs.items()}
+    return {id_: {ours: str(job[name]) for name, ours in TOLD.items() if name in job} for id_, job in jobs.items()}
 
 
 def _mended(token: re.Match[str]) -> str:

@@ -25,7 +25,7 @@ def site(tried):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 0.6)
+    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 2.0)  # on a busy machine a command takes a second
     monkeypatch.setattr(ground, "CLEANING_SECONDS", 2.0)
 
 
@@ -63,7 +63,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
 
 
 def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
-    monkeypatch.setattr(levels, "LIMIT_SECONDS", 2.5)  # longer than patience with who does not answer
+    monkeypatch.setattr(levels, "LIMIT_SECONDS", 4.0)  # longer than patience with who does not answer
     (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
     with Ground(site()) as own:
         first = own.submit("first", "sleep 60")
