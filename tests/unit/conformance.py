@@ -24,7 +24,7 @@ ERRORS = {"BatchError": BatchError, "Full": Full, "Refused": Refused, "Unclear":
 KINDS = ("submit", "list", "history", "find", "cancel", "change", "ping")
 LISTINGS = ("list", "history", "find")
 OF_A_SYSTEM = {"restart_off", "arrays_restart", "never_restarts", "submit_words", "array_words"}
-OF_A_SYSTEM |= {"not_captured", "framed", "huge"}
+OF_A_SYSTEM |= {"no_word_for", "not_captured", "framed", "huge"}
 OF_AN_ANSWER = {"id", "code", "raises", "commands", "jobs", "seen"}
 
 # What to capture beside one of each: how to tell it, and that an answer is it.

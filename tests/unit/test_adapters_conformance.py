@@ -328,6 +328,16 @@ def test_own_restart_is_off_and_a_site_s_words_do_not_turn_it_on(adapter, captur
             assert conformance.has(command[at + 2 :], each), each
 
 
+@pytest.mark.parametrize("resource", Resources._fields)
+def test_what_a_job_needs_is_asked_for(adapter, captured, resource):
+    """Unless the batch system has no word for it."""
+    needs = {}, {resource: ASKED[resource]}, {resource: getattr(OTHER.resources, resource)}
+    asked = {tuple(adapter.submit_command(batch(**each))) for each in needs}
+    sidecars = conformance.sidecars(adapter, captured)
+    wordless = any(resource in expected.get("no_word_for", ()) for _, expected in sidecars)
+    assert len(asked) == (1 if wordless else 3), f'ask for it, or write no_word_for = ["{resource}"]'
+
+
 @pytest.mark.parametrize("name", ["queue", "account"])
 def test_no_value_becomes_an_option(adapter, name):
     for value in ("-evil", "--evil=1", "a b", "a\nb", "a\0b"):

@@ -20,7 +20,7 @@ from jim.adapters.slurm import Slurm
 
 class StandInRestarting(Slurm):
     def submit_command(self, batch):
-        return [word for word in super().submit_command(batch) if word != "--no-requeue"]
+        return [word for word in super().submit_command(batch) if word != "--no-requeue" and "--mem=" not in word]
 
     def cancel_command(self, ids):
         return ["sh", "-c", "scancel " + " ".join(id_ for id_, _ in ids)]
@@ -68,11 +68,12 @@ def test_the_example_passes_without_a_test_of_its_own():
     assert "skipped" not in done.stdout
 
 
-def test_an_adapter_that_leaves_own_restart_on_or_makes_a_shell_line_does_not_pass(tmp_path):
+def test_an_adapter_that_leaves_own_restart_on_drops_a_need_or_makes_a_shell_line_does_not_pass(tmp_path):
     (tmp_path / "restarting.py").write_text(RESTARTS)
-    done = run("--adapter", f"{tmp_path}/restarting.py", "-k", "own_restart or text_that_a_shell")
-    assert "\n3 failed" in done.stdout
+    done = run("--adapter", f"{tmp_path}/restarting.py", "-k", "own_restart or text_that_a_shell or asked_for")
+    assert "\n4 failed, 5 passed" in done.stdout
     assert "AssertionError: ['--no-requeue']" in done.stdout
+    assert 'AssertionError: ask for it, or write no_word_for = ["memory_mb"]' in done.stdout
     assert "AssertionError: pass words as arguments of the script" in done.stdout
 
 
