@@ -24,7 +24,7 @@ def site(request, lab, make_site):
         lab(request.param)
     late = make_site(request.param, more="[limits]\nattempts = 1\n")
     site = make_site(request.param)
-    site.late = late, late.submit(1, body="sleep 300", wall_seconds=60)
+    site.late = late, late.submit(1, body="sleep 300 || exit", wall_seconds=60)
     return site
 
 
