@@ -263,8 +263,7 @@ def ended(house: House, key: Key, text: str) -> None:
     wish = verdicts.cancelled(house, attempt.grid, attempt.n)
     found = verdict.of_exit_record(record, cancelled=wish)
     if found.again and not record.advice:  # it was killed; the request, which may be large, is read only now
-        asked: int | None = store.grid_job(attempt.grid).request.get("wall_seconds")
-        found = verdict.within_time(found, record, asked or house.site.batch.wall_seconds)
+        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid))
     verdicts.record(house, key, found)
 
 

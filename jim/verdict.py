@@ -122,6 +122,17 @@ def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: boo
     return Verdict(State.FAILED, reason, witness, again=again)
 
 
+def before_its_time(found: Verdict, lived: float, wall_seconds: float) -> Verdict:
+    """Let what is said to have run into its time limit, and cannot have lived that long, be tried again.
+
+    A controller that missed a death takes the dead for running until their time is over.
+    """
+    if found.again or found.state is not State.FAILED or lived >= wall_seconds:
+        return found
+    reason = f"{found.reason}, though it was not alive for longer than {max(0.0, lived):,.0f} s"
+    return replace(found, reason=reason, again=True)
+
+
 def _told(ended: Observation | None) -> str:
     """Put into words what accounting says, if it says anything."""
     if ended is None or not ended.state.final:

@@ -30,6 +30,12 @@ def cancelled(house: House, grid: int, n: int) -> bool:
     return "cancel" in house.store.wishes(grid, n)
 
 
+def wall_seconds(house: House, grid: int) -> int:
+    """Tell the time limit of a grid job's local jobs."""
+    asked: int | None = house.store.grid_job(grid).request.get("wall_seconds")
+    return asked or house.site.batch.wall_seconds
+
+
 def record(house: House, key: Key, verdict: Verdict) -> None:
     """Give an attempt its verdict; the second one changes nothing."""
     with house.store.transaction():

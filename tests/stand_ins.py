@@ -6,7 +6,6 @@ schedules that no real system could be made to produce on demand.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ class StandInClock(Clock):
     """A clock that moves only when told."""
 
     def __init__(self) -> None:
-        self.now, self.id, self.wall = 1000.0, "boot-1", itertools.count()
+        self.now, self.id = 1000.0, "boot-1"
 
     def boot(self) -> float:
         return self.now

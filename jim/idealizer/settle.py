@@ -6,8 +6,10 @@ An end needs the exit record, or the certainty that there will never be one.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -176,17 +178,28 @@ def _settled(house: House, looked: Looked) -> None:
             elif settled.lost:
                 verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, settled.doubt.stuck, cancelled=wish))
             elif settled.dead:
-                _note_start(house, key, live.batch_id)
-                verdicts.record(
-                    house, key, verdict.of_vanished(settled.doubt.ended, back=settled.doubt.back, cancelled=wish)
-                )
+                _take_death(house, key, settled.doubt, cancelled=wish)
 
 
-def _note_start(house: House, key: Key, batch_id: str) -> None:
-    """Note the start of what was found dead, if word of it never came."""
+def _take_death(house: House, key: Key, doubt: Doubt, *, cancelled: bool) -> None:
+    """Judge what started, is dead and left no exit record."""
     attempt = house.store.attempt(*key)
-    if attempt:
-        arrivals.begun(house, attempt, "", batch_id)
+    if attempt is None:
+        return
+    found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
+    if not found.again:  # the request, which may be large, is read only now
+        lived = _lived_at_most(house, attempt.started, doubt.touched)
+        found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid))
+    arrivals.begun(house, attempt, "", doubt.live.batch_id)  # if word of it never came
+    verdicts.record(house, key, found)
+
+
+def _lived_at_most(house: House, started: str, touched: float) -> float:
+    """Tell how long its claim was kept fresh, and a little longer; where no claim tells, that may be for ever."""
+    if not started or touched <= 0 or not house.adapter.shared_work:
+        return math.inf
+    lived = touched - datetime.fromisoformat(started).timestamp()
+    return lived + TOUCHES_MISSED * house.site.batch.touch_seconds
 
 
 def _take_record(house: House, key: Key, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jim.idealizer import cancel, lookup, query, settle, submit
@@ -17,8 +19,22 @@ from tests.stand_ins import INSTANCE, StandInClock, World
 
 VISIBLE = 30.0
 ATTEMPTS = 3
-BATCH = Batch(query_seconds=5.0, visible_seconds=VISIBLE, command_seconds=20.0, touch_seconds=int(TOUCH))
+WALL = 300  # some of what is said to be over its time limit in the histories has lived so long, some has not
+BATCH = Batch(
+    query_seconds=5.0, visible_seconds=VISIBLE, command_seconds=20.0, touch_seconds=int(TOUCH), wall_seconds=WALL
+)
 LIMITS = Limits(attempts=ATTEMPTS, per_submission=3)
+
+
+class OneClock(StandInClock):
+    """What people read goes on with the time of the nodes' files, whatever a boot does."""
+
+    def __init__(self, elapsed: Callable[[], float]) -> None:
+        super().__init__()
+        self._elapsed = elapsed
+
+    def utc(self) -> str:
+        return datetime.fromtimestamp(self._elapsed(), UTC).isoformat()
 
 
 class Gateway(World):
@@ -28,8 +44,8 @@ class Gateway(World):
         self.site = Site(state=place / "state", batch=BATCH, limits=LIMITS)
         make_state(self.site)
         (self.site.state / "instance").write_text(INSTANCE)
-        self.clock, self.batch = StandInClock(), dialect.adapter
-        self.elapsed = 0.0  # no boot sets it back
+        self.elapsed = 1.0  # no boot sets it back
+        self.clock, self.batch = OneClock(lambda: self.elapsed), dialect.adapter
         self.engine = Engine(lambda: self.elapsed)
         nodes = Nodes if dialect.adapter.shared_work else FarNodes
         self.nodes = nodes(self.engine, dialect)

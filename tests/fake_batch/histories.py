@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from jim.errors import UnknownJob
 from tests.fake_batch.engine import Phase
-from tests.fake_batch.gateway import VISIBLE, Gateway
+from tests.fake_batch.gateway import VISIBLE, WALL, Gateway
 from tests.fake_batch.liar import ASK_LIES, PING_LIES, SUBMIT_LIES, TELL_LIES, Lie
 from tests.fake_batch.oracle import Oracle
 
@@ -297,6 +297,16 @@ class Troubles(Glitches):
         self.nodes.die(run)
         if noticed:
             self.engine.end(run.task, signal=9)
+        self.on()
+
+    @precondition(lambda self: self.nodes.runs)
+    @rule(number=PICKS)
+    def haunt(self, number):
+        """Let what has vanished be taken for running, until its time is over."""
+        run = self.run_of(number)
+        self.nodes.die(run)
+        self.gateway.wait(WALL)
+        self.engine.end(run.task, why="limit")
         self.on()
 
     @precondition(lambda self: self.nodes.runs and self.nodes.dialect.loses_nodes)

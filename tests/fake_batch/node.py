@@ -85,6 +85,7 @@ class Nodes:
         assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
         self.engine.about("started", task)
         self.runs.append(run)
+        self._touch(run)
         return run
 
     def _facts(self, directory: Path, index: int) -> dict[str, str]:
@@ -93,6 +94,7 @@ class Nodes:
 
     def report(self, run: Run) -> None:
         """Tell the keeper of a start."""
+        self.engine.about("told", run.task)
         self._spool(run, "start", (run.directory / f"claim.{run.index}").read_text())
 
     def finish(

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 
 from jim.model import State, Step
 from jim.statusdb.rows import Attempt, LocalJob
-from tests.fake_batch.gateway import ATTEMPTS, Gateway
+from tests.fake_batch.gateway import ATTEMPTS, WALL, Gateway
+from tests.fake_batch.node import TOUCH
 from tests.stand_ins import INSTANCE
 
 SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
@@ -95,10 +96,17 @@ class Oracle:
         if job.state is not State.FAILED:
             return
         last = events[key_of(attempts[-1])]
-        if last & {"exit 1", "limit"} or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
+        if "exit 1" in last or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
+            return
+        if "limit" in last and ("told" not in last or self._lived_at_most(key_of(attempts[-1])) >= WALL):
             return
         spent = [each for each in attempts if events[key_of(each)] & REAL_LOSSES or "signal 15" in events[key_of(each)]]
         assert len(spent) >= ATTEMPTS, f"failed without {ATTEMPTS} losses: {job} {self.story(job.grid)}"
+
+    def _lived_at_most(self, key: tuple[str, int]) -> float:
+        """Tell how long its payload lived, and how long a claim is taken for fresh."""
+        at = {entry.event: entry.at for entry in self.gateway.engine.ledger if (entry.mark, entry.index) == key}
+        return at.get("vanished", at["ended"]) - at["started"] + 3 * TOUCH
 
     def _tar(self, grid: int) -> None:
         """Each completed piece is in the tar once, and is what its attempt wrote; a failed one as its last wrote it."""

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by `python -P`, which leaves it out
 
+import psutil
+
 from jim.model import State
 from tests.live.site import (
     LONG,
@@ -38,6 +40,7 @@ ROOM = {
     "sge": {"SGE_LAB_SLOTS": 64},
 }
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
+SLURM_MISSES = 480  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "what became of ended jobs could not be found out (2 in a row)"
 ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": ("sacct",)}
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
@@ -190,6 +193,26 @@ def killed_while_they_run(site: LiveSite) -> int:
     return job
 
 
+def taken_for_running(site: LiveSite) -> int:
+    """Let nobody hear that some have died, long before their time limit of a minute."""
+    body = f'[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || {{ {LONG}; }}'
+    job = site.submit(PIECES, body=body, wall_seconds=60)
+    until(lambda: len(site.events("end", job)) == PIECES - 5, "all others have ended", 90)
+    payloads = [psutil.Process(pid) for pid in site.living(job)]
+    wrappers = [each.parent() for each in payloads]
+    daemons = [each.parent() for each in wrappers]
+    for each in daemons:
+        each.suspend()
+    try:
+        for each in (*wrappers, *payloads):
+            each.kill()
+        until(lambda: not operator("squeue", "-h", "-t", "running").strip(), "their time is over", 180)
+    finally:
+        for each in daemons:
+            each.resume()
+    return job
+
+
 def munged_dead(site: LiveSite) -> int:
     first = site.submit(1)
     site.ended(first)
@@ -283,7 +306,13 @@ FAULTS = {
     "killed after submit": Fault(
         "slurmctld killed (-9) when it had just accepted a job, started again, given another's job", killed_after_submit
     ),
-    "killed while they run": Fault("slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run),
+    "killed while they run": Fault(
+        "slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run, limit=SLURM_MISSES
+    ),
+    "taken for running": Fault(
+        "5 killed (-9) with their wrappers while slurmstepd was stopped: they seemed to run until their time was over",
+        taken_for_running,
+    ),
     "munged dead": Fault("munged killed (-9) before a submission", munged_dead),
     "munged frozen": Fault("munged stopped before a submission", munged_frozen),
     "keeper killed": Fault("JIM's keeper killed (-9) between sbatch and its answer, and while they ran", keeper_killed),

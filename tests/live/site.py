@@ -361,6 +361,11 @@ class LiveSite:
         names = [each.name.split(".") for each in self.ledger.glob(f"{job}.*.{word}")]
         return Counter((int(name[1]), int(name[2])) for name in names)
 
+    def living(self, job: int) -> list[int]:
+        """Give the pids of the payloads that have started and not ended."""
+        started, ended = ({each.stem for each in self.ledger.glob(f"{job}.*.{word}")} for word in ("start", "end"))
+        return [int(each.rpartition(".")[2]) for each in started - ended]
+
     def overlaps(self, job: int) -> int:
         """Count payloads that found another one of their piece alive."""
         return sum(self.events("overlap", job).values())

@@ -93,6 +93,11 @@ def each_line_of_the_accounts_is_a_death(patch):
     patch.setattr(sge, "NEVER_RAN", sge.NEVER_RAN | {"0": ""})
 
 
+def over_time_says_the_batch_system(patch):
+    """Take its word that a job ran into its time limit, however early its claim went stale."""
+    patch.setattr(verdict, "before_its_time", lambda found, *_: found)
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("mutation", "machine", "dialect", "seed"),
@@ -101,9 +106,10 @@ def each_line_of_the_accounts_is_a_death(patch):
         (absence_by_one_listing, "Glitches", "pbs", 1),
         (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
         (completed_says_the_batch_system, "Troubles", "slurm", 1),
-        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 1),
-        (given_up_when_the_controller_is_down, "Troubles", "slurm", 1),
-        (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 1),
+        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 2),
+        (given_up_when_the_controller_is_down, "Troubles", "slurm", 2),
+        (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 3),
+        (over_time_says_the_batch_system, "Troubles", "lsf", 1),
     ],
 )
 def test_broken_on_purpose(monkeypatch, mutation, machine, dialect, seed):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime
+
 import pytest
 
 from jim.model import Observation, State
@@ -412,8 +415,6 @@ def test_a_claim_that_is_touched_is_alive_whatever_accounting_says(tmp_path, mon
     world.batch.kill(1)
     claim = world.site.work / "1/s1/claim.1"
     for minute in range(10):
-        import os
-
         os.utime(claim, (minute * 60, minute * 60))
         world.go(30, 2.0)
         assert world.state(grid) is State.RUNNING, world.store.journal(grid)
@@ -421,9 +422,31 @@ def test_a_claim_that_is_touched_is_alive_whatever_accounting_says(tmp_path, mon
     world.until(lambda: ("2", 1) in world.batch.tasks)
 
 
-def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
-    import os
+@pytest.mark.parametrize(
+    ("touched", "known", "state"),
+    [(3400, True, State.WAITING), (3430, True, State.FAILED), (0, False, State.FAILED)],
+)
+def test_a_time_limit_is_believed_only_of_what_may_have_lived_so_long(tmp_path, monkeypatch, touched, known, state):
+    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60, wall_seconds=3600))
+    parse, began = world.batch.parse_history, datetime(2026, 1, 31, 12, tzinfo=UTC)
+    monkeypatch.setattr(world.clock, "utc", lambda: began.isoformat())
+    world.batch.parse_history = lambda answer: {
+        key: each._replace(reason="time limit") for key, each in parse(answer).items()
+    }
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    if not known:  # word of its start never came: who knows when that was
+        next((world.site.work / "spool").glob("*.start")).unlink()
+    claim = world.site.work / "1/s1/claim.1"
+    os.utime(claim, (began.timestamp() + touched,) * 2)
+    world.go(2, 1.0)
+    world.batch.kill(1)
+    world.until(lambda: world.state(grid) not in (State.SUBMITTED, State.RUNNING), seconds=10.0)
+    assert world.state(grid) is state
 
+
+def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
     spool = world.site.work / "spool"
     (spool / "noise").write_bytes(b"\x00\xff" * 100)
     (spool / "jim-cafe0001-1-1.1.exit").write_text("jim-exit 1\nmark")

@@ -71,6 +71,16 @@ def test_a_time_limit_is_not_tried_again() -> None:
     assert not verdict.of_vanished(ended, cancelled=False).again
 
 
+def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounting_says() -> None:
+    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT")
+    over = verdict.of_vanished(ended, cancelled=False)
+    early = verdict.before_its_time(over, 3599, 3600)
+    assert (early.reason, early.again) == ("time limit, though it was not alive for longer than 3,599 s", True)
+    assert verdict.before_its_time(over, 3600, 3600) == over
+    killed = verdict.of_vanished(ended, cancelled=True)
+    assert verdict.before_its_time(killed, 10, 3600) == killed
+
+
 def test_recovery_arguments() -> None:
     def left(line: str) -> tuple[str, ...]:
         return verdict.of_exit_record(record(1, recovery=line), cancelled=False).recovery
