@@ -77,6 +77,9 @@ def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounti
     early = verdict.before_its_time(over, 3599, 3600)
     assert (early.reason, early.again) == ("time limit, though it was not alive for longer than 3,599 s", True)
     assert verdict.before_its_time(over, 3600, 3600) == over
+    for reason in ("CPU time limit", "wall time limit"):  # the one may be used up by eight cores in an eighth of it
+        told = verdict.of_vanished(Observation(State.FAILED, "m", reason=reason), cancelled=False)
+        assert verdict.before_its_time(told, 500, 3600).again == (reason == "wall time limit")
     killed = verdict.of_vanished(ended, cancelled=True)
     assert verdict.before_its_time(killed, 10, 3600) == killed
 
