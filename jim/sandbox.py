@@ -170,6 +170,11 @@ def trace(directory: Path, index: int) -> Trace:
     return Trace(claim, touched, record)
 
 
+def has_refused(directory: Path, index: int) -> bool:
+    """Tell whether another start of an attempt found its claim taken."""
+    return any(directory.glob(f"refused.{index}.*"))
+
+
 def _claim(directory: Path, index: int) -> Claim | None:
     """Read who holds a claim; one that is spoilt, as by a power cut or a payload, is taken all the same."""
     try:

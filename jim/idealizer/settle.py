@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +21,7 @@ from jim.idealizer.query import Doubt
 from jim.idealizer.run import run
 from jim.model import Observation, State
 from jim.records import LONGEST_RECORD
-from jim.sandbox import Trace, fence, submission_directory, trace, was_removed
+from jim.sandbox import Trace, fence, has_refused, submission_directory, trace, was_removed
 from jim.statusdb.rows import Live
 
 log = logging.getLogger(__name__)
@@ -88,21 +88,23 @@ def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
         # An exit record needs no other word; all else waits for it.
         return Looked([each for each in map(partial(_left, house), doubts) if each.record], error)
     return Looked(
-        [_look(house, replace(doubt, ended=ended.get((doubt.live.batch_id, doubt.live.idx)))) for doubt in doubts]
+        [_look(house, replace(doubt, ended=_end_of(doubt.live, ended, house.adapter.name_length))) for doubt in doubts]
     )
 
 
 def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
-    marks = {doubt.live.batch_id: doubt.live.mark for doubt in doubts if doubt.live.batch_id}
     found: dict[tuple[str, int], Observation] = {}
-    ids = sorted(marks)
+    ids = sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id})
     for chunk in (ids[at : at + 200] for at in range(0, len(ids), 200)):
         answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
-        width = house.adapter.name_length
-        for key, seen in house.adapter.parse_history(answer).items():
-            if seen.mark[:width] == marks.get(key[0], "")[:width]:
-                found[key] = seen
+        found |= house.adapter.parse_history(answer)
     return found
+
+
+def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int) -> Observation | None:
+    """Find how it ended. An id can be reused, also among our own: only together with the mark does it name our job."""
+    seen = ended.get((live.batch_id, live.idx))
+    return seen if seen and seen.mark[:width] == live.mark[:width] else None
 
 
 def _exit_record(directory: Path, live: Live, left: Trace) -> str:
@@ -139,7 +141,8 @@ def _look(house: House, doubt: Doubt) -> Settled:
         began = not house.adapter.shared_work and live.state in _BEGUN
         return Settled(doubt, lost=not began, dead=began)
     holder = claim.batch and house.adapter.batch_id(claim.batch)
-    if doubt.ended and (doubt.ended.code == SUPERSEDED or holder not in ("", live.batch_id)):
+    refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
+    if refused or holder not in ("", live.batch_id):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
     return Settled(doubt, dead=_is_dead(house, doubt, now))

@@ -72,7 +72,9 @@ class Nodes:
         if f"nonce {nonce}\n" not in claim.read_text():
             facts = self._facts(directory, index)
             self.engine.about("superseded", task)
-            (directory / facts["spool"] / f"{facts['mark']}.{index}.refused").write_text(own.read_text() + "winner x\n")
+            spool = directory / facts["spool"]
+            for each in (directory / f"refused.{index}.{nonce}", spool / f"{facts['mark']}.{index}.refused"):
+                each.write_text(own.read_text() + "winner x\n")
             self.engine.end(task, SUPERSEDED)
             return None
         return self._run(task, directory, index, nonce, told)

@@ -446,6 +446,35 @@ def test_a_time_limit_is_believed_only_of_what_may_have_lived_so_long(tmp_path, 
     assert world.state(grid) is state
 
 
+def test_how_another_job_with_the_same_id_has_ended_is_no_end_of_ours(world):
+    first = world.submit(1, key="a")
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.until(lambda: world.state(first) is State.RUNNING)
+    world.batch.tasks.clear()  # a crash has forgotten it, and gives its id out again; it runs on
+    world.batch.next_id = 0
+    second = world.submit(1, key="b")
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.kill(1)
+    world.until(lambda: world.state(second) is State.WAITING)
+    world.go(10, 1.0)
+    assert world.state(first) is State.RUNNING
+
+
+def test_the_end_of_a_second_start_is_not_that_of_the_first(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.until(lambda: world.state(grid) is State.RUNNING)
+    (world.site.work / "1/s1/refused.1.second").touch()  # put back into the queue, started again, and refused
+    task = world.batch.tasks["1", 1]
+    task.state, task.code = State.COMPLETED, 0  # some accounts say so of every end that nobody saw
+    world.go(20, 1.0)
+    assert world.state(grid) is State.RUNNING
+    world.until(lambda: world.state(grid) is State.WAITING)
+
+
 def test_unhealthy_spool_files_are_put_aside_and_nothing_stops(world):
     spool = world.site.work / "spool"
     (spool / "noise").write_bytes(b"\x00\xff" * 100)
