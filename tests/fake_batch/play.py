@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.stateful import get_state_machine_test
 
 from tests.fake_batch import histories
@@ -25,11 +27,14 @@ def play(machine: str, dialect: str, number: int, count: int = BLOCK, phases: tu
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    try:
-        seed(number)(get_state_machine_test(named, settings=how))()
-    except Exception as error:
-        error.add_note(f"Again: python -m tests.fake_batch.play {machine} {dialect} {number} {count}")
-        raise
+    with pytest.MonkeyPatch.context() as patch:
+        # Hypothesis likes numbers that it finds in what is loaded: one seed would be other histories in every process.
+        patch.setattr(HypothesisProvider, "_maybe_draw_constant", lambda *_, **__: None)
+        try:
+            seed(number)(get_state_machine_test(named, settings=how))()
+        except Exception as error:
+            error.add_note(f"Again: python -m tests.fake_batch.play {machine} {dialect} {number} {count}")
+            raise
 
 
 if __name__ == "__main__":

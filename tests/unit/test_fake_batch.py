@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 import pytest
 
+from tests.fake_batch.engine import Entry
 from tests.fake_batch.histories import DIALECTS
+from tests.fake_batch.oracle import Oracle
 from tests.fake_batch.play import BLOCK, play
 
 SEED = int(os.environ.get("JIM_SEED", "1"))
@@ -21,6 +24,26 @@ GLITCHES = 5  # one block of so many is of glitches alone
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_histories(dialect, machine, count):
     play(machine, dialect, SEED, count)
+
+
+def test_a_seed_plays_the_same_histories_whatever_else_is_loaded(tmp_path, monkeypatch):
+    told: list[list[Entry]] = []
+    in_the_end = Oracle.in_the_end
+
+    def telling(oracle):
+        told.append(oracle.gateway.engine.ledger)
+        in_the_end(oracle)
+
+    monkeypatch.setattr(Oracle, "in_the_end", telling)
+    play("Troubles", "slurm", SEED, 10)
+    before = told.copy()
+    told.clear()
+    (tmp_path / "many_numbers.py").write_text("".join(f"N{n} = {n}\n" for n in range(1000, 1400)))
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("many_numbers")
+    play("Troubles", "slurm", SEED, 10)
+    assert len(before) >= 10
+    assert told == before
 
 
 @pytest.mark.torture

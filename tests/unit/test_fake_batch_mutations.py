@@ -102,12 +102,12 @@ def over_time_says_the_batch_system(patch):
 @pytest.mark.parametrize(
     ("mutation", "machine", "dialect", "seed"),
     [
-        (no_fence, "Troubles", "slurm", 2),
+        (no_fence, "Troubles", "slurm", 3),
         (absence_by_one_listing, "Glitches", "pbs", 1),
         (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
-        (completed_says_the_batch_system, "Troubles", "slurm", 1),
-        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 2),
-        (given_up_when_the_controller_is_down, "Troubles", "slurm", 2),
+        (completed_says_the_batch_system, "Troubles", "slurm", 2),
+        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),
+        (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
         (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 3),
         (over_time_says_the_batch_system, "Troubles", "lsf", 1),
     ],
