@@ -213,6 +213,8 @@ class Ground:
             counts = ", ".join(f"{count} {state.value}" for state, count in self.store.counts(job).items())
             reasons = [reason for reason, _ in self.store.reasons(job, tuple(State), 2)[0]]
             reasons += [each.reason for each in self.store.submissions("intended", "unknown", grid=job)]
+            # While it is sent again, only its last attempt tells why.
+            reasons += [each.reason for each in self.store.attempts(job)[-2:] if State.SUBMITTING.value in counts]
         except UnknownJob:
             return "it was never taken in"
         house = self.rounds.house

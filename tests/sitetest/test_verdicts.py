@@ -34,8 +34,10 @@ def the_only(found):
     return one
 
 
-def test_a_batch_system_that_takes_nothing_is_not_waited_for(tried, site, hasty):
-    command = tried.write_command("echo something odd >&2; exit 1")
+@pytest.mark.parametrize("again", ["", "sleep 60"])  # it waits for the next attempt, or is about to be sent again
+def test_a_batch_system_that_takes_nothing_is_not_waited_for(tried, site, hasty, again):
+    seen = tried.place / "seen"
+    command = tried.write_command(f"[ ! -e {seen} ] || {again or ':'}; touch {seen}; echo something odd >&2; exit 1")
     tried.write(more=f'[batch.commands]\nsubmit = ["{command}"]\n')
     with Ground(site()) as own:
         found = the_only(levels.batch(own))
