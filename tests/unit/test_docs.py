@@ -114,6 +114,21 @@ def test_every_splitter_is_told_with_all_it_takes_and_drawn_as_it_is() -> None:
         assert (splitting_pictures.PLACE / f"{name}.svg").read_text() == splitting_pictures.picture(name)
 
 
+def rows(page: str, heading: str) -> Iterator[list[str]]:
+    """Give the cells of the table that starts like this."""
+    for line in text_of(page).split(heading)[1].split("\n\n")[0].splitlines()[2:]:
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_readme_sums_up_the_faults_that_were_measured() -> None:
+    measured = list(rows("docs/glitches.md", "| what was done | local jobs"))
+    summed = list(rows("README.md", "| what was done | faults | local jobs"))
+    assert f"in {len(measured)} faults of 50 local jobs each" in text_of("README.md")
+    assert sum(int(row[1]) for row in summed) == len(measured)
+    for column in range(-4, 0):  # local jobs, lost, twice, wrong end
+        assert sum(int(row[column]) for row in summed) == sum(int(row[column]) for row in measured)
+
+
 # Commands
 
 
