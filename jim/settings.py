@@ -155,6 +155,11 @@ class Batch(NamedTuple):
         Setting("the first words of a batch command, where the site's differ", wrong=_wrong_commands),
     ] = {}
 
+    @property
+    def silent_seconds(self) -> int:
+        """After so long without a touch a claim's holder is taken for dead, if its batch job has ended, too."""
+        return 3 * self.touch_seconds
+
 
 def _wrong_variables(value: list[Any]) -> str:
     fit = not _wrong_list(value) and all(re.fullmatch(r"[A-Za-z_*][\w*]*", each, re.ASCII) for each in value)

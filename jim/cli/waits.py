@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 
+from jim.cli import claims
 from jim.cli.reading import View
 from jim.cli.text import ago, counted, how_many, span
 from jim.cli.unsent import Wait, many, next_attempt, waiting
 from jim.family_wishes import again_of, retryable
 from jim.model import FROZEN, NEVER, State, Step
-from jim.sandbox import submission_directory
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob, LocalJob, Submission
 
 NOTES_TOLD = 5
+LOOKED_AT = 1000  # running local jobs whose claims are looked at
 QUEUED = {  # said of many, and of one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
@@ -46,6 +45,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
             yield _sending(view, submission)
         yield from _noted(view, job)
         yield from _queued(view, job)
+        yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
         yield from _failed(view, job)
 
 
@@ -69,6 +69,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
             yield _sending(view, submission)
     else:
         yield _in_batch(view, local)
+        yield from claims.silent(view, [local])
 
 
 # The grid job as a whole
@@ -267,16 +268,13 @@ def _in_batch(view: View, local: LocalJob) -> Wait:
 
 
 def _claim(view: View, local: LocalJob) -> str:
-    """Tell where it runs, and how fresh its claim is: touched once a minute while its wrapper lives."""
-    mine = [each for each in view.store.attempts(local.grid, n=local.n) if each.attempt == local.attempt]
-    if not mine or not mine[0].started:
+    """Tell where it runs, and how fresh its claim is."""
+    mine = claims.running(view, local)
+    if mine is None:
         return ""
-    words = f", on {mine[0].host} since {mine[0].started}"
-    claim = submission_directory(view.site.work, local.grid, mine[0].k) / f"claim.{mine[0].idx}"
-    with suppress(OSError):
-        age = max(0.0, time.time() - claim.stat().st_mtime)
-        words += f", its claim touched {ago(age)}"
-    return words
+    age = claims.age(view, mine)
+    touched = "" if age is None else f", its claim touched {ago(age)}"
+    return f", on {mine.host} since {mine.started}{touched}"
 
 
 def _ended(job: GridJob, local: LocalJob) -> Wait:

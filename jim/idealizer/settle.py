@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLED_AT_ONCE = 500
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
-TOUCHES_MISSED = 3  # after so many a claim's holder is taken for dead, if its batch job has ended, too
 _BEGUN = (State.RUNNING, State.SUSPENDED)
 
 
@@ -152,7 +151,7 @@ def _is_dead(house: House, doubt: Doubt, now: float) -> bool:
     """Tell whether nothing of a started attempt can live: never on the queue's word alone."""
     if house.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
         return True
-    return now - doubt.touched_at > TOUCHES_MISSED * house.site.batch.touch_seconds
+    return now - doubt.touched_at > house.site.batch.silent_seconds
 
 
 def _could_not_settle(house: House, error: BaseException) -> None:
@@ -202,7 +201,7 @@ def _lived_at_most(house: House, started: str, touched: float) -> float:
     if not started or touched <= 0 or not house.adapter.shared_work:
         return math.inf
     lived = touched - datetime.fromisoformat(started).timestamp()
-    return lived + TOUCHES_MISSED * house.site.batch.touch_seconds
+    return lived + house.site.batch.silent_seconds
 
 
 def _take_record(house: House, key: Key, text: str) -> None:

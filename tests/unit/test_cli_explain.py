@@ -218,6 +218,35 @@ def test_explain_how_fresh_a_claim_is(home, monkeypatch):
     assert "on node7 since 2026-01-31T11:00:00.000Z, its claim touched 42 s ago\n" in explained(home, "1.0")
 
 
+def test_explain_what_is_called_running_and_gives_no_sign_of_life(home, monkeypatch):
+    sent(home)
+    place = home.site.work / "1" / "s1"
+    place.mkdir(parents=True)
+    (place / "claim.1").write_text("")
+    touched = (place / "claim.1").stat().st_mtime
+    monkeypatch.setattr("time.time", lambda: touched + 180)  # it may miss three touches, one a minute
+    assert "sign of life" not in explained(home, "1")
+    assert "sign of life" not in explained(home, "1.0")
+    monkeypatch.setattr("time.time", lambda: touched + 725)
+    told = (
+        "\n* 1 local job has given no sign of life, though the batch system calls it running:"
+        " 1.0 on node7 for 12 min 5 s"
+        "\n  evidence: claim, just now"
+        "\n  next:     JIM waits until the batch system tells its end, then tries again; have the node looked after\n"
+    )
+    assert told in explained(home, "1")
+    assert explained(home, "1.0").endswith(told)
+    assert "sign of life" not in explained(home, "1.1")
+    (place / "claim.2").write_text("")
+    os.utime(place / "claim.2", (touched + 1, touched + 1))
+    home.move(1, State.RUNNING, Witness.CLAIM)
+    home.store.set_attempt(1, 1, 2, host="node8", started="2026-01-31T11:00:00.000Z")
+    assert (
+        "\n* 2 local jobs have given no sign of life, though the batch system calls them running:"
+        " 1.0 on node7 for 12 min 5 s\n"
+    ) in explained(home, "1")
+
+
 def test_explain_a_batch_system_that_does_not_answer(home):
     sent(home)
     home.later("2026-01-31T12:00:37.000Z")
