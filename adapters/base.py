@@ -83,6 +83,11 @@ class Adapter(ABC):
     def parse_query(self, answer: Answer) -> Listing:
         """Read a listing: (batch id, index) → what is seen. A failed or unreadable one raises, and proves nothing."""
 
+    @property
+    def most_asked(self) -> int:
+        """How many ids one history command is given; it has to answer within the limit of a command."""
+        return 200
+
     @abstractmethod
     def history_command(self, ids: Sequence[str]) -> list[str]:
         """Build the command that tells what accounting knows of these, which listings no longer show."""

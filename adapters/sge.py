@@ -101,7 +101,7 @@ class Sge(Adapter):
             *batch.options,
             *option("-q", asked.queue),
             *option("-P", asked.account),
-            *(["-pe", self.parallel_environment, str(asked.cores)] if asked.cores else []),
+            *(["-pe", self.parallel_environment, str(asked.cores)] if (asked.cores or 1) > 1 else []),
             *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
             *option("-l", asked.memory_mb and f"{self.memory_resource}={-(-asked.memory_mb // (asked.cores or 1))}M"),
             *option("-l", f"hostname=!({'|'.join(batch.avoid)})" if batch.avoid else None),
@@ -131,6 +131,11 @@ class Sge(Adapter):
             return dict(_listed(dict(FIELD.findall(job))) for job in text.split("<job_list")[1:])
         except (expat.ExpatError, KeyError, ValueError) as error:
             raise Unclear(answer.facts()) from error
+
+    @property
+    def most_asked(self) -> int:
+        """Few of qacct, which reads the whole of the file for each."""
+        return 10 if self.asks_history_of("qacct") else super().most_asked
 
     def history_command(self, ids: Sequence[str]) -> list[str]:
         words = self.commands["history"]

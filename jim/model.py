@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
@@ -147,6 +148,9 @@ class Batch(NamedTuple):
     avoid: tuple[str, ...] = ()  # hosts it shall not run on, where the adapter has a word for that
 
 
+LONGEST_TOLD = 160  # of a command, which may name a thousand jobs
+
+
 class Answer(NamedTuple):
     """What a command gave back. `code` is None when it never returned, negative for a signal."""
 
@@ -163,7 +167,10 @@ class Answer(NamedTuple):
             end = f"signal {-self.code}"
         words = (self.err.strip() or self.out.strip()).splitlines()[-3:]
         said = f": {' / '.join(words)}" if words else ", no output"
-        return f"{' '.join(self.command[:6])} ({end} after {self.seconds:.1f} s){said}"
+        command = shlex.join(self.command)
+        if len(command) > LONGEST_TOLD:
+            command = f"{command[:LONGEST_TOLD]}…"
+        return f"{command} ({end} after {self.seconds:.1f} s){said}"
 
 
 NEVER = "can never start as it was asked for"  # how the reason of a local job begins that waits in vain

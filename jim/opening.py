@@ -8,7 +8,7 @@ import logging.handlers
 import os
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -26,6 +26,7 @@ from jim.site import Site, make_state
 from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
+ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
 LOG_BYTES, LOG_FILES = 10_000_000, 5
 WORKED_IN = "work"  # the fact which directory it was
 IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # when a grid job has its directory
@@ -85,14 +86,32 @@ def adapter_of(site: Site) -> Adapter:
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
     except (ImportError, AttributeError, TypeError) as error:
         raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
-    adapter.commands = {verb: _in(site.batch.programs, words) for verb, words in adapter.commands.items()}
+    if site.batch.programs:
+        adapter.commands = {
+            verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
+            for verb, words in adapter.commands.items()
+        }
     return adapter
 
 
-def _in(programs: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Name a program by its place, if the site's directory of batch commands has it."""
-    own = Path(programs, words[0])
-    return (str(own), *words[1:]) if programs and "/" not in words[0] and own.is_file() else tuple(words)
+def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:
+    """Name programs by their place, if the site's directory has them; of paths only those that JIM gives to `env`."""
+    behind = {*behind_env(words)}
+    for number, word in enumerate(words):
+        place = Path(programs, Path(word).name if number in behind and not own else word)
+        yield str(place) if (number in behind or not number) and place.is_file() else word
+
+
+def behind_env(words: Sequence[str]) -> Iterator[int]:
+    """Tell where the program stands that `env` is to start, and what that may start as `env` again."""
+    at = 0
+    while words[at].rpartition("/")[2] == "env":
+        at += 1
+        while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
+            at += 2 if words[at] in ENV_WITH_VALUE else 1
+        if at >= len(words):
+            return
+        yield at
 
 
 def start_log(site: Site, *, foreground: bool) -> None:

@@ -94,7 +94,8 @@ def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
 def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
     found: dict[tuple[str, int], Observation] = {}
     ids = sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id})
-    for chunk in (ids[at : at + 200] for at in range(0, len(ids), 200)):
+    most = house.adapter.most_asked
+    for chunk in (ids[at : at + most] for at in range(0, len(ids), most)):
         answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
         found |= house.adapter.parse_history(answer)
     return found

@@ -14,7 +14,6 @@ from jim.site import Site
 from jim.site_check import FAILED, OK, Finding
 
 COMMANDS = "commands"
-ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
 
 
 def commands(site: Site) -> Finding:
@@ -27,7 +26,7 @@ def commands(site: Site) -> Finding:
             if not shutil.which(program, path=path):
                 missing.setdefault(program, []).append(verb)
     own = site.batch.programs
-    if own and not any(Path(own) in Path(words[0]).parents for words in known.values()):
+    if own and not any(Path(own) in Path(each).parents for words in known.values() for each in programs(words)):
         said = f"batch.programs: {own} has none of the commands of {site.batch.system}"
         return Finding(COMMANDS, FAILED, said, "name the directory that has them, or give each in batch.commands")
     if not missing:
@@ -39,13 +38,7 @@ def commands(site: Site) -> Finding:
 
 def programs(command: Sequence[str]) -> Iterator[str]:
     """Name the program of a command; where that is `env`, also what it is to start."""
-    first, *rest = command
-    yield first
-    if first.rpartition("/")[2] == "env":
-        while rest and (rest[0].startswith("-") or "=" in rest[0]):
-            del rest[: 2 if rest[0] in ENV_WITH_VALUE else 1]
-        if rest:
-            yield from programs(rest)
+    return (command[at] for at in (0, *opening.behind_env(command)))
 
 
 def health(site: Site) -> Finding:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.adapters.sge import ADAPTER
+from jim.adapters.sge import ADAPTER, Sge
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 from jim.opening import adapter_of
@@ -54,6 +54,14 @@ def test_what_is_asked_for_comes_between_the_site_s_words_and_ours():
 )
 def test_memory_is_asked_for_each_slot(asked, value):
     assert f"h_vmem={value}" in ADAPTED.submit_command(batch(**asked))
+
+
+def test_one_core_needs_no_parallel_environment():
+    assert ADAPTED.submit_command(batch(3, cores=1)) == ADAPTED.submit_command(batch(3))
+
+
+def test_qacct_is_given_few_ids_at_once():
+    assert (Sge({"history": ("qacct",)}).most_asked, ADAPTED.most_asked) == (10, 200)
 
 
 SITE_S_OWN = """\

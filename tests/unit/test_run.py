@@ -8,6 +8,7 @@ import pytest
 
 from jim.idealizer import run as room
 from jim.idealizer.run import run
+from jim.model import Answer
 
 
 def sh(text, **more):
@@ -26,6 +27,16 @@ def test_what_a_command_gives_back():
     answer = sh("echo out; printf 'last \\377words' >&2; exit 3")
     assert (answer.code, answer.out, answer.err) == (3, "out\n", "last �words")
     assert sh("kill -9 $$").code == -9
+
+
+def test_what_was_run_is_told_with_what_was_asked_and_can_be_pasted():
+    asked = "sbatch --partition=grid --account=mc --cpus-per-task=2 --mem=500M --tmp=7M --time=61 --parsable".split()
+    assert Answer((*asked, "a b"), 1, "", "no\n", 0.12).facts() == f"{' '.join(asked)} 'a b' (exit 1 after 0.1 s): no"
+    ids = [str(number) for number in range(10_000)]
+    told = Answer(("scancel", *ids), None, "", "", 60.0).facts()
+    assert told.startswith("scancel 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 ")
+    assert told.endswith("… (did not return after 60.0 s), no output")
+    assert len(told) < 250
 
 
 def test_a_command_that_cannot_be_started():

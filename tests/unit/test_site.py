@@ -297,6 +297,27 @@ def test_batch_commands_of_a_directory(write, tmp_path):
     assert commands["query"] == ("sudo", "squeue")
 
 
+def test_a_directory_has_what_env_is_to_start_too(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("qsub", "qstat", "env", "grep", "qdel"):
+        (tmp_path / "bin" / program).touch()
+    own = '["env", "-u", "HOME", "A=B", "qdel"]\nquery = ["env", "/opt/sge/qstat"]'
+    file = write(f'[batch]\nsystem = "sge"\nprograms = "{tmp_path}/bin"\n[batch.commands]\ncancel = {own}\n')
+    commands = adapter_of(read(file, tmp_path)).commands
+    assert commands["submit"][0] == f"{tmp_path}/bin/env"
+    assert commands["submit"][-1] == f"{tmp_path}/bin/qsub"
+    assert commands["change"][-1] == "/usr/lib/gridengine/qalter"  # which is not there
+    assert commands["cancel"] == (f"{tmp_path}/bin/env", "-u", "HOME", "A=B", f"{tmp_path}/bin/qdel")
+    assert commands["query"][-1] == "/opt/sge/qstat"  # the site's own path
+
+
+def test_a_directory_does_not_change_the_python_of_the_local_batch_system(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / Path(sys.executable).name).touch()
+    file = write(f'[batch]\nprograms = "{tmp_path}/bin"\n')
+    assert adapter_of(read(file, tmp_path)).commands["submit"][0] == sys.executable
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
