@@ -99,7 +99,7 @@ class Slurm(Adapter):
         r"munge encode failed|auth_g_create",
         r"partition not available \(inactive or drain\)|requested nodes are busy|submissions disabled",
         r"try again (later|in a bit)",
-        r"problem talking to the database",
+        r"problem talking to the database|I/O error writing script/environment",
     )
     permanent = (
         r"submission failed: (invalid|requested (node|operation not|reservation|time|topology|GRES)|more processors)",

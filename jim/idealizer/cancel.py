@@ -8,6 +8,7 @@ from functools import partial
 
 from jim.errors import BatchError, JimError
 from jim.house import House
+from jim.idealizer.answer import read
 from jim.idealizer.run import run
 from jim.model import State, Step, Witness
 from jim.sandbox import fence, submission_directory
@@ -102,7 +103,7 @@ def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
     """Tell the batch system to end these."""
     for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
         answer = run(house.adapter.cancel_command(chunk), limit=house.site.batch.command_seconds)
-        house.adapter.parse_cancel(answer)
+        read(house.adapter.parse_cancel, answer)
     return f"cancel of {len(ids)} local jobs"
 
 
@@ -153,7 +154,7 @@ def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
             if command is None:
                 continue
             answer = run(command, limit=house.site.batch.command_seconds)
-            house.adapter.parse_cancel(answer)
+            read(house.adapter.parse_cancel, answer)
     return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
 
 

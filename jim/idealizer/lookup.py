@@ -10,11 +10,12 @@ from functools import partial
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError
 from jim.house import House
+from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
 from jim.idealizer.submit import give_up, refused
 from jim.model import Listing, Witness
-from jim.sandbox import claims, fence, submission_directory
+from jim.sandbox import claims, fence, submission_directory, was_removed
 from jim.statusdb.rows import Submission
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,8 @@ def _look(house: House, submission: Submission, since: float) -> Found:
             return Found(accepted=True, batch_id=batch_id)
         if submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
+    if was_removed(house.site.work, directory):  # with all that could start
+        return Found(fenced=frozenset(range(1, submission.size + 1)))
     holders = fence(directory, range(1, submission.size + 1))
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
     others = [house.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
@@ -69,19 +72,19 @@ def _ask(house: House, mark: str, since: float) -> str:
     command = None if batch_id else adapter.find_ended_command(mark)
     if command:
         answer = run(command, limit=house.site.batch.command_seconds)
-        batch_id = _carrier(house, adapter.parse_history(answer), mark)
+        batch_id = _carrier(house, read(adapter.parse_history, answer), mark)
     return batch_id
 
 
 def _listing(house: House, command: Sequence[str], mark: str, since: float) -> Listing:
     """Ask for what carries a mark; where that is all there is, all who look since then share one listing."""
     if any(mark in word for word in command):
-        return house.adapter.parse_find(run(command, limit=house.site.batch.command_seconds))
+        return read(house.adapter.parse_find, run(command, limit=house.site.batch.command_seconds))
     with house.looking:
         began, listing = house.looked
         if began < since:
             began = house.clock.boot()
-            listing = house.adapter.parse_find(run(command, limit=house.site.batch.command_seconds))
+            listing = read(house.adapter.parse_find, run(command, limit=house.site.batch.command_seconds))
             house.looked = began, listing
         return listing
 

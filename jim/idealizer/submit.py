@@ -15,6 +15,7 @@ from jim.analysis import Action
 from jim.errors import BadRequest, BatchError, Full, JimError, Refused, Unclear, shown
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
+from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
 from jim.model import Batch, Job, State, Step, Witness
@@ -130,7 +131,7 @@ def _submitted(house: House, directory: Path, batch: Batch) -> str:
     try:
         if answer.code != 0:
             raise adapter.trouble(answer)
-        return adapter.parse_submit(answer)
+        return read(adapter.parse_submit, answer)
     except BatchError as error:
         if not isinstance(error, Unclear | Refused):
             (directory / SENT).unlink()  # plainly nothing was done: it may be sent again under the same mark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,23 @@ def test_memory_is_asked_for_each_slot(asked, value):
 
 def test_one_core_needs_no_parallel_environment():
     assert ADAPTED.submit_command(batch(3, cores=1)) == ADAPTED.submit_command(batch(3))
+
+
+def test_qacct_tells_of_an_old_job_that_was_no_array():
+    """Its id may be ours today; its name is not."""
+    captured = (Path(__file__).parents[1] / "captured/sge/8.1.9/history-qacct.txt").read_text()
+    bar = "=" * 62 + "\n"
+    told = (
+        captured.split(bar)[1]
+        .replace("jim-cafe0001-1-1", "blast")
+        .replace("taskid       1  ", "taskid       undefined")
+    )
+    asked = Sge({"history": ("qacct",)})
+    seen = asked.parse_history(Answer(("qacct",), 0, bar + told, "", 0.0))
+    assert [(index, each.mark) for (_, index), each in seen.items()] == [(1, "blast")]
+    spoilt = re.sub(r"(?m)^exit_status .*", "exit_status  none", told)
+    with pytest.raises(Unclear):
+        asked.parse_history(Answer(("qacct",), 0, bar + spoilt, "", 0.0))
 
 
 def test_qacct_is_given_few_ids_at_once():

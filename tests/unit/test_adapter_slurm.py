@@ -299,6 +299,7 @@ def test_who_could_not_even_ask_for_want_of_a_credential_has_not_asked():
         "System submissions disabled",
         "Requested nodes are busy",
         "Required partition not available (inactive or drain)",
+        "I/O error writing script/environment to file",  # the controller's disk is full
     ],
 )
 def test_nothing_was_done_and_it_may_be_later(last):

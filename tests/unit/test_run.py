@@ -30,7 +30,16 @@ def test_what_a_command_gives_back():
 
 
 def test_what_was_run_is_told_with_what_was_asked_and_can_be_pasted():
-    asked = "sbatch --partition=grid --account=mc --cpus-per-task=2 --mem=500M --tmp=7M --time=61 --parsable".split()
+    asked = [
+        "sbatch",
+        "--partition=grid",
+        "--account=mc",
+        "--cpus-per-task=2",
+        "--mem=500M",
+        "--tmp=7M",
+        "--time=61",
+        "--parsable",
+    ]
     assert Answer((*asked, "a b"), 1, "", "no\n", 0.12).facts() == f"{' '.join(asked)} 'a b' (exit 1 after 0.1 s): no"
     ids = [str(number) for number in range(10_000)]
     told = Answer(("scancel", *ids), None, "", "", 60.0).facts()
