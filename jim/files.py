@@ -10,6 +10,9 @@ from pathlib import Path
 
 from jim.errors import JimError
 
+PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ENFILE, errno.EMFILE}
+PASSING |= {errno.ENOMEM, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN, errno.EREMOTEIO}
+
 
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Write, fsync, rename: the file has its old content or all of the new, whatever happens."""
@@ -46,6 +49,11 @@ def sync_directory(path: Path) -> None:
         raise
     finally:
         os.close(descriptor)
+
+
+def passes(error: OSError) -> bool:
+    """Tell whether this is likely to pass: a file server that does not answer, a disk or a table that is full."""
+    return error.errno in PASSING
 
 
 def open_regular(path: Path) -> int:

@@ -8,7 +8,6 @@ Done again, it does the same again: a job manager may ask twice.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import tarfile
@@ -18,13 +17,12 @@ from pathlib import Path
 
 from jim import gram
 from jim.clock import Clock
+from jim.files import passes
 from jim.gram_request import USUAL_JOB_TYPE, Description, one, place_of, staged_out
 from jim.inbox import answer
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
 
-# These pass, if anything does; a later poll tries again.
-PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ENFILE, errno.EMFILE}
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
 RESULTS = "jim-results"  # in the directory that GRAM gives a job, where our Perl module lets GRAM look for them
@@ -40,7 +38,7 @@ def deliver(state: Path, number: int, description: Description) -> bytes:
     try:
         _put(job, description)
     except OSError as error:
-        if error.errno in PASSING:
+        if passes(error):  # a later poll tries again
             return UNCHANGED
         return gram.failure(f"the results cannot be delivered: {error.strerror}: {error.filename}", gram.STAGE_OUT)
     return said

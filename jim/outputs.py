@@ -16,7 +16,7 @@ from typing import Any
 
 from jim import credentials, verdict, verdicts
 from jim.errors import JimError
-from jim.files import open_regular, sync_directory
+from jim.files import open_regular, passes, sync_directory
 from jim.handlers.base import Result
 from jim.house import House, Key
 from jim.idealizer.retry import AGAIN, delay
@@ -32,6 +32,7 @@ from jim.tar import Tar
 
 log = logging.getLogger(__name__)
 VERIFIED_AT_ONCE = 200
+FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # what cannot be looked at is not known to be bad
 BLOCK = 1024 * 1024
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
@@ -73,18 +74,26 @@ def _claimed(house: House, grid: int, n: int) -> Claimed:
     return Claimed((grid, attempt.k, attempt.idx), n, directory, read_exit_record(attempt.record))
 
 
-def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, str]]:
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with outputs: they are not as claimed, or cannot be looked at just now."""
+
+    said: str
+    passes: bool
+
+
+def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
     return [(each, _problem(each)) for each in claimed]
 
 
-def _problem(claimed: Claimed) -> str:
+def _problem(claimed: Claimed) -> Problem | None:
     """Say what is wrong with the first output that is not as claimed; nothing when all are."""
     for output in claimed.record.files:
         try:
             deque(_verified(claimed.directory, output), maxlen=0)
         except (OSError, JimError) as error:
-            return f"{output.name}: {error}"
-    return ""
+            return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error))
+    return None
 
 
 def _verified(directory: Path, output: Output) -> Iterator[bytes]:
@@ -112,19 +121,24 @@ def _open_inside(directory: Path, name: str) -> int:
     return open_regular(place)
 
 
-def _checked(house: House, results: list[tuple[Claimed, str]]) -> None:
+def _checked(house: House, results: list[tuple[Claimed, Problem | None]]) -> None:
     now = house.clock.boot()
     with house.store.transaction():
         for claimed, problem in results:
             pace = ("verify", claimed.key[0], claimed.n)
             if not problem:
                 verdicts.record(house, claimed.key, verdict.VERIFIED)
-            elif now - house.unverified.setdefault(claimed.key, now) >= house.site.batch.visible_seconds:
-                verdicts.record(house, claimed.key, verdict.of_bad_outputs(problem))
-            else:  # files of a worker node can be seen late
-                house.paced[pace] = (now + 0.5, 0)
+                house.paced.pop(pace, None)
                 continue
-            house.paced.pop(pace, None)
+            # Files of a worker node can be seen late, and a file server may be away for longer.
+            patience = FILE_SERVER_SECONDS if problem.passes else house.site.batch.visible_seconds
+            if now - house.unverified.setdefault(claimed.key, now) >= patience:
+                verdicts.record(house, claimed.key, verdict.of_bad_outputs(problem.said))
+                house.paced.pop(pace, None)
+                continue
+            if problem.passes:
+                log.warning("%d.%d: its outputs cannot be looked at: %s", claimed.key[0], claimed.n, problem.said)
+            house.paced[pace] = (now + (LOOK_AGAIN_SECONDS if problem.passes else 0.5), 0)
 
 
 def _broken(error: BaseException) -> None:

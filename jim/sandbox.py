@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jim import credentials, packages
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular, replace_durably, sync_directory
+from jim.files import passes, read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
 from jim.model import MARK_VARIABLE, Job
 from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
@@ -42,6 +42,7 @@ class Trace:
     claim: Claim | None
     touched: float  # when its holder touched the claim last, by the file server's clock
     exit_record: ExitRecord | None
+    unreadable: bool = False  # just now: there may be an exit record
 
 
 def shell_directory() -> Path:
@@ -162,12 +163,16 @@ def was_sent(directory: Path) -> bool:
 def trace(directory: Path, index: int) -> Trace:
     """Read what an attempt left; what is half there is not there."""
     claim = _claim(directory, index)
-    touched, record = 0.0, None
+    touched, record, unreadable = 0.0, None, False
     with suppress(OSError):
         touched = (directory / f"claim.{index}").stat().st_mtime
-    with suppress(OSError, JimError):
+    try:
         record = read_exit_record(read_regular(directory / f"exit.{index}", LONGEST_RECORD).decode(errors="replace"))
-    return Trace(claim, touched, record)
+    except OSError as error:
+        unreadable = passes(error)
+    except JimError:
+        pass
+    return Trace(claim, touched, record, unreadable)
 
 
 def has_refused(directory: Path, index: int) -> bool:

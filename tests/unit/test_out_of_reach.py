@@ -1,0 +1,97 @@
+"""A file server that does not answer: what cannot be looked at is not taken for missing."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+
+import pytest
+
+from jim import outputs, sandbox
+from jim.model import State
+from jim.sandbox import INSTANCE
+
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.fixture
+def grid(world):
+    """A local job that runs."""
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2)
+    return grid
+
+
+@pytest.fixture
+def out_of_reach(monkeypatch):
+    """Let a function fail as when a file server is away; return what ends that."""
+
+    def arrange(module, name, number, fits=lambda *_: True):
+        real, away = getattr(module, name), [True]
+
+        def fails(*arguments):
+            if away and fits(*arguments):
+                raise OSError(number, "that")
+            return real(*arguments)
+
+        monkeypatch.setattr(module, name, fails)
+        return away.clear
+
+    return arrange
+
+
+def test_outputs_are_looked_at_again(world, grid, out_of_reach):
+    come_back = out_of_reach(outputs, "_open_inside", errno.EIO)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(10, 100.0)
+    assert world.state(grid) is State.COMPLETING
+    come_back()
+    world.until(lambda: world.finished(grid), seconds=5.0)
+    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
+
+
+def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_reach):
+    out_of_reach(outputs, "_open_inside", errno.EIO)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(50, 100.0)
+    assert world.state(grid) is not State.COMPLETING
+    world.until(lambda: world.store.attempts(grid)[0].reason)
+    assert world.store.attempts(grid)[0].reason == "outputs do not match the exit record: a: [Errno 5] that"
+
+
+def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach):
+    out_of_reach(outputs, "_open_inside", errno.EACCES)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(20, 1.0)
+    assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")
+
+
+def test_an_exit_record_may_be_there_though_it_cannot_be_read(world, grid, out_of_reach):
+    come_back = out_of_reach(sandbox, "read_regular", errno.ESTALE, lambda path, _: path.name.startswith("exit."))
+    world.batch.finish(1, 1, 0, spool=False)
+    world.go(20, 2.0)
+    assert world.state(grid) is State.RUNNING
+    come_back()
+    world.until(lambda: world.finished(grid), seconds=5.0)
+    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
+
+
+def test_a_spoilt_exit_record_is_none(world, grid):
+    world.batch.finish(1, 1, None, signal=9, spool=False)
+    record = world.site.work / "1/s1/exit.1"
+    record.write_text(record.read_text().replace("2026-01-01T00:00:01Z", "2026-13-01T00:00:01Z"))
+    world.until(lambda: world.state(grid) is State.WAITING, seconds=5.0)
+    assert world.store.attempts(grid)[0].reason == "exit 1"  # of its wrapper, as accounting says
+
+
+def test_a_submission_whose_directory_was_removed_is_not_looked_for_for_ever(world):
+    world.batch.lies = ["@submit", "lost before"]
+    grid = world.submit(1)
+    world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
+    (world.site.work / INSTANCE).touch()  # it is mounted
+    shutil.rmtree(world.site.work / "1")
+    world.until(lambda: world.finished(grid), seconds=10.0)
+    assert (world.state(grid), world.batch.ledger) == (State.NEW, [])
+    assert "was removed" in world.store.local_job(grid, 0).reason
