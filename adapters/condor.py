@@ -39,7 +39,9 @@ STATES = {
 # held but not by a person, one that runs beyond its time. It looks once a minute or so: so what began may require no
 # machine, either.
 UNWANTED = "(JobStatus == 1 && {} > 0) || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
-OVERDUE = " || (JobStatus == 2 && time() - JobCurrentStartDate > {})"
+# Time in which it was suspended does not count.
+RAN = "time() - JobCurrentStartDate - ifThenElse(CumulativeSuspensionTime =?= undefined, 0, CumulativeSuspensionTime)"
+OVERDUE = f" || (JobStatus == 2 && {RAN} > {{}})"
 ONCE = "({} > 0) =!= true"
 REQUIRED = re.compile(r"requirements\s*=(.*)", re.IGNORECASE | re.DOTALL)
 BY_A_PERSON = (1, 15)  # HoldReasonCode: once it was there, or as it was submitted

@@ -262,8 +262,10 @@ def ended(house: House, key: Key, text: str) -> None:
     store.set_attempt(*key, record=text)
     wish = verdicts.cancelled(house, attempt.grid, attempt.n)
     found = verdict.of_exit_record(record, cancelled=wish)
-    if found.again and not record.advice:  # it was killed; the request, which may be large, is read only now
-        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid))
+    killed = found.again and not record.advice and (record.reason or record.signal)
+    if killed and not verdicts.was_suspended(house, attempt.grid, attempt.n):
+        # The request, which may be large, is read only now.
+        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid, attempt.n))
     verdicts.record(house, key, found)
 
 

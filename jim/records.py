@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +21,7 @@ class Claim:
     host: str
     batch: str
     fence: bool
+    started: str = ""  # by its node's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,13 @@ class ExitRecord:
     files: tuple[Output, ...]
     refused: tuple[str, ...]  # outputs that were not taken or not there, with the reason first
 
+    up: float | None = None  # how long all that took, by what no one sets: the time since the node was started
+
     @property
     def seconds(self) -> float:
-        """How long the payload ran, by its node's clock."""
+        """How long the payload ran; an older wrapper tells it by its node's clock alone."""
+        if self.up is not None:
+            return self.up
         return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
 
     @property
@@ -69,7 +75,10 @@ def read_claim(text: str) -> Claim:
     facts = dict(line.partition(" ")[::2] for line in text.splitlines())
     if not facts.get("nonce"):
         raise JimError("a claim without a nonce")
-    return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts)
+    started = ""
+    with suppress(ValueError):
+        started = _time(facts.get("started", ""))
+    return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts, started)
 
 
 def read_exit_record(text: str) -> ExitRecord:
@@ -81,7 +90,9 @@ def read_exit_record(text: str) -> ExitRecord:
     files, refused = [], []
     for line in lines[1:-2]:
         word, _, value = line.partition(" ")
-        if word == "file":
+        if word == "file" and "\ufffd" in value:
+            refused.append(f"name {value.split(' ', 2)[-1]} (not in UTF-8)")
+        elif word == "file":
             files.append(_output(value))
         elif word in ("refused", "missing"):
             refused.append(value if word == "refused" else f"missing {value}")
@@ -105,6 +116,7 @@ def read_exit_record(text: str) -> ExitRecord:
             recovery=_words(facts["recovery"]),
             files=tuple(files),
             refused=tuple(refused),
+            up=_seconds(facts["up"]) if "up" in facts else None,
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"an exit record with a wrong or missing line: {error}") from error
@@ -134,4 +146,5 @@ def _words(value: str) -> str:
 def _time(value: str) -> str:
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value):
         raise ValueError(f"{value[:40]!r} is no time")
+    datetime.fromisoformat(value)  # which raises where there is no such day
     return value

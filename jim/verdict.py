@@ -36,15 +36,17 @@ VERIFIED = Verdict(State.COMPLETED, "", Witness.EXIT_RECORD)
 
 def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     """Judge an attempt by its exit record. The payload's recovery file has the first word."""
+    good = record.advice == SUCCESS or (record.code == 0 and not record.advice)
+    if good and not record.refused:
+        return Verdict(State.COMPLETING, "", Witness.EXIT_RECORD)
     end = f"signal {record.signal}" if record.signal is not None else f"exit {record.code}"
-    witness = Witness.EXIT_RECORD
-    if record.advice == SUCCESS or (record.code == 0 and not record.advice):
-        if record.refused:
-            more = f"; and {len(record.refused) - 3:,} more" if len(record.refused) > 3 else ""
-            return Verdict(State.FAILED, f"output not taken: {'; '.join(record.refused[:3])}{more}", witness)
-        return Verdict(State.COMPLETING, "", witness)
     if cancelled:
-        return Verdict(State.KILLED, f"cancelled ({end})", witness)
+        return Verdict(State.KILLED, f"cancelled ({end})", Witness.EXIT_RECORD)
+    return _of_refused(record) if good else _of_failure(record, end)
+
+
+def _of_failure(record: ExitRecord, end: str) -> Verdict:
+    witness = Witness.EXIT_RECORD
     if record.advice == FATAL:
         return Verdict(State.FAILED, f"{end}, and its recovery file says {record.recovery[:200]}", witness)
     if record.advice in (RECOVERABLE, HOLD):
@@ -57,6 +59,17 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
         # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
         return Verdict(State.FAILED, f"killed by {end}: by the site or for want of memory", witness, again=True)
     return Verdict(State.FAILED, f"{end}{MEANT.get(record.code, '')}{_not_understood(record.recovery)}", witness)
+
+
+def _of_refused(record: ExitRecord) -> Verdict:
+    """Judge a good end whose outputs were not taken. After a warning it may have been cut short, with exit 0."""
+    more = f"; and {len(record.refused) - 3:,} more" if len(record.refused) > 3 else ""
+    reason = f"output not taken: {'; '.join(record.refused[:3])}{more}"
+    if record.reason:
+        return Verdict(State.FAILED, f"{record.reason} ({reason})", Witness.EXIT_RECORD, again=True)
+    # What could not be read, or changed while it was, may be a matter of the node.
+    again = any(each.startswith(("unreadable ", "changed ")) for each in record.refused)
+    return Verdict(State.FAILED, reason, Witness.EXIT_RECORD, again=again)
 
 
 def _not_understood(recovery: str) -> str:

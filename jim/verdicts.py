@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 from itertools import takewhile
 
 from jim.analysis import Action, Decision, Failed, decide
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 from jim.house import House, Key
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
 from jim.model import NO_ANSWER, State, Witness
+from jim.named import foreign
 from jim.records import read_exit_record
 from jim.request import handler_of
 from jim.statusdb.rows import HELD, Attempt, LocalJob
@@ -30,10 +32,18 @@ def cancelled(house: House, grid: int, n: int) -> bool:
     return "cancel" in house.store.wishes(grid, n)
 
 
-def wall_seconds(house: House, grid: int) -> int:
-    """Tell the time limit of a grid job's local jobs."""
-    asked: int | None = house.store.grid_job(grid).request.get("wall_seconds")
-    return asked or house.site.batch.wall_seconds
+def wall_seconds(house: House, grid: int, n: int) -> int:
+    """Tell the time limit of a local job, which may have one of its own, by its piece or its job type."""
+    job, own = house.store.grid_job(grid), house.store.local_job(grid, n).piece.attributes
+    with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # it may not be there any more
+        asked = handler_of(job.job_type, house.site.site.handlers).resources({**job.request, **own})
+        return house.site.complete(asked).wall_seconds or 0
+    return house.site.batch.wall_seconds
+
+
+def was_suspended(house: House, grid: int, n: int) -> bool:
+    """Tell whether a local job was ever seen suspended: then it ran for less long than it took."""
+    return any(line.now == State.SUSPENDED.value for line in house.store.journal(grid, n))
 
 
 def record(house: House, key: Key, verdict: Verdict) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,7 @@ class StandInBatch(Adapter):
     refuse: str = ""
     host: str = "node1"
     touch_dead: bool = True
+    began: datetime | None = None  # what claims say
 
     # What an adapter says: the command is the question itself.
 
@@ -223,7 +225,8 @@ class StandInBatch(Adapter):
             return False
         nonce = os.urandom(8).hex()
         own = task.directory / f"c.{nonce}"
-        own.write_text(f"nonce {nonce}\nhost {self.host}\npid 1\nbatch {id_}\nrestart -\n")
+        began = "" if self.began is None else f"started {self.began:%Y-%m-%dT%H:%M:%SZ}\n"
+        own.write_text(f"nonce {nonce}\nhost {self.host}\npid 1\nbatch {id_}\nrestart -\n{began}")
         try:
             os.link(own, task.directory / f"claim.{index}")
         except FileExistsError:

@@ -16,6 +16,7 @@ from functools import partial
 from jim import arrivals
 from jim.errors import BatchError
 from jim.house import House, Key
+from jim.idealizer.answer import read
 from jim.idealizer.cancel import clear
 from jim.idealizer.lookup import adopt
 from jim.idealizer.run import run
@@ -38,6 +39,7 @@ class Doubt:
     missed: int = 1
     touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
     touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
+    started: str = ""  # by its claim
     ended: Observation | None = None  # what accounting said
     stuck: str = ""  # why it stays in the queue without having started
     back: bool = False  # it had started, and the queue shows it as pending again
@@ -116,7 +118,7 @@ def _ask(house: House) -> Compared:
     with closing(house.store.reader()) as store:
         live = list(store.live())  # before the listing: what is sent meanwhile must not look absent
         answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
-        listing = house.adapter.parse_query(answer)
+        listing = read(house.adapter.parse_query, answer)
         compared = compare(listing, live, house.adapter.name_length)
         if compared.missing:
             compared.unseen = _unseen(compared, listing, house.adapter.name_length)

@@ -17,6 +17,7 @@ from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError
 from jim.files import read_regular
 from jim.house import House, Key
+from jim.idealizer.answer import read
 from jim.idealizer.query import Doubt
 from jim.idealizer.run import run
 from jim.model import Observation, State
@@ -97,7 +98,7 @@ def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Obs
     most = house.adapter.most_asked
     for chunk in (ids[at : at + most] for at in range(0, len(ids), most)):
         answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
-        found |= house.adapter.parse_history(answer)
+        found |= read(house.adapter.parse_history, answer)
     return found
 
 
@@ -128,8 +129,10 @@ def _look(house: House, doubt: Doubt) -> Settled:
     record = _exit_record(directory, live, left)
     if record:
         return Settled(doubt, record)
-    if left.touched != doubt.touched:
-        doubt = replace(doubt, touched=left.touched, touched_at=now)
+    if left.unreadable:
+        log.warning("%s.%s: its exit record cannot be read just now, if there is one", live.mark, live.idx)
+        return Settled(doubt)
+    doubt = _seen(doubt, left, now)
     if doubt.last - doubt.since < house.site.batch.visible_seconds:
         return Settled(doubt)
     if was_removed(house.site.work, directory):
@@ -146,6 +149,13 @@ def _look(house: House, doubt: Doubt) -> Settled:
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
     return Settled(doubt, dead=_is_dead(house, doubt, now))
+
+
+def _seen(doubt: Doubt, left: Trace, now: float) -> Doubt:
+    """Take in what the claim shows."""
+    if left.touched != doubt.touched:
+        doubt = replace(doubt, touched=left.touched, touched_at=now)
+    return replace(doubt, started=left.claim.started) if left.claim else doubt
 
 
 def _is_dead(house: House, doubt: Doubt, now: float) -> bool:
@@ -191,18 +201,19 @@ def _take_death(house: House, key: Key, doubt: Doubt, *, cancelled: bool) -> Non
         return
     found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # the request, which may be large, is read only now
-        lived = _lived_at_most(house, attempt.started, doubt.touched)
-        found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid))
+        lived = _lived_at_most(house, doubt)
+        found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid, attempt.n))
     arrivals.begun(house, attempt, "", doubt.live.batch_id)  # if word of it never came
     verdicts.record(house, key, found)
 
 
-def _lived_at_most(house: House, started: str, touched: float) -> float:
+def _lived_at_most(house: House, doubt: Doubt) -> float:
     """Tell how long its claim was kept fresh, and a little longer; where no claim tells, that may be for ever."""
-    if not started or touched <= 0 or not house.adapter.shared_work:
+    if not doubt.started or doubt.touched <= 0 or not house.adapter.shared_work:
         return math.inf
-    lived = touched - datetime.fromisoformat(started).timestamp()
-    return lived + house.site.batch.silent_seconds
+    lived = doubt.touched - datetime.fromisoformat(doubt.started).timestamp()
+    # A clock that was set back or forth tells nothing.
+    return lived + house.site.batch.silent_seconds if lived >= 0 else math.inf
 
 
 def _take_record(house: House, key: Key, text: str) -> None:

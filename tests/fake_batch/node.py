@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fake_batch.dialect import Dialect
@@ -66,7 +67,8 @@ class Nodes:
         self.wrappers += 1
         nonce = f"{self.wrappers:032x}"
         own, claim = directory / f"c.{nonce}", directory / f"claim.{index}"
-        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {told or '-'}\nrestart -\n")
+        started = f"{datetime.fromtimestamp(int(self.engine.now()), UTC):%Y-%m-%dT%H:%M:%SZ}"
+        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {told or '-'}\nrestart -\nstarted {started}\n")
         with suppress(FileExistsError):
             os.link(own, claim)
         if f"nonce {nonce}\n" not in claim.read_text():

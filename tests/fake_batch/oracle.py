@@ -98,7 +98,9 @@ class Oracle:
         last = events[key_of(attempts[-1])]
         if "exit 1" in last or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
             return
-        if "limit" in last and ("told" not in last or self._lived_at_most(key_of(attempts[-1])) >= WALL):
+        if "limit" in last and (
+            not self.gateway.batch.shared_work or self._lived_at_most(key_of(attempts[-1])) >= WALL
+        ):
             return
         spent = [each for each in attempts if events[key_of(each)] & REAL_LOSSES or "signal 15" in events[key_of(each)]]
         assert len(spent) >= ATTEMPTS, f"failed without {ATTEMPTS} losses: {job} {self.story(job.grid)}"
@@ -106,7 +108,7 @@ class Oracle:
     def _lived_at_most(self, key: tuple[str, int]) -> float:
         """Tell how long its payload lived, and how long a claim is taken for fresh."""
         at = {entry.event: entry.at for entry in self.gateway.engine.ledger if (entry.mark, entry.index) == key}
-        return at.get("vanished", at["ended"]) - at["started"] + 3 * TOUCH
+        return at.get("vanished", at["ended"]) - int(at["started"]) + 3 * TOUCH
 
     def _tar(self, grid: int) -> None:
         """Each completed piece is in the tar once, and is what its attempt wrote; a failed one as its last wrote it."""

@@ -218,6 +218,7 @@ UNWANTED = (
     "periodic_remove=(JobStatus == 1 && NumJobStarts > 0)"
     " || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
 )
+RAN = "time() - JobCurrentStartDate - ifThenElse(CumulativeSuspensionTime =?= undefined, 0, CumulativeSuspensionTime)"
 WHY = (
     'MY.PeriodicRemoveReason=ifThenElse(JobStatus == 2, "time limit", '
     'ifThenElse(JobStatus == 5, HoldReason, "it had begun, and was put back into the queue"))'
@@ -231,7 +232,7 @@ def test_submit_command():
         *("condor_submit", "-name", "schedd.example.org", *FIRST),
         *("executable=/a $(DOLLAR)(b)/job.sh", "initialdir=/a $(DOLLAR)(b)", *NOTED),
         "requirements=((NumJobStarts > 0) =!= true)",
-        UNWANTED + " || (JobStatus == 2 && time() - JobCurrentStartDate > 60)",
+        UNWANTED + f" || (JobStatus == 2 && {RAN} > 60)",
         *(WHY, 'MY.JimQueue="short"', "accounting_group=cms.prod"),
         *("request_cpus=2", "request_memory=500", "request_disk=20480", "-queue", "3"),
     ]

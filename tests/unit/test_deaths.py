@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
-
-import pytest
 
 from jim.model import State
 from jim.site import Batch
@@ -27,30 +24,6 @@ def test_a_claim_that_is_touched_is_alive_whatever_accounting_says(tmp_path, mon
         assert world.state(grid) is State.RUNNING, world.store.journal(grid)
     world.until(lambda: world.state(grid) is State.WAITING, seconds=10.0)
     world.until(lambda: ("2", 1) in world.batch.tasks)
-
-
-@pytest.mark.parametrize(
-    ("touched", "known", "state"),
-    [(3400, True, State.WAITING), (3430, True, State.FAILED), (0, False, State.FAILED)],
-)
-def test_a_time_limit_is_believed_only_of_what_may_have_lived_so_long(tmp_path, monkeypatch, touched, known, state):
-    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60, wall_seconds=3600))
-    parse, began = world.batch.parse_history, datetime(2026, 1, 31, 12, tzinfo=UTC)
-    monkeypatch.setattr(world.clock, "utc", lambda: began.isoformat())
-    world.batch.parse_history = lambda answer: {
-        key: each._replace(reason="time limit") for key, each in parse(answer).items()
-    }
-    grid = world.submit(1)
-    world.until(lambda: world.batch.tasks)
-    world.batch.start(1)
-    if not known:  # word of its start never came: who knows when that was
-        next((world.site.work / "spool").glob("*.start")).unlink()
-    claim = world.site.work / "1/s1/claim.1"
-    os.utime(claim, (began.timestamp() + touched,) * 2)
-    world.go(2, 1.0)
-    world.batch.kill(1)
-    world.until(lambda: world.state(grid) not in (State.SUBMITTED, State.RUNNING), seconds=10.0)
-    assert world.state(grid) is state
 
 
 def test_how_another_job_with_the_same_id_has_ended_is_no_end_of_ours(world):

@@ -67,6 +67,7 @@ def test_a_time_limit_is_not_tried_again() -> None:
     over = verdict.within_time(found, hour, 3600)
     assert (over.reason, over.again) == (f"time limit: it ran for 3,600 s; {WARNED} (signal 15)", False)
     assert verdict.within_time(found, hour, 3601) == found
+    assert verdict.within_time(found, replace(hour, up=20.0), 3600) == found  # its node's clock was set meanwhile
     ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT")
     assert not verdict.of_vanished(ended, cancelled=False).again
 
@@ -82,6 +83,22 @@ def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounti
         assert verdict.before_its_time(told, 500, 3600).again == (reason == "wall time limit")
     killed = verdict.of_vanished(ended, cancelled=True)
     assert verdict.before_its_time(killed, 10, 3600) == killed
+
+
+def test_a_good_end_whose_outputs_were_not_taken_is_tried_again_where_the_node_may_be_to_blame() -> None:
+    found = verdict.of_exit_record(record(0, refused=("missing r.dat",)), cancelled=False)
+    assert (found.state, found.reason, found.again) == (State.FAILED, "output not taken: missing r.dat", False)
+    for refused in ("unreadable r.dat", "changed r.dat"):
+        assert verdict.of_exit_record(record(0, refused=("link x", refused)), cancelled=False).again
+    # One that heeds a warning may exit 0 before it has written anything.
+    warned = verdict.of_exit_record(record(0, reason=WARNED, refused=("missing r.dat",)), cancelled=False)
+    assert (warned.state, warned.reason, warned.again) == (
+        State.FAILED,
+        f"{WARNED} (output not taken: missing r.dat)",
+        True,
+    )
+    cancelled = verdict.of_exit_record(record(0, reason=WARNED, refused=("missing r.dat",)), cancelled=True)
+    assert (cancelled.state, cancelled.reason) == (State.KILLED, "cancelled (exit 0)")
 
 
 def test_recovery_arguments() -> None:

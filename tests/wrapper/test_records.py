@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from jim.model import Job
-from jim.sandbox import Line, prepare_submission
+from jim.sandbox import Line, prepare_submission, trace
 from tests.wrapper.worker import ABC, HELLO, HOST, MARK, NOTHING, PROGRAMS, SHELL, TIME, Site, python, sh
 
 
@@ -19,9 +19,10 @@ def test_exit_record_line_by_line(site: Site) -> None:
     claim = site.file("claim.7").splitlines()
     nonce = claim[0].removeprefix("nonce ")
     assert re.fullmatch(r"[0-9a-f-]{32,36}", nonce)
-    assert claim[1:] == [f"host {HOST}", f"pid {site.started[0].pid}", "batch 4711", "restart 0"]
+    assert claim[1:-1] == [f"host {HOST}", f"pid {site.started[0].pid}", "batch 4711", "restart 0"]
     text = site.file("exit.7")
-    assert re.sub(r"cpu 0\.\d\d\n", "cpu CPU\n", re.sub(TIME, "TIME", text)).splitlines() == [
+    assert claim[-1] in text.splitlines()  # started
+    assert re.sub(r"cpu 0\.\d\d\nup [01]\n", "cpu CPU\nup 0\n", re.sub(TIME, "TIME", text)).splitlines() == [
         "jim-exit 1",
         f"mark {MARK}",
         "index 7",
@@ -33,6 +34,7 @@ def test_exit_record_line_by_line(site: Site) -> None:
         "started TIME",
         "ended TIME",
         "cpu CPU",
+        "up 0",
         "code 0",
         "signal -",
         "reason -",
@@ -198,3 +200,12 @@ def test_only_its_own_lines_count(site: Site, index: int) -> None:
         site.jobs("/bin/echo", str(one), index=one)
     assert site.run(index) == 0
     assert site.file(f"run.{index}/stdout") == f"{index}\n"
+
+
+def test_a_name_that_is_not_in_utf_8_is_refused_and_told(site: Site) -> None:
+    site.jobs(*sh("printf abc >\"$(printf 'caf\\351.dat')\""), facts=("out *.dat",))
+    assert site.run() == 0
+    record = trace(site.here, 1).exit_record
+    assert record
+    assert record.refused == ("name caf\ufffd.dat (not in UTF-8)",)
+    assert [each.name for each in record.files] == ["stderr", "stdout"]

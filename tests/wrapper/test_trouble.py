@@ -29,6 +29,15 @@ def test_own_trouble(site: Site) -> None:
     assert not (site.here / "exit.1").exists()
 
 
+def test_a_payload_that_cannot_be_given_its_stdout_has_not_run(site: Site) -> None:
+    site.fake("mkdir", '$real "$@" && ln -s /nowhere/x run.1/stdout')
+    site.jobs(*sh("echo ran >>../ledger"))
+    assert site.run() == 72
+    assert "cannot write into run.1" in site.file("log.1")
+    assert not (site.here / "exit.1").exists()
+    assert not (site.here / "ledger").exists()
+
+
 def test_no_spool_is_no_reason_to_stop(site: Site) -> None:
     site.spool.rmdir()
     site.jobs("/bin/true")

@@ -37,6 +37,15 @@ def test_a_payload_that_dies_of_a_warning(site: Site, name: str, number: str) ->
     assert record["reason"] == f"signal {name} from the batch system"
 
 
+def test_a_payload_that_heeds_a_warning_may_be_faster_than_who_warns_the_wrapper(site: Site) -> None:
+    """Some batch systems warn each process, one after the other."""
+    site.fake("sleep", 'kill -s TERM "$PPID"')  # while the wrapper listens
+    site.jobs(*sh("exit 1"))
+    assert site.run() == 1
+    record = site.record()
+    assert (record["code"], record["reason"]) == ("1", "signal TERM from the batch system")
+
+
 def test_a_warning_reaches_the_whole_family(site: Site) -> None:
     child = f"trap 'echo child; exit' TERM; {STAY}"
     site.jobs(*sh(f"trap 'echo parent; wait; exit 4' TERM; /bin/sh -c '{child.replace(chr(39), chr(34))}' & wait"))

@@ -126,11 +126,11 @@ class Site:
         lines = self.file(f"exit.{index}").splitlines()
         assert lines[0] == "jim-exit 1"
         assert lines[-1] == "end"
-        return dict(line.split(" ", 1) for line in lines[1:15])
+        return dict(line.split(" ", 1) for line in lines[1:16])
 
     def manifest(self, index: int = 1) -> list[str]:
         """Give the manifest without the two empty files that every local job has."""
-        lines = self.file(f"exit.{index}").split("\n")[15:-2]
+        lines = self.file(f"exit.{index}").split("\n")[16:-2]
         return [line for line in lines if line not in (f"file 0 {NOTHING} stdout", f"file 0 {NOTHING} stderr")]
 
     def no_naps(self) -> None:
