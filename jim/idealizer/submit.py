@@ -18,7 +18,7 @@ from jim.house import House
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
-from jim.model import Batch, Job, State, Step, Witness
+from jim.model import Answer, Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
 from jim.settings import Payload
@@ -129,13 +129,17 @@ def _submitted(house: House, directory: Path, batch: Batch) -> str:
     mark_sent(directory)
     answer = run(adapter.submit_command(batch), limit=house.site.batch.command_seconds, mark=batch.mark)
     try:
-        if answer.code != 0:
-            raise adapter.trouble(answer)
-        return read(adapter.parse_submit, answer)
+        return read(partial(_batch_id, house), answer)
     except BatchError as error:
         if not isinstance(error, Unclear | Refused):
             (directory / SENT).unlink()  # plainly nothing was done: it may be sent again under the same mark
         raise
+
+
+def _batch_id(house: House, answer: Answer) -> str:
+    if answer.code != 0:
+        raise house.adapter.trouble(answer)
+    return house.adapter.parse_submit(answer)
 
 
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:

@@ -25,8 +25,10 @@ def stumble(world, monkeypatch):
     return arrange
 
 
-def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble):
-    stumble("parse_submit")
+@pytest.mark.parametrize("kind", ["parse_submit", "trouble"])
+def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble, kind):
+    world.batch.lies = ["@submit", "lost after"] if kind == "trouble" else []
+    stumble(kind)
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
     reason = world.store.submission(grid, 1).reason
