@@ -1,4 +1,4 @@
-"""Asking a batch system without handing it a job: are its commands there, does it answer, can it be listed."""
+"""Asking a batch system without handing it a job: are its commands there, does it answer, what does it tell."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from jim.site import Site
 from jim.site_check import FAILED, OK, Finding
 
 COMMANDS = "commands"
+SOME_ID = "1"  # in the form that all of ours take; nobody need know this job
 
 
 def commands(site: Site) -> Finding:
@@ -57,16 +58,34 @@ def listing(site: Site) -> Finding:
     try:
         listed = adapter.parse_query(answer)
     except BatchError:
-        unread = "; that is no listing" if answer.code == 0 else ""
-        return Finding("listing", FAILED, f"{answer.facts()}{unread}", _todo(site, "query", answer))
+        return Finding("listing", FAILED, _unread(answer, "that is no listing"), _todo(site, "query", answer))
     return Finding("listing", OK, f"{len(listed):,} batch jobs of this account, after {answer.seconds:.2f} s")
 
 
-def _todo(site: Site, verb: str, answer: Answer) -> str:
-    """Say what to change so that a command answers."""
+def history(site: Site) -> Finding:
+    """Ask what became of some job; that it is not known is a good answer."""
+    adapter = opening.adapter_of(site)
+    answer = run(adapter.history_command([SOME_ID]), limit=site.batch.command_seconds)
+    try:
+        adapter.parse_history(answer)
+    except BatchError:
+        said = _unread(answer, "that tells of no jobs, not even that there are none")
+        todo = _todo(site, "history", answer, "what keeps the accounts: its server, its file and who may read that")
+        return Finding("history", FAILED, said, f"{todo}; local jobs that die without an exit record wait for it")
+    return Finding("history", OK, f"what became of ended jobs can be asked, after {answer.seconds:.2f} s")
+
+
+def _unread(answer: Answer, why: str) -> str:
+    """Tell what came that could not be read; `why` not is worth a word only where its exit code is good."""
+    return f"{answer.facts()}; {why}" if answer.code == 0 else answer.facts()
+
+
+def _todo(site: Site, verb: str, answer: Answer, asked: str = "the batch system's server") -> str:
+    """Say what to change so that a command answers; `asked` is who does not."""
+    key = f"batch.commands.{verb}"
     if answer.code is None:
         slow = f"if it is only slow, let it have more than batch.command_seconds ({site.batch.command_seconds:g} s)"
-        return f"{slow}; else look at the batch system's server"
+        return f"{slow}; else look at {asked}, or name another command in {key}"
     if answer.code == 0:
-        return f"see what this account gets from that command, and what batch.commands.{verb} makes of it"
-    return f"see that this account may run that command, and that batch.commands.{verb} is right where it is set"
+        return f"see what this account gets from that command, and what {key} makes of it"
+    return f"see that this account may run that command, that {key} is right where it is set, and look at {asked}"

@@ -23,8 +23,8 @@ LIMITED = re.compile(rf"{OVER_TIME.pattern}|time or memory limit|signal \w+ from
 
 
 def config(ground: Ground) -> Iterator[Finding]:
-    """Ask whether the batch system answers, and list the queue."""
-    for question in (asking.health, asking.listing):
+    """Ask whether the batch system answers, list the queue, and ask how a job has ended."""
+    for question in (asking.health, asking.listing, asking.history):
         with foreign(ground.fault):
             found = question(ground.site)
         yield found

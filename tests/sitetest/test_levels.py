@@ -12,8 +12,8 @@ import pytest
 @pytest.mark.parametrize(
     ("levels", "jobs", "checks"),
     [
-        (("config", "batch", "array"), 21, 7),
-        pytest.param(("config", "batch", "array", "glitch"), 34, 12, marks=pytest.mark.torture),
+        (("config", "batch", "array"), 21, 8),
+        pytest.param(("config", "batch", "array", "glitch"), 34, 13, marks=pytest.mark.torture),
     ],
 )
 def test_a_good_site_passes_and_nothing_is_left(tried, levels, jobs, checks):
@@ -112,8 +112,34 @@ def test_a_listing_that_is_none_is_no_answer(tried):
     done = tried.test("config")
     assert done.returncode == 2
     assert "ok       health: local answers" in done.stdout
-    assert "failed   listing: /bin/echo <html>502</html> (exit 0" in done.stdout
+    assert "failed   listing: /bin/echo '<html>502</html>' (exit 0" in done.stdout
     assert "is no listing" in done.stdout
+
+
+def test_accounts_that_cannot_be_asked_are_found_before_a_job_dies(tried):
+    command = tried.write_command("echo sacct: error: Problem talking to the database >&2; exit 1")
+    tried.write(more=f'[batch.commands]\nhistory = ["{command}"]\n')
+    done = tried.test("config", "batch")
+    assert done.returncode == 2
+    (found,) = (line for line in done.stdout.splitlines() if line.startswith("failed   history: "))
+    assert f"{command} 1 (exit 1 after " in found
+    assert "Problem talking to the database" in found
+    for part in (
+        "batch.commands.history",
+        "what keeps the accounts",
+        "local jobs that die without an exit record wait",
+    ):
+        assert part in found
+    assert "ok       listing: " in done.stdout
+    assert "skipped  batch: " in done.stdout
+
+
+def test_accounts_that_tell_something_else_are_no_answer(tried):
+    tried.write(more='[batch.commands]\nhistory = ["/bin/echo", "<html>502</html>"]\n')
+    done = tried.test("config")
+    assert done.returncode == 2
+    assert "failed   history: /bin/echo '<html>502</html>' 1 (exit 0" in done.stdout
+    assert "that tells of no jobs" in done.stdout
 
 
 def test_a_command_that_does_not_return_does_not_answer(tried):
