@@ -127,12 +127,33 @@ def test_an_end_is_the_right_one_by_its_reason():
     )
 
 
+# Slurm's own words.
+WALL = "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)"
+SLURM_MANY = (
+    "sbatch: error: AssocMaxSubmitJobLimit / sbatch: error: Batch job submission failed: Job violates accounting/QOS "
+    "policy (job submit limit, user's size and/or time limits)"
+)
+
+
 @pytest.mark.parametrize(
     ("why", "part"),
     [
         ("refused by the batch system: sbatch (exit 1): invalid partition", "batch.queue ('grdi')"),
         ("attempt 2: not accepted: qsub (exit 1 after 0.1 s): hm", "batch.options ('--qos=x')"),
         ("not accepted: qsub (did not return after 5.0 s)", "batch.command_seconds (5 s)"),
+        (f"refused by the batch system: {WALL}", "batch.wall_seconds (86,400)"),
+        (f"1 submitting; {SLURM_MANY}", "limits.queued (10,000) and limits.per_submission (1,000)"),
+        ("1 submitting; ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER", "limits.queued"),
+        ("attempt 1: too many at once: qsub (exit 1 after 0.1 s): hm", "limits.per_submission"),
+        ("1 submitting; qsub: Maximum number of jobs already in queue", "limits.queued"),
+        ("refused by the batch system: only 4 jobs are allowed per user (current job count: 4)", "limits.queued"),
+        ("User or one of user's groups does not have enough job slots. Job not submitted.", "limits.queued"),
+        ("1 submitting; sbatch: error: Batch job submission failed: Invalid job array specification", "MaxArraySize"),
+        ("1 submitting; qsub: Array job exceeds server or queue size limit", "limits.per_submission (1,000)"),
+        ("refused by the batch system: qsub: Job violates queue and/or server resource limits", "batch.wall_seconds"),
+        ("1 submitted; can never start as it was asked for: Can Never Run: ncpus", "cores and memory"),
+        ("not accepted: batch job 12 was promised but is not listed", "batch.commands.query and batch.commands.find"),
+        ("batch job 12 was promised but is not listed", "batch.visible_seconds (90 s) is longer"),
         ("output not taken: refused", "batch.visible_seconds (90 s)"),
         ("lost: left the queue without starting", "noexec"),
         ("exit 127, as of a program that is not found", "noexec"),
