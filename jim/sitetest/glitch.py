@@ -25,7 +25,6 @@ GLITCHES: tuple[tuple[str, Lies], ...] = (
 CANCEL: Lies = {"cancel": ("down", "empty", "lost")}
 PIECES = 3
 JOBS = PIECES * len(GLITCHES) + 1
-COMMAND_SECONDS = 5.0
 PAYLOAD_SECONDS = 5  # a job that ends at once leaves nothing to ask about
 
 

@@ -26,6 +26,7 @@ PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0
 ROUND_SECONDS = 0.1
 PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
+COMMAND_SECONDS = 60.0  # for commands that have so long
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
 TIMES = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: ")
@@ -56,7 +57,8 @@ class Ground:
                 self.rounds = Rounds(open_house(self.site))
             undoing.pop_all()
         self.store, self.adapter = self.rounds.house.store, self.rounds.house.adapter
-        self.patience = PATIENCE_SECONDS + 2 * site.batch.visible_seconds
+        slower = max(1.0, site.batch.command_seconds / COMMAND_SECONDS)
+        self.patience = PATIENCE_SECONDS * slower + 2 * site.batch.visible_seconds
 
     def __enter__(self) -> Ground:
         return self

@@ -9,7 +9,7 @@ import pytest
 from jim.model import State
 from jim.site import Batch, Site
 from jim.site import read as read_site
-from jim.sitetest import advice, asking, ground, levels
+from jim.sitetest import LEVELS, advice, asking, ground, levels
 from jim.sitetest.ground import Ground
 
 SITE = Site(
@@ -75,6 +75,16 @@ def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypat
     assert found.said.startswith("still waits in the queue after ")
     assert found.todo.startswith("try again when there are free slots")
     assert own.remains == []
+
+
+def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
+    """A site whose commands need longer than some limit of the test's own would never pass."""
+    assert LEVELS["glitch"].settings == {}
+    (tried.state / "site.toml").write_text(
+        (tried.state / "site.toml").read_text().replace("command_seconds = 5", "command_seconds = 300")
+    )
+    with Ground(site()) as own:
+        assert own.patience >= 900 + 2 * 0.2  # a submission, a question and a ping that hang, one after the other
 
 
 class StandInGround:
