@@ -9,9 +9,9 @@ from pathlib import Path
 
 from jim.model import State
 from jim.sandbox import shell_directory
-from jim.site_check import FAILED, OK, Finding
+from jim.site_check import OK, Finding
 from jim.sitetest.ground import Ground
-from jim.sitetest.levels import LIMIT_SECONDS, completed, once, unfinished
+from jim.sitetest.levels import LIMIT_SECONDS, failed, once, outcome, unfinished
 
 Lies = Mapping[str, tuple[str, ...]]
 # What `shell/jim-glitch` does instead of the truth, call after call; then it tells the truth.
@@ -52,8 +52,7 @@ def _submitted(ground: Ground, plan: Path, how: str, lies: Lies) -> Finding:
     name, began = f"submit: {how}", time.monotonic()
     _tell(plan, lies)
     job = ground.submit_many(how, f"sleep {PAYLOAD_SECONDS}", PIECES)
-    done = ground.until(lambda: ground.finished(job), LIMIT_SECONDS)
-    found = (completed if done else unfinished)(ground, name, job, time.monotonic() - began)
+    found = outcome(ground, name, job, began)
     if found.level != OK:
         return found
     kept = once(ground, job, PIECES)
@@ -71,13 +70,13 @@ def _cancelled(ground: Ground, plan: Path) -> Finding:
     name, began = "cancel: not obeyed twice, then its answer lost", time.monotonic()
     _tell(plan, CANCEL)
     job = ground.submit("cancel", "exec sleep 3600")
-    begun = ground.until(lambda: bool(ground.starts(job)), LIMIT_SECONDS)
+    ground.until(lambda: bool(ground.starts(job)) or ground.in_vain(job), LIMIT_SECONDS)
+    begun = bool(ground.starts(job))
     ground.cancel(job)
-    ended = begun and ground.until(lambda: ground.finished(job), LIMIT_SECONDS)
-    if not ended:
+    if not (begun and ground.until(lambda: ground.finished(job), LIMIT_SECONDS)):
         return unfinished(ground, name, job, time.monotonic() - began)
     met = _met(plan, CANCEL)
     if ground.local_job(job).state is State.KILLED:
         return Finding(name, OK, f"killed after {time.monotonic() - began:.1f} s; {met}")
     todo = "see in the batch system's log what its cancel command does, and look at batch.commands.cancel"
-    return Finding(name, FAILED, f"it is not killed: {ground.story(job)}; {met}", todo)
+    return failed(ground, name, job, f"it is not killed: {ground.story(job)}; {met}", todo)

@@ -14,7 +14,7 @@ from typing import Any
 
 from jim import inbox, request
 from jim.errors import JimError, UnknownJob
-from jim.model import FINAL, State, Step
+from jim.model import FINAL, NEVER, State, Step
 from jim.named import foreign
 from jim.opening import open_house
 from jim.run_grid_job import Rounds
@@ -27,6 +27,8 @@ CLEANING_SECONDS = 60.0
 ROUND_SECONDS = 0.1
 PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
 COMMAND_SECONDS = 60.0  # for commands that have so long
+REASONS = 20
+GIVEN = ("unknown", "recorded", "confirmed", "ended", "void")  # submissions that may have a batch id
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
 TIMES = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: ")
@@ -149,18 +151,23 @@ class Ground:
     # What comes of it
 
     def until(self, true: Callable[[], bool], limit: float) -> bool:
-        """Make rounds until something holds; tell whether it did within so many seconds.
+        """Make rounds until something holds; tell whether it did before nothing had moved for so many seconds.
 
         A busy queue may let jobs wait; a batch system that gives no good answer is waited for less long.
         """
-        began = heard = time.monotonic()
+        limit = max(limit, self.patience)
+        moved = heard = time.monotonic()
         progress = self._progress()
+        furthest = _distance(progress)
         while not true():
             self._heed()
             self._round()
             was, progress, now = progress, self._progress(), time.monotonic()
             heard = now if progress != was or self._answers() else heard
-            if now > min(began + limit, heard + self.patience):
+            # Not each change: what is lost and sent again, and again, would be waited for without an end.
+            if _distance(progress) > furthest:
+                moved, furthest = now, _distance(progress)
+            if now > min(moved + limit, heard + self.patience):
                 return False
         return True
 
@@ -196,10 +203,20 @@ class Ground:
         except UnknownJob:
             return False
 
+    def in_vain(self, job: int) -> bool:
+        """Tell whether the batch system says that some of a grid job can never start."""
+        reasons, _ = self.store.reasons(job, (State.SUBMITTED,), REASONS)
+        return any(reason.startswith(NEVER) for reason, _ in reasons)
+
+    def over(self, *jobs: int) -> bool:
+        """Tell whether none of these grid jobs is worth waiting for."""
+        return all(self.finished(job) or self.in_vain(job) for job in jobs)
+
     def queued(self, job: int) -> bool:
         """Tell whether nothing is the matter but that the batch system lets jobs wait."""
         counts = self.store.counts(job).keys()
-        return self._answers() and bool(counts & PENDING) and counts <= PENDING | {State.COMPLETED, State.RUNNING}
+        waits = bool(counts & PENDING) and counts <= PENDING | {State.COMPLETED, State.RUNNING}
+        return waits and self._answers() and not self.in_vain(job)
 
     def local_job(self, job: int, n: int = 0) -> LocalJob:
         """Give a local job as it is known now."""
@@ -222,10 +239,19 @@ class Ground:
         house = self.rounds.house
         return "; ".join(filter(None, (counts, *_distinct([*reasons, house.health.trouble, house.history.trouble]))))
 
+    def batch_jobs(self, job: int) -> list[str]:
+        """Name the batch jobs that a grid job was given."""
+        return [each.batch_id for each in self.store.submissions(*GIVEN, grid=job) if each.batch_id]
+
     def completed(self, job: int) -> bool:
         """Tell whether all of a grid job completed."""
         counts = self.store.counts(job)
         return self.finished(job) and set(counts) == {State.COMPLETED}
+
+
+def _distance(progress: dict[State, int]) -> int:
+    """Tell how far jobs have come: a step for each that has begun, two for each that has ended."""
+    return sum(count * (state not in PENDING) * (1 + (state in FINAL)) for state, count in progress.items())
 
 
 def _distinct(reasons: list[str]) -> Iterator[str]:

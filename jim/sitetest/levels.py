@@ -15,9 +15,10 @@ from jim.sitetest.ground import Ground
 from jim.verdict import OVER_TIME
 
 ARRAY, ROUNDTRIP = 20, 5
-LIMIT_SECONDS = 900.0  # a busy queue may let a job wait; a test that waits longer says so
+LIMIT_SECONDS = 900.0  # a busy queue may let jobs wait; a test in which nothing moves for longer says so
 WALL_SECONDS = 60  # the shortest limit that all batch systems know
 ENFORCED_SECONDS = 240  # so long it may take until it is enforced: batch systems look from time to time
+MOST_IDS = 5
 # What tells of a passed time limit: JIM and most batch systems, Grid Engine, and a wrapper that was warned.
 LIMITED = re.compile(rf"{OVER_TIME.pattern}|time or memory limit|signal \w+ from the batch system", re.IGNORECASE)
 
@@ -33,19 +34,17 @@ def config(ground: Ground) -> Iterator[Finding]:
 def batch(ground: Ground) -> Iterator[Finding]:
     """Run one job."""
     began = time.monotonic()
-    yield _within(ground, "one job", ground.submit("one", "exit 0"), began)
+    yield outcome(ground, "one job", ground.submit("one", "exit 0"), began)
 
 
-def _within(ground: Ground, name: str, job: int, began: float) -> Finding:
-    done = ground.until(lambda: ground.finished(job), LIMIT_SECONDS)
+def outcome(ground: Ground, name: str, job: int, began: float) -> Finding:
+    """Wait for a grid job, and see that it has ended well."""
+    ground.until(lambda: ground.over(job), LIMIT_SECONDS)
     seconds = time.monotonic() - began
-    return completed(ground, name, job, seconds) if done else unfinished(ground, name, job, seconds)
-
-
-def completed(ground: Ground, name: str, job: int, seconds: float) -> Finding:
-    """See that a grid job which has ended has ended well."""
+    if not ground.finished(job):
+        return unfinished(ground, name, job, seconds)
     if not ground.completed(job):
-        return _failed(ground, name, ground.story(job))
+        return failed(ground, name, job, ground.story(job))
     return Finding(name, OK, f"completed after {seconds:.1f} s")
 
 
@@ -55,11 +54,14 @@ def unfinished(ground: Ground, name: str, job: int, seconds: float) -> Finding:
     if ground.queued(job):
         said = f"still waits in the queue after {seconds:.0f} s: {story}"
         return Finding(name, WARNING, said, advice.of_waiting(ground.site))
-    return _failed(ground, name, f"not finished after {seconds:.0f} s: {story}")
+    return failed(ground, name, job, f"not finished after {seconds:.0f} s: {story}")
 
 
-def _failed(ground: Ground, name: str, said: str) -> Finding:
-    return Finding(name, FAILED, said, advice.of(ground.site, said, silent=ground.silent))
+def failed(ground: Ground, name: str, job: int, said: str, todo: str = "") -> Finding:
+    """Tell what is wrong with a grid job, and which batch jobs to look for: the test's own files go."""
+    ids = ground.batch_jobs(job)
+    told = f"{said}; batch job {', '.join([*ids[:MOST_IDS], *['…'] * (len(ids) > MOST_IDS)])}" if ids else said
+    return Finding(name, FAILED, told, todo or advice.of(ground.site, said, silent=ground.silent))
 
 
 # Roundtrip
@@ -76,7 +78,7 @@ def roundtrip(ground: Ground) -> Iterator[Finding]:
         ground.submit("signal 9", "kill -9 $$"): ("signal 9", "killed by signal 9"),
     }
     limit = ground.submit("limit", f"sleep {WALL_SECONDS + ENFORCED_SECONDS}", wall_seconds=WALL_SECONDS)
-    ground.until(lambda: ground.finished(output, *ends, limit), LIMIT_SECONDS)
+    ground.until(lambda: ground.over(output, *ends, limit), LIMIT_SECONDS)
     seconds = time.monotonic() - began
     for job in (output, *ends, limit):
         name = "output and exit 0" if job == output else "time limit" if job == limit else ends[job][0]
@@ -92,11 +94,11 @@ def roundtrip(ground: Ground) -> Iterator[Finding]:
 
 def _output(ground: Ground, name: str, job: int) -> Finding:
     if not ground.completed(job):
-        return _failed(ground, name, ground.story(job))
+        return failed(ground, name, job, ground.story(job))
     content = _member(ground, job, f"{job}.0/answer")
     if content != b"forty-two\n":
         said = f"the tar holds {content!r} instead of 'forty-two'"
-        return Finding(name, FAILED, said, advice.of_outputs(ground.site))
+        return failed(ground, name, job, said, advice.of_outputs(ground.site))
     return Finding(name, OK, "written there, verified, and in the tar here")
 
 
@@ -115,7 +117,7 @@ def _ended(ground: Ground, name: str, job: int, words: str) -> Finding:
     local = ground.local_job(job)
     if local.state is State.FAILED and re.search(rf"{words}\b", local.reason):
         return Finding(name, OK, f"known as failed: {local.reason}")
-    return _failed(ground, name, f"expected that it fails with {words!r}, found {ground.story(job)}")
+    return failed(ground, name, job, f"expected that it fails with {words!r}, found {ground.story(job)}")
 
 
 def _limited(ground: Ground, name: str, job: int) -> Finding:
@@ -123,11 +125,11 @@ def _limited(ground: Ground, name: str, job: int) -> Finding:
     local = ground.local_job(job)
     if local.state is State.COMPLETED:
         said = f"a job with a limit of {WALL_SECONDS} s ran to its end after {WALL_SECONDS + ENFORCED_SECONDS} s"
-        return Finding(name, FAILED, said, advice.of_unlimited(ground.site))
+        return failed(ground, name, job, said, advice.of_unlimited(ground.site))
     if local.state is State.FAILED and LIMITED.search(local.reason):
         return Finding(name, OK, f"known as failed: {local.reason}")
     said = f"expected that it fails for its time limit of {WALL_SECONDS} s, found {ground.story(job)}"
-    return _failed(ground, name, said)
+    return failed(ground, name, job, said)
 
 
 # Many
@@ -137,7 +139,7 @@ def array(ground: Ground) -> Iterator[Finding]:
     """Run an array, and find the output of each local job in the tar, once."""
     began = time.monotonic()
     job = ground.submit_many("array", "echo $1 >number", ARRAY, outputs=["number"])
-    done = _within(ground, f"array of {ARRAY}", job, began)
+    done = outcome(ground, f"array of {ARRAY}", job, began)
     yield done
     if done.level == OK:
         yield once(ground, job, ARRAY)
@@ -147,7 +149,7 @@ def array(ground: Ground) -> Iterator[Finding]:
             yield Finding("outputs", OK, f"{ARRAY} of {ARRAY} are in the tar")
         else:
             said = f"{len(names)} of {ARRAY} are in the tar"
-            yield Finding("outputs", FAILED, said, advice.of_outputs(ground.site))
+            yield failed(ground, "outputs", job, said, advice.of_outputs(ground.site))
 
 
 def once(ground: Ground, job: int, pieces: int) -> Finding:
@@ -157,7 +159,7 @@ def once(ground: Ground, job: int, pieces: int) -> Finding:
     lost = pieces - len({n for n, _ in started})
     said = f"{pieces} local jobs: {lost} lost, {twice} attempts started twice"
     if lost or twice:
-        return Finding("exactly once", FAILED, said, advice.of_twice(ground.site))
+        return failed(ground, "exactly once", job, said, advice.of_twice(ground.site))
     return Finding("exactly once", OK, said)
 
 
@@ -165,7 +167,7 @@ def load(ground: Ground, pieces: int) -> Iterator[Finding]:
     """Run many, and tell how fast they go through."""
     began = time.monotonic()
     job = ground.submit_many("load", "exit 0", pieces)
-    done = _within(ground, f"load of {pieces:,}", job, began)
+    done = outcome(ground, f"load of {pieces:,}", job, began)
     seconds = time.monotonic() - began
     yield done if done.level != OK else Finding(done.name, OK, f"{done.said}, {pieces / seconds:,.1f} a second")
     if done.level == OK:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from jim.adapters.local import Local
 from jim.model import State
 from jim.site import Batch, Site
 from jim.site import read as read_site
-from jim.sitetest import LEVELS, advice, asking, ground, levels
+from jim.sitetest import LEVELS, advice, asking, glitch, ground, levels
 from jim.sitetest.ground import Ground
 
 SITE = Site(
@@ -77,6 +79,56 @@ def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypat
     assert own.remains == []
 
 
+@pytest.fixture
+def in_vain(tried, site, monkeypatch):
+    """A batch system with one slot, which is taken, that says of what waits that it can never start."""
+    truth = Local.parse_query
+
+    def parse_query(self, answer):
+        seen = truth(self, answer)
+        waits = {key: each for key, each in seen.items() if each.state is State.SUBMITTED}
+        return seen | {key: each._replace(reason="PartitionTimeLimit") for key, each in waits.items()}
+
+    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
+    with Ground(site()) as own:
+        first = own.submit("first", "sleep 3600")
+        assert own.until(lambda: own.starts(first), 30)
+        monkeypatch.setattr(Local, "parse_query", parse_query)
+        yield own
+
+
+@pytest.mark.parametrize(
+    "level",
+    [levels.batch, levels.roundtrip, levels.array, partial(levels.load, pieces=3), glitch.glitch],
+    ids=["batch", "roundtrip", "array", "load", "glitch"],
+)
+def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
+    for module in (levels, glitch):  # what is waited for all the same only gives a warning
+        monkeypatch.setattr(module, "LIMIT_SECONDS", 20.0)
+    monkeypatch.setattr(glitch, "GLITCHES", (("obeyed", {}),))
+    found = list(level(in_vain))
+    assert {each.level for each in found} == {"failed"}
+    for each in found:
+        assert "can never start as it was asked for: PartitionTimeLimit" in each.said
+        assert "; batch job " in each.said
+        for key in (
+            "batch.wall_seconds (86,400)",
+            "batch.queue (not set)",
+            "batch.account (not set)",
+            "cores and memory",
+        ):
+            assert key in each.todo
+
+
+def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
+    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 1.0)
+    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
+    monkeypatch.setattr(levels, "LIMIT_SECONDS", 5.0)
+    with Ground(site()) as own:
+        job = own.submit_many("many", "sleep 1", 6)
+        assert levels.outcome(own, "many", job, 0.0).level == "ok"
+
+
 def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
     """A site whose commands need longer than some limit of the test's own would never pass."""
     assert LEVELS["glitch"].settings == {}
@@ -87,10 +139,22 @@ def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
         assert own.patience >= 900 + 2 * 0.2  # a submission, a question and a ping that hang, one after the other
 
 
+def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
+    with Ground(site()) as own:
+        found = the_only(levels.batch(own))
+        assert (found.level, own.batch_jobs(1)) == ("ok", ["1"])
+        told = levels.failed(own, "one job", 1, "lost: left the queue without starting")
+    assert told.said == "lost: left the queue without starting; batch job 1"
+    assert "the logs of local say of that batch job where it went" in told.todo
+
+
 class StandInGround:
     """A ground on which one job has ended."""
 
     site, silent = SITE, False
+
+    def batch_jobs(self, job):
+        return [str(id_) for id_ in range(10, 10 + job)]
 
     def __init__(self, state, reason):
         self.state, self.reason = state, reason
@@ -123,8 +187,13 @@ def test_only_a_time_limit_is_a_time_limit(state, reason, level):
 
 def test_a_time_limit_that_is_none_is_told_as_that():
     found = levels._limited(StandInGround(State.COMPLETED, ""), "time limit", 5)
-    assert found.said == "a job with a limit of 60 s ran to its end after 300 s"
+    assert found.said == "a job with a limit of 60 s ran to its end after 300 s; batch job 10, 11, 12, 13, 14"
     assert found.todo.startswith("have the batch system end what passes its limit")
+
+
+def test_of_very_many_batch_jobs_only_some_are_named():
+    found = levels.failed(StandInGround(State.FAILED, ""), "load", 7, "exit 1")
+    assert found.said == "exit 1; batch job 10, 11, 12, 13, 14, …"
 
 
 def test_an_end_is_the_right_one_by_its_reason():
@@ -133,7 +202,7 @@ def test_an_end_is_the_right_one_by_its_reason():
     assert levels._ended(StandInGround(State.FAILED, "exit 1 (attempt 1 of 1)"), "exit 1", 2, "exit 1").level == "ok"
     assert (
         levels._ended(ended, "exit 1", 2, "exit 1").said
-        == "expected that it fails with 'exit 1', found 1 failed; exit 13"
+        == "expected that it fails with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
     )
 
 
