@@ -133,6 +133,10 @@ def _run_verb(name: str, words: list[str]) -> int:
         arguments = parser.parse_args(words)
     except SystemExit:  # --help was printed
         return 0
+    except BadRequest as error:
+        if not hasattr(module, "misread"):
+            raise
+        return int(module.misread(words, error))
     code: int = module.run(arguments)
     return code
 

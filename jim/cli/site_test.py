@@ -63,11 +63,22 @@ def run(arguments: argparse.Namespace) -> int:
         if site:
             with suppress(OSError):  # that there is no place for it is among what the test has found
                 replace(site.tested, json.dumps(report).encode(), 0o640)
-    if arguments.json:
+    _end(report, as_json=arguments.json)
+    return code
+
+
+def misread(error: JimError, *, as_json: bool) -> int:
+    """Answer a command line that cannot be read: monitoring would take the exit code of a refusal for a bad site."""
+    code = CODES["unknown"]
+    _end(_report(code, str(error), {}, []), as_json=as_json)
+    return code
+
+
+def _end(report: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
         say_json(report)
     else:
         say(plain(report["line"]))
-    return code
 
 
 def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], found: Found, *, quiet: bool) -> None:
@@ -121,7 +132,9 @@ def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
 def _report(code: int, said: str, levels: Mapping[str, Level], found: Found) -> dict[str, Any]:
     line = f"JIM SITE {WORDS[code]} - {' '.join(said.split())}"
     at = {"at": Clock().utc(), "levels": list(levels)}
-    return at | {"status": WORDS[code].lower(), "line": line, "jobs": _jobs(levels), "checks": list(_records(found))}
+    tried = {name for name, finding in found if finding.level != "skipped"}
+    jobs = _jobs({name: level for name, level in levels.items() if name in tried})
+    return at | {"status": WORDS[code].lower(), "line": line, "jobs": jobs, "checks": list(_records(found))}
 
 
 def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
@@ -129,7 +142,8 @@ def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
 
     for name in arguments.level:
         if name not in {*LEVELS, "all"}:
-            raise BadRequest(f"jim site test: unknown level {name!r}{nearest(name, {*LEVELS, 'all'})}")
+            option = "; say --load N for N local jobs" if name == "load" else ""
+            raise BadRequest(f"jim site test: unknown level {name!r}{option}{nearest(name, {*LEVELS, 'all'})}")
     if not 0 <= arguments.load <= MOST_LOAD:
         raise BadRequest(f"--load: expected 0 to {MOST_LOAD:,} local jobs, found {arguments.load:,}")
     return chosen(arguments.level or ([] if arguments.load else ["config", "batch"]), arguments.load)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from jim import site as site_file
 from jim import site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
-from jim.errors import BadSite
+from jim.errors import BadRequest, BadSite
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 
@@ -30,6 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Make a site, or check one."""
     verbs = {"init": _init, "check": _check, "test": site_test.run}
     return verbs[arguments.site_verb](arguments)
+
+
+def misread(words: Sequence[str], error: BadRequest) -> int:
+    """Answer a command line that cannot be read."""
+    if words[:1] != ["test"]:
+        raise error
+    return site_test.misread(error, as_json="--json" in words)
 
 
 def _init(arguments: argparse.Namespace) -> int:

@@ -42,15 +42,19 @@ class StandInSite:
 
     def _command(self, words: tuple[str, ...]) -> dict:
         environment = {"PATH": os.environ["PATH"], "JIM_STATE": str(self.state), "JIM_PYTHON": sys.executable}
-        return {"args": [str(HOME / "shell/jim"), "site", "test", *words], "env": environment, "text": True}
+        return {"args": [str(HOME / "shell/jim"), "site", *words], "env": environment, "text": True}
+
+    def site(self, *words: str) -> subprocess.CompletedProcess:
+        """Run `jim site` to its end."""
+        return subprocess.run(**self._command(words), capture_output=True, timeout=120, check=False)
 
     def test(self, *words: str) -> subprocess.CompletedProcess:
         """Run it to its end."""
-        return subprocess.run(**self._command(words), capture_output=True, timeout=120, check=False)
+        return self.site("test", *words)
 
     def start(self, *words: str) -> subprocess.Popen:
         """Start it."""
-        return subprocess.Popen(**self._command(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.Popen(**self._command(("test", *words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def leftovers(self) -> list[Path]:
         """List what site tests have left of their own."""

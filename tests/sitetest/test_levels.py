@@ -182,6 +182,45 @@ def test_a_broken_site_file_is_neither_good_nor_bad(tried):
     assert done.stdout.startswith(f"JIM SITE UNKNOWN - {tried.state}/site.toml:2: batch.slotz: unknown key; did you")
 
 
+def test_what_was_not_tried_has_submitted_no_job(tried):
+    (tried.state / "site.toml").write_text("[batch]\nslotz = 2\n")
+    report = json.loads(tried.test("all", "--load", "5", "--json").stdout)
+    assert (report["status"], report["jobs"]) == ("unknown", 0)
+    tried.write(more='[batch.commands]\nquery = ["/bin/false"]\n')
+    report = json.loads(tried.test("all", "--load", "5", "--json").stdout)
+    assert (report["status"], report["jobs"]) == ("critical", 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--load", "abc"), "argument --load: invalid int value: 'abc' (`jim site test --help` shows how)"),
+        (("--jsn",), "unrecognized arguments: --jsn (`jim site --help` shows how)"),
+        (("load", "5"), "jim site test: unknown level 'load'; say --load N for N local jobs (known: all, array, batch"),
+        (("--load", "-1"), "--load: expected 0 to 100,000 local jobs, found -1"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_no_verdict_on_the_site(tried, words, said):
+    done = tried.test(*words)
+    assert (done.returncode, done.stderr) == (3, "")  # for monitoring 2 is a site that has failed
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"JIM SITE UNKNOWN - {said}")
+    done = tried.test(*words, "--json")
+    assert (done.returncode, done.stderr) == (3, "")
+    report = json.loads(done.stdout)
+    assert (report["status"], report["line"], report["jobs"], report["checks"]) == ("unknown", line, 0, [])
+
+
+def test_other_verbs_refuse_such_a_command_line_as_ever_and_help_is_help(tried):
+    done = tried.test("--help")
+    assert (done.returncode, done.stdout.splitlines()[0].split()[:4]) == (0, ["usage:", "jim", "site", "test"])
+    for words, why in ((("check", "--jsn"), "unrecognized arguments: --jsn"), ((), "required: init|check|test")):
+        done = tried.site(*words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("jim: ")
+        assert done.stderr.endswith(f"{why} (`jim site --help` shows how)\n")
+
+
 def test_an_unknown_level_is_refused(tried):
     done = tried.test("roundtrop")
     assert done.returncode == 3  # for monitoring 2 is a site that has failed
