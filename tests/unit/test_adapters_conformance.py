@@ -274,6 +274,27 @@ def took(task):
     return time.process_time() - began
 
 
+# What jobs are told
+
+
+@pytest.mark.parametrize(("name", "what"), [("index_variable", "array index"), ("id_variable", "batch id")])
+def test_the_variables_of_a_job_are_named(adapter, name, what):
+    """Every submission reads both."""
+    told = is_variable(getattr(adapter, name, ""))
+    assert told, f'write {name} = "…", the environment variable in which a job of {adapter.name} finds its {what}'
+
+
+def test_a_restart_variable_is_one(adapter):
+    named = adapter.restart_variable
+    assert not named or is_variable(named), (
+        f"restart_variable: {named!r} is no name; where there is none: write nothing"
+    )
+
+
+def is_variable(name):
+    return bool(re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII))
+
+
 # What commands are
 
 

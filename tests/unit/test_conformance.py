@@ -90,6 +90,19 @@ def test_an_adapter_that_cancels_whole_arrays_never_releases_or_takes_any_failur
     assert "'cancel-down'" in done.stdout
 
 
+def test_an_adapter_that_does_not_name_the_variables_of_its_jobs_does_not_pass(tmp_path):
+    """Submissions read both, so that one without them fails with the first job."""
+    text = (MYSITE / "tsp.py").read_text()
+    assert text.count("index_variable, id_variable = ") == 1
+    without = re.sub(r"    index_variable, id_variable = .*\n", "", text)
+    (tmp_path / "without.py").write_text(without)
+    (tmp_path / "odd.py").write_text(without + '\n\nTsp.index_variable, Tsp.id_variable = "INDEX", "$JOB"\n')
+    for name, failed in (("without", "\n2 failed, 1 passed"), ("odd", "\n1 failed, 2 passed")):
+        done = run("--adapter", f"{tmp_path}/{name}.py", "-k", "variable")
+        assert failed in done.stdout
+        assert 'AssertionError: write id_variable = "…", the environment variable in which a job' in done.stdout
+
+
 @pytest.fixture
 def captured(tmp_path):
     return Path(shutil.copytree(MYSITE / "captured", tmp_path / "captured"))
