@@ -19,6 +19,7 @@ def pytest_addoption(parser):
     """Let a site hold its own adapter to the contract: see tests/unit/test_adapters_conformance.py."""
     captured = str(Path(__file__).parent / "captured")
     parser.addoption("--adapter", action="append", default=[], help="an adapter to test: a dotted name, or a file")
+    parser.addoption("--handlers", default="", help="its site's directory of packages, as in [site] handlers")
     parser.addoption("--captured", default=captured, help="directory with SYSTEM/VERSION of that adapter")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,21 +89,32 @@ class Capture:
 
 
 @cache
-def adapters(*named: str) -> list[Adapter]:
-    """Load all of ours, or those that are named: dotted names, or files."""
+def adapters(*named: str, handlers: str = "") -> list[Adapter]:
+    """Load all of ours, or those that are named: dotted names, or files. `handlers` is their site's directory."""
     ours = sorted(each.stem for each in (HOME / "adapters").glob("[a-z]*.py") if each.stem != "base")
-    return [_load(name).ADAPTER({}, "/area") for name in named or [f"jim.adapters.{each}" for each in ours]]
+    names = named or [f"jim.adapters.{each}" for each in ours]
+    return [_load(name, handlers).ADAPTER({}, "/area") for name in names]
 
 
-def _load(name: str) -> Any:
+def _load(name: str, handlers: str) -> Any:
     if not name.endswith(".py"):
+        _import_from(handlers)
         return importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+    package = Path(name).resolve().parent
+    _import_from(handlers or package.parent)  # a site's adapter lies in a package of its directory
+    spec = importlib.util.spec_from_file_location(f"{package.name}.{Path(name).stem}", name)
     assert spec, name
     assert spec.loader, name
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _import_from(directory: str | Path) -> None:
+    """Let an adapter import what lies beside it, as it can on its site."""
+    place = str(Path(directory).resolve())
+    if directory and place not in sys.path:
+        sys.path.append(place)
 
 
 def sidecars(adapter: Adapter, captured: Path) -> list[tuple[Path, Mapping[str, Any]]]:

@@ -4,9 +4,10 @@ docs/adapters.md, "Captured outputs", says what they are.
 
 A site's own is held to it by
 
-    .venv/bin/python -m pytest tests/unit/test_adapters_conformance.py --adapter mysite.batch --captured DIRECTORY
+    .venv/bin/python -m pytest tests/unit/test_adapters_conformance.py \
+        --adapter mysite.batch --handlers DIRECTORY --captured DIRECTORY
 
-where the name may also be a file.
+where the name may also be a file; then the former directory is the one that has the file's.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ SHELL = re.compile(r"(?:.*/)?\w*sh")
 
 
 def pytest_generate_tests(metafunc):
-    captured = Path(metafunc.config.getoption("captured"))
-    adapters = conformance.adapters(*metafunc.config.getoption("adapter"))
+    option = metafunc.config.getoption
+    captured = Path(option("captured"))
+    adapters = conformance.adapters(*option("adapter"), handlers=option("handlers"))
     captures = [each for adapter in adapters for each in conformance.captures(adapter, captured)]
     if "adapter" in metafunc.fixturenames:
         metafunc.parametrize("adapter", adapters, ids=lambda adapter: adapter.name)

@@ -103,6 +103,34 @@ def test_an_adapter_that_does_not_name_the_variables_of_its_jobs_does_not_pass(t
         assert 'AssertionError: write id_variable = "…", the environment variable in which a job' in done.stdout
 
 
+BESIDE = """
+from mysite.words import NAME
+from jim.adapters.slurm import Slurm
+
+class StandInBeside(Slurm):
+    name = NAME
+
+ADAPTER = StandInBeside
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--adapter", "{own}/mysite/batch.py"),
+        ("--adapter", "mysite.batch", "--handlers", "{own}"),
+        ("--adapter", "{own}/mysite/deeper/batch.py", "--handlers", "{own}"),
+    ],
+)
+def test_an_adapter_imports_what_lies_beside_it_as_on_its_site(tmp_path, words):
+    (tmp_path / "mysite/deeper").mkdir(parents=True)
+    (tmp_path / "mysite/words.py").write_text('NAME = "slurm"\n')
+    for place in ("mysite", "mysite/deeper"):
+        (tmp_path / place / "batch.py").write_text(BESIDE)
+    done = run(*(each.format(own=tmp_path) for each in words), "-k", "variable")
+    assert "\n3 passed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.fixture
 def captured(tmp_path):
     return Path(shutil.copytree(MYSITE / "captured", tmp_path / "captured"))
