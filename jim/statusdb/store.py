@@ -88,6 +88,8 @@ class Store:
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (rows.HELD,))
+            # Between two looks for a lost submission some time must pass: begin anew, for nobody knows how much has.
+            self.db.execute("UPDATE submission SET tries = 0 WHERE state = 'unknown'")
             self.set_fact("boot", boot_id)
 
     # Grid jobs

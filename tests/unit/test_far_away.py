@@ -154,3 +154,16 @@ def test_what_completed_before_a_cancel_reached_it_has_completed(world):
     world.until(lambda: world.finished(1))
     assert world.state(1) is State.COMPLETED
     assert world.store.local_job(1, 0).witness == Witness.EXIT_RECORD.value
+
+
+def test_a_reboot_does_not_shorten_the_time_in_which_a_submission_may_come_to_light(world):
+    world.batch.lies = ["@submit", "lost after"]
+    world.submit(1)
+    world.until(lambda: world.store.submission(1, 1) and world.store.submission(1, 1).state == "unknown")
+    hidden = world.batch.tasks["1", 1]
+    hidden.hidden = 2
+    world.until(lambda: world.store.submission(1, 1).tries == 1, seconds=0.0)
+    world.clock.now, world.clock.id = 5.0, "boot-2"
+    world.restart()
+    world.until(lambda: world.state(1) is State.SUBMITTED, seconds=0.5)
+    assert list(world.batch.tasks) == [("1", 1)]
