@@ -174,6 +174,7 @@ class Answer(NamedTuple):
 
 
 NEVER = "can never start as it was asked for"  # how the reason of a local job begins that waits in vain
+STUMBLES = "its adapter stumbles over an answer"  # how a trouble begins that is the adapter's own
 NO_ANSWER = "no clear answer"  # how a trouble begins in words that are known to leave open what was done
 
 

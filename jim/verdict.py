@@ -67,8 +67,8 @@ def _of_refused(record: ExitRecord) -> Verdict:
     reason = f"output not taken: {'; '.join(record.refused[:3])}{more}"
     if record.reason:
         return Verdict(State.FAILED, f"{record.reason} ({reason})", Witness.EXIT_RECORD, again=True)
-    # What could not be read, or changed while it was, may be a matter of the node.
-    again = any(each.startswith(("unreadable ", "changed ")) for each in record.refused)
+    # What may be read, and cannot be, is a matter of the node or its disk; all else would only happen again.
+    again = any(each.startswith("failing ") for each in record.refused)
     return Verdict(State.FAILED, reason, Witness.EXIT_RECORD, again=again)
 
 

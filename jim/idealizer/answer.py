@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from jim.errors import BatchError, JimError, Unclear
-from jim.model import Answer
+from jim.model import STUMBLES, Answer
 from jim.named import foreign
 
 Read = TypeVar("Read")
@@ -15,7 +15,7 @@ Read = TypeVar("Read")
 def read(parse: Callable[[Answer], Read], answer: Answer) -> Read:
     """Let an adapter read an answer; where it stumbles, nothing is known, and the keeper goes on with all else."""
     try:
-        with foreign("its adapter stumbles over an answer"):
+        with foreign(STUMBLES):
             return parse(answer)
     except BatchError:
         raise

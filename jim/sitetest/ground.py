@@ -14,7 +14,7 @@ from typing import Any
 
 from jim import inbox, request
 from jim.errors import JimError, UnknownJob
-from jim.model import FINAL, NEVER, State, Step
+from jim.model import FINAL, NEVER, STUMBLES, State, Step
 from jim.named import foreign
 from jim.opening import open_house
 from jim.run_grid_job import Rounds
@@ -177,6 +177,9 @@ class Ground:
             if self.rounds.deliver(ROUND_SECONDS):
                 while self.rounds.deliver(0):
                     pass
+        for trouble in (self.rounds.house.health.trouble, self.rounds.house.history.trouble):
+            if trouble.startswith(STUMBLES):  # a keeper goes on, but this site's adapter is on trial
+                raise JimError(f"{self.fault}: {trouble}")
 
     def _progress(self) -> dict[State, int]:
         """Count the local jobs that the batch system has taken, by state."""

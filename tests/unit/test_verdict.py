@@ -88,8 +88,7 @@ def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounti
 def test_a_good_end_whose_outputs_were_not_taken_is_tried_again_where_the_node_may_be_to_blame() -> None:
     found = verdict.of_exit_record(record(0, refused=("missing r.dat",)), cancelled=False)
     assert (found.state, found.reason, found.again) == (State.FAILED, "output not taken: missing r.dat", False)
-    for refused in ("unreadable r.dat", "changed r.dat"):
-        assert verdict.of_exit_record(record(0, refused=("link x", refused)), cancelled=False).again
+    assert verdict.of_exit_record(record(0, refused=("link x", "failing r.dat")), cancelled=False).again
     # One that heeds a warning may exit 0 before it has written anything.
     warned = verdict.of_exit_record(record(0, reason=WARNED, refused=("missing r.dat",)), cancelled=False)
     assert (warned.state, warned.reason, warned.again) == (
