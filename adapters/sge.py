@@ -187,9 +187,7 @@ def _accounted(answer: Answer) -> Iterator[dict[str, str]]:
     first, *jobs = re.split(r"^={20,}\n", answer.out, flags=re.MULTILINE)
     for job in jobs:
         facts = dict(re.findall(r"^(\w+) +([^\s]+)", job, re.MULTILINE))
-        if first or not SAID.keys() <= facts.keys():
-            raise Unclear(answer.facts())
-        if not facts["exit_status"].isdecimal():
+        if first or not SAID.keys() <= facts.keys() or not facts["exit_status"].isdecimal():
             raise Unclear(answer.facts())
         facts["taskid"] = facts["taskid"] if facts["taskid"].isdecimal() else "1"  # of a job that is no array
         yield {SAID[name]: facts[name] for name in SAID}

@@ -128,17 +128,19 @@ def _checked(house: House, results: list[tuple[Claimed, Problem | None]]) -> Non
             pace = ("verify", claimed.key[0], claimed.n)
             if not problem:
                 verdicts.record(house, claimed.key, verdict.VERIFIED)
-                house.paced.pop(pace, None)
-                continue
-            # Files of a worker node can be seen late, and a file server may be away for longer.
-            patience = FILE_SERVER_SECONDS if problem.passes else house.site.batch.visible_seconds
-            if now - house.unverified.setdefault(claimed.key, now) >= patience:
+            elif now - house.unverified.setdefault(claimed.key, now) >= _patience(house, problem):
                 verdicts.record(house, claimed.key, verdict.of_bad_outputs(problem.said))
-                house.paced.pop(pace, None)
+            else:
+                if problem.passes:
+                    log.warning("%d.%d: its outputs cannot be looked at: %s", claimed.key[0], claimed.n, problem.said)
+                house.paced[pace] = (now + (LOOK_AGAIN_SECONDS if problem.passes else 0.5), 0)
                 continue
-            if problem.passes:
-                log.warning("%d.%d: its outputs cannot be looked at: %s", claimed.key[0], claimed.n, problem.said)
-            house.paced[pace] = (now + (LOOK_AGAIN_SECONDS if problem.passes else 0.5), 0)
+            house.paced.pop(pace, None)
+
+
+def _patience(house: House, problem: Problem) -> float:
+    """Files of a worker node can be seen late, and a file server may be away for longer."""
+    return FILE_SERVER_SECONDS if problem.passes else house.site.batch.visible_seconds
 
 
 def _broken(error: BaseException) -> None:

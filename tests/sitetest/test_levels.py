@@ -107,13 +107,21 @@ def test_a_listing_that_fails_ends_the_test_at_once(tried):
     assert "skipped  batch: " in done.stdout
 
 
-def test_a_listing_that_is_none_is_no_answer(tried):
-    tried.write(more='[batch.commands]\nquery = ["/bin/echo", "<html>502</html>"]\n')
+@pytest.mark.parametrize(
+    ("verb", "asked", "said"),
+    [
+        ("query", "listing: /bin/echo PAGE", "that is no listing"),
+        ("history", "history: /bin/echo PAGE 1", "that tells of no"),
+    ],
+)
+def test_an_answer_that_tells_something_else_is_none(tried, verb, asked, said):
+    tried.write(more=f'[batch.commands]\n{verb} = ["/bin/echo", "<html>502</html>"]\n')
     done = tried.test("config")
     assert done.returncode == 2
     assert "ok       health: local answers" in done.stdout
-    assert "failed   listing: /bin/echo '<html>502</html>' (exit 0" in done.stdout
-    assert "is no listing" in done.stdout
+    told = asked.replace("PAGE", "'<html>502</html>'")
+    assert f"failed   {told} (exit 0" in done.stdout
+    assert said in done.stdout
 
 
 def test_accounts_that_cannot_be_asked_are_found_before_a_job_dies(tried):
@@ -132,14 +140,6 @@ def test_accounts_that_cannot_be_asked_are_found_before_a_job_dies(tried):
         assert part in found
     assert "ok       listing: " in done.stdout
     assert "skipped  batch: " in done.stdout
-
-
-def test_accounts_that_tell_something_else_are_no_answer(tried):
-    tried.write(more='[batch.commands]\nhistory = ["/bin/echo", "<html>502</html>"]\n')
-    done = tried.test("config")
-    assert done.returncode == 2
-    assert "failed   history: /bin/echo '<html>502</html>' 1 (exit 0" in done.stdout
-    assert "that tells of no jobs" in done.stdout
 
 
 def test_a_command_that_does_not_return_does_not_answer(tried):

@@ -208,22 +208,23 @@ def test_explain_what_the_batch_system_has(home):
     )
 
 
-def test_explain_how_fresh_a_claim_is(home, monkeypatch):
+def claimed(home):
+    """Let a local job run that has just won its claim; give the directory of claims, and when that was."""
     sent(home)
     place = home.site.work / "1" / "s1"
     place.mkdir(parents=True)
     (place / "claim.1").write_text("")
-    touched = (place / "claim.1").stat().st_mtime
+    return place, (place / "claim.1").stat().st_mtime
+
+
+def test_explain_how_fresh_a_claim_is(home, monkeypatch):
+    _, touched = claimed(home)
     monkeypatch.setattr("time.time", lambda: touched + 42)
     assert "on node7 since 2026-01-31T11:00:00.000Z, its claim touched 42 s ago\n" in explained(home, "1.0")
 
 
 def test_explain_what_is_called_running_and_gives_no_sign_of_life(home, monkeypatch):
-    sent(home)
-    place = home.site.work / "1" / "s1"
-    place.mkdir(parents=True)
-    (place / "claim.1").write_text("")
-    touched = (place / "claim.1").stat().st_mtime
+    place, touched = claimed(home)
     monkeypatch.setattr("time.time", lambda: touched + 180)  # it may miss three touches, one a minute
     assert "sign of life" not in explained(home, "1")
     assert "sign of life" not in explained(home, "1.0")
