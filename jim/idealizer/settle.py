@@ -212,8 +212,8 @@ def _lived_at_most(house: House, doubt: Doubt) -> float:
     if not doubt.started or doubt.touched <= 0 or not house.adapter.shared_work:
         return math.inf
     lived = doubt.touched - datetime.fromisoformat(doubt.started).timestamp()
-    # A clock that was set back or forth tells nothing.
-    return lived + house.site.batch.silent_seconds if lived >= 0 else math.inf
+    # A clock that was set back or forth tells nothing; file times are a tick behind it at any time.
+    return lived + house.site.batch.silent_seconds if lived > -1 else math.inf
 
 
 def _take_record(house: House, key: Key, text: str) -> None:

@@ -46,6 +46,7 @@ def say_time_limit(world: World) -> None:
         (NOON, 3430, State.FAILED),  # touched once a minute, and taken for alive for three
         (None, 0, State.FAILED),  # a claim that does not say when
         (NOON, -100, State.FAILED),  # the node's clock is wrong
+        (NOON, -0.004, State.WAITING),  # never touched: file times are as old as the last tick of the kernel
     ],
 )
 def test_a_time_limit_is_believed_only_of_what_may_have_lived_so_long(tmp_path, monkeypatch, began, touched, state):
