@@ -1,5 +1,7 @@
 """The wrapper under every shell: the manifest of outputs."""
 
+import re
+
 import pytest
 
 from tests.faults.real import PLAIN
@@ -127,3 +129,13 @@ def test_many_files(site: Site, count: int) -> None:
     site.jobs(*python(make), facts=("out *.dat",))
     assert site.run() == 0
     assert sorted(site.manifest()) == sorted(f"file 3 {ABC} {i} .dat" for i in range(count))
+
+
+def test_more_files_than_the_keeper_reads_of(site: Site) -> None:
+    """A record that is not read looks like none, and what has ended well would be done again."""
+    make = "import os; [(os.mkdir('d' * 250), os.chdir('d' * 250)) for _ in range(15)]; "
+    make += "[open(f'{i:0250}', 'w').close() for i in range(4200)]"
+    site.jobs(*python(make), facts=("out d*",))
+    assert site.run() == 0
+    (told,) = site.manifest()
+    assert re.fullmatch(r"refused all outputs: their list has 17\d{6} bytes, and 16000000 are taken", told)
