@@ -183,15 +183,32 @@ def _settled(house: House, looked: Looked) -> None:
             if key not in house.doubts:  # it was seen meanwhile, or has its verdict
                 continue
             seen = settled.doubt
+            stopped = _may_be_stopped(house, seen)
             # A listing may have come since: of the look only what it saw is kept.
-            house.doubts[key] = replace(house.doubts[key], touched=seen.touched, touched_at=seen.touched_at)
+            touched_at = house.clock.boot() if stopped else seen.touched_at
+            house.doubts[key] = replace(house.doubts[key], touched=seen.touched, touched_at=touched_at)
             wish = verdicts.cancelled(house, live.grid, live.n)
             if settled.record:
                 _take_record(house, key, settled.record)
             elif settled.lost:
-                verdicts.record(house, key, verdict.of_lost(settled.doubt.ended, settled.doubt.stuck, cancelled=wish))
+                verdicts.record(house, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
+            elif stopped:
+                _say_that_it_may_be_stopped(house, seen)
             elif settled.dead:
-                _take_death(house, key, settled.doubt, cancelled=wish)
+                _take_death(house, key, seen, cancelled=wish)
+
+
+def _may_be_stopped(house: House, doubt: Doubt) -> bool:
+    """Tell whether it may be silent because someone has wished that it stop; once resumed, it is listened to anew."""
+    if not house.adapter.can_suspend or (doubt.ended and doubt.ended.state.final):
+        return False
+    return not {"suspend", "resume"}.isdisjoint(house.store.wishes(doubt.live.grid, doubt.live.n))
+
+
+def _say_that_it_may_be_stopped(house: House, doubt: Doubt) -> None:
+    grid, missed_for = doubt.live.grid, doubt.last - doubt.since
+    if missed_for > house.site.batch.silent_seconds and house.pace(("stopped", grid)):
+        log.warning("%d: not in the queue any more, though only told to stop: nothing of it is tried again yet", grid)
 
 
 def _take_death(house: House, key: Key, doubt: Doubt, *, cancelled: bool) -> None:

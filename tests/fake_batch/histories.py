@@ -336,6 +336,7 @@ class Troubles(Glitches):
         if grids:
             grid = grids[number % len(grids)]
             self.nodes.warned = warned
+            self.nodes.end_what_is_stopped_for_ever()
             with suppress(UnknownJob):  # refused at the door
                 self.gateway.wish("cancel", f"{grid}" if n is None else f"{grid}.{n}")
                 self.oracle.wished.add((grid, n))
@@ -345,6 +346,7 @@ class Troubles(Glitches):
     def change(self, number, verb):
         grids = self.gateway.grids()
         if grids:
+            self.nodes.end_what_is_stopped_for_ever()
             self.gateway.wish(verb, str(grids[number % len(grids)]))
         self.on()
 
@@ -355,5 +357,6 @@ class Troubles(Glitches):
 
     def resume(self, count):
         if count % 40 == 0:
+            self.nodes.end_what_is_stopped_for_ever()
             for grid in self.gateway.grids():
                 self.gateway.wish("resume", str(grid))

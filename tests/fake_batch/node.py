@@ -139,6 +139,13 @@ class Nodes:
         self.runs.remove(run)
         self.engine.about("vanished", run.task)
 
+    def end_what_is_stopped_for_ever(self) -> None:
+        """Let people end what is suspended and forgotten, as they are told to before they resume: nothing else can."""
+        for run in list(self.runs):
+            known = self.engine.tasks.get((run.task.job.id, run.task.index)) is run.task
+            if run.task.phase is Phase.SUSPENDED and not known:
+                self.die(run)
+
     def reap(self) -> None:
         """End what the batch system kills: with a record, when the wrapper is warned, or without."""
         for run in [run for run in self.runs if run.task.why in ("cancelled", "limit")]:

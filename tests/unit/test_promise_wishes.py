@@ -212,3 +212,35 @@ def test_a_retry_leaves_a_suspended_grid_job_suspended(world):
     world.wish("resume", str(grid))
     world.until(lambda: world.batch.calls.count("submit") == 2)
     world.until(lambda: world.state(grid, 1) is State.RUNNING)
+
+
+def test_what_was_told_to_stop_may_be_silent(world, caplog):
+    """A batch system that has forgotten it proves nothing, nor does a claim that a stopped wrapper cannot touch."""
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2, 1.0)
+    world.wish("suspend", str(grid))
+    world.until(lambda: world.state(grid) is State.SUSPENDED)
+    world.batch.tasks.clear()
+    world.go(8, 20.0)
+    assert "told to stop" not in caplog.text
+    world.go(40, 20.0)
+    assert world.state(grid) is State.SUSPENDED
+    assert "1: not in the queue any more, though only told to stop" in caplog.text
+    world.wish("resume", str(grid))
+    world.go(8, 20.0)
+    assert world.state(grid) is State.SUSPENDED, "it had not the time to touch its claim"
+    world.until(lambda: len(world.batch.accepted) == 2, seconds=20.0)
+
+
+def test_what_was_told_to_stop_and_is_known_to_have_ended_need_not_be_resumed(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.end_is_death = False
+    world.batch.start(1)
+    world.go(2, 1.0)
+    world.wish("suspend", str(grid))
+    world.until(lambda: world.state(grid) is State.SUSPENDED)
+    world.batch.kill(1)
+    world.until(lambda: world.state(grid) is State.WAITING, seconds=20.0)
