@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 # Tests start thousands of Pythons, which are to find what is compiled; and they mostly wait: more at once than cores.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
+LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus lint types bench torture root live glitch-report clean
+.PHONY: help demo test corpus lint types bench torture root live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +57,11 @@ root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
 	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
 
-live: root $(VENV)/tests  ## the same on a real Slurm, Grid Engine and gatekeeper (root, Debian)
-	$(BIN)/python -m pytest -q -m live tests/live
+live: root $(VENV)/tests  ## the quick proof on a real Slurm, Grid Engine, HTCondor and gatekeeper (root, Debian)
+	$(LIVE) --durations=10 -m 'live and not long'
+
+live-long: root $(VENV)/tests $(VENV)/classads  ## all else that is tried on real systems: 40 minutes (root, Debian)
+	$(LIVE) --durations=40 -m 'live and long'
 
 glitch-report: root $(VENV)/tests  ## hurt a real Slurm and Grid Engine and count what was lost, as a table (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
@@ -66,8 +70,6 @@ glitch-report: root $(VENV)/tests  ## hurt a real Slurm and Grid Engine and coun
 $(VENV)/classads: $(VENV)/core
 	$(BIN)/pip install --quiet --disable-pip-version-check htcondor
 	@touch $@
-
-live: $(VENV)/classads
 
 # Where `make install` puts JIM, and whose libraries it uses: docs/installing.md
 PREFIX    ?= /usr/local

@@ -16,6 +16,8 @@ KINDS = ("rollup", "transition-table", "bulk-submission", "lifecycle")
 # Where cases leave our words: what waits to be sent is submitted, for people.
 SHOWN = {State.WAITING: "submitted"}
 REFUSED = "refused"
+# An action that only says how the subjobs are, such as `one_running`.
+NOTHING_DONE = re.compile(f"(one|all)_({'|'.join(each.value for each in State)})")
 
 
 def takes(case: dict[str, Any]) -> bool:
@@ -76,6 +78,8 @@ def _act(action: str, before: Family, n: int | None, more: int) -> Family:
         family.copy(before, n)
     elif action.startswith("remove"):
         family.check_removal(before, n)
+    elif not NOTHING_DONE.fullmatch(action):
+        raise ValueError(f"this translator does not know the action {action!r}")
     return Family(roll_up(Counter(before.local_jobs)), before.local_jobs)
 
 

@@ -73,6 +73,9 @@ def judge(file: str, case: dict[str, Any], known: Sequence[Any]) -> Verdict:
 def _differs(case: dict[str, Any], translator: Any) -> Difference | None:
     wanted = None
     try:
+        if "files" in case and case["files"] is None:
+            # The splitter refuses null as it refuses a bad parameter, so a case that expects a refusal would pass.
+            raise ValueError("files is null: no translator can read this case")
         wanted = (case.get("expected_error") or {}).get("kind")
         answer = translator.answer(case)
         difference: Difference | None = Difference("error", wanted, "none")

@@ -1,4 +1,7 @@
-"""Real batch systems on this machine, for root only; `make live` fails when one of its tests was skipped."""
+"""Real batch systems on this machine, for root only; a run fails when one of its tests was skipped.
+
+`make live` runs the quick proof, `make live-long` all that is marked `long`.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.site import LiveSite, install, start_lab
-
-# Enough room for many short local jobs at once; what has ended is soon forgotten.
-SETTINGS = {
-    "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10},
-    "sge": {"SGE_LAB_SLOTS": 64},
-}
+from tests.live.site import ROOM, LiveSite, install, start_lab
 
 
 def pytest_collection_modifyitems(items):
@@ -51,7 +48,7 @@ def lab():
     """Bring up a lab by its name, with settings of a test's own."""
 
     def up(name: str, *, anew: bool = False, **more: object) -> None:
-        start_lab(name, anew=anew, **SETTINGS.get(name, {}) | more)
+        start_lab(name, anew=anew, **ROOM.get(name, {}) | more)
 
     return up
 

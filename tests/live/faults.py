@@ -22,6 +22,7 @@ from tests.live.site import (
     LONG,
     MUNGED,
     QMASTER,
+    ROOM,
     SLURMCTLD,
     SLURMDBD,
     USER,
@@ -34,11 +35,6 @@ from tests.live.site import (
 )
 
 PIECES = 50
-# Enough room for many short local jobs at once; what has ended is forgotten within half a minute.
-ROOM = {
-    "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10},
-    "sge": {"SGE_LAB_SLOTS": 64},
-}
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
 SLURM_MISSES = 480  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "what became of ended jobs could not be found out (2 in a row)"

@@ -39,6 +39,12 @@ LONG = "while [ ! -e go ]; do sleep 0.2; done"  # it ends by force only
 # The last lines of a last answer.
 DONE, FAILED, CANCELLED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n", "GRAM_SCRIPT_ERROR:8\n\n"
 FAST = "query_seconds = 1.0\nvisible_seconds = 1.0\ntouch_seconds = 2\n"
+# Room for many short local jobs at once; Slurm forgets what has ended within half a minute.
+SLOTS = 64
+ROOM: dict[str, dict[str, object]] = {
+    "slurm": {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": SLOTS // 2, "SLURM_LAB_MINJOBAGE": 10},
+    "sge": {"SGE_LAB_SLOTS": SLOTS},
+}
 KEPT = "[keep]\nidle_seconds = 5.0\n"
 
 # Before a batch command: counts it, and holds it before or after the real one for as long as a test wants. Where it is
@@ -345,6 +351,11 @@ class LiveSite:
         shown = json.loads(self.jim("show", "--json", str(job)))
         told: str = shown["submissions"][0]["batch_id"]
         return told
+
+    def wrapper(self, job: int, n: int) -> int:
+        """Give the pid of the wrapper that holds the claim of a local job of the first submission."""
+        claim = (self.state / f"work/{job}/s1/claim.{n + 1}").read_text()
+        return int(claim.partition("\npid ")[2].split()[0])
 
     def tar(self, job: int) -> tuple[dict[int, dict[str, Any]], dict[str, bytes]]:
         """Read the tar: what its summary says of each local job, and every file, which must be there once."""

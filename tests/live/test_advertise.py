@@ -12,6 +12,8 @@ from jim.cli.advertise import classad
 from jim.site import Site
 from tests.cli_home import EVIL, EVIL_SHOWN, SetClock
 
+pytestmark = pytest.mark.long
+
 TEXTS = [
     "",
     "plain",

@@ -82,7 +82,7 @@ def as_account(prefix, door, *words):
     return said("runuser", "-u", ACCOUNT, "--", "env", "-i", f"HOME={home}", prefix / "bin" / door, *words)
 
 
-@pytest.mark.parametrize("libraries", ["own", "system"])
+@pytest.mark.parametrize("libraries", ["own", pytest.param("system", marks=pytest.mark.long)])
 def test_another_account_uses_it_and_it_is_upgraded_under_a_running_job(prefix, account, libraries):
     install(prefix, LIBRARIES=libraries)
     state, go = Path(account.pw_dir) / ".local/state/jim", Path(account.pw_dir) / "go"
@@ -111,6 +111,7 @@ def test_another_account_uses_it_and_it_is_upgraded_under_a_running_job(prefix, 
     assert as_account(prefix, "jim", "xml", "1").startswith("<?xml")
 
 
+@pytest.mark.long
 def test_units_and_manual_page_are_read_as_they_were_meant(prefix):
     install(prefix, LIBRARIES="system")
     page = prefix / "share/man/man1/jim.1"
@@ -174,6 +175,7 @@ def commands(section):
     return [line for line in lines if not line.startswith(("systemctl", "condor_"))]
 
 
+@pytest.mark.long
 def test_the_page_holds_as_it_is_written(tmp_path):
     """Without systemd, which does not run everywhere, and without a gatekeeper."""
     copy = copy_of_the_source(tmp_path / "jim")

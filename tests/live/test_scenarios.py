@@ -9,6 +9,8 @@ import pytest
 
 from tests.live.site import CANCELLED, DONE, FAILED, LONG, operator, until
 
+pytestmark = pytest.mark.long
+
 # How many local jobs, in how many submissions at most: the commands of PBS that Slurm brings along list no arrays.
 SYSTEMS = {"slurm": (1000, 3), "sge": (1000, 3), "pbs_wrappers": (100, 100)}
 GO = 'while [ ! -e "$0.go" ]; do sleep 0.2; done'  # until a test says so

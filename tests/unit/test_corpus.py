@@ -105,6 +105,25 @@ def test_an_expected_error(tmp_path, capsys):
     assert run.main(corpus(tmp_path, case | {"expected_error": {"kind": "invalid-mask"}})) == 1
 
 
+@pytest.mark.parametrize("splitter", ["FileBased", "DIRAC.BySize"])
+def test_files_that_are_null_are_no_refusal_by_the_splitter(tmp_path, capsys, splitter):
+    case = CASE | {"splitter": splitter, "files": None, "expected_error": {"kind": "invalid-parameter"}}
+    del case["expected"]
+    assert run.main(corpus(tmp_path, case)) == 1
+    assert "files is null" in capsys.readouterr().out
+
+
+def lifecycle(action):
+    family = {"master": "running", "subjobs": ["completed", "running"]}
+    return {"name": action, "kind": "lifecycle", "action": action, "before": family, "after": family}
+
+
+def test_an_action_that_the_translator_does_not_know_is_not_allowed(tmp_path, capsys):
+    assert run.main(corpus(tmp_path, lifecycle("one_running"))) == 0
+    assert run.main(corpus(tmp_path, lifecycle("promote_subjob"))) == 1
+    assert "does not know the action" in capsys.readouterr().out
+
+
 def test_informational_cases_never_fail(tmp_path, capsys):
     odd = CASE | {"name": "odd", "conformance": "informational", "params": {"files_per_job": 2}}
     same = CASE | {"name": "same", "conformance": "informational"}

@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from statistics import median
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 MOST = 1.3  # times what jobmanager-fork takes
 MEASURED_AT_MOST = 3  # whoever else is busy on this machine only adds
 

@@ -11,6 +11,8 @@ from tests.live.gram.gatekeeper import GATEKEEPER, SAMGRID, SITE, until
 from tests.live.site import Daemon
 from tests.live.site import until as patiently
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def held(gate):

@@ -10,6 +10,8 @@ import pytest
 
 from tests.live.site import PLAIN_PATH, ROOT, copy_of_the_source
 
+pytestmark = pytest.mark.long
+
 NOWHERE_ELSE = """
 set -eu
 mount --make-rprivate /

@@ -11,6 +11,8 @@ import pytest
 from tests.live.gram.gatekeeper import SAMGRID, SLOTS, until
 from tests.live.site import PLAIN_PATH, USER, copy_of_the_source
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def release(gate, tmp_path):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import tarfile
 
+import pytest
+
 from tests.live.gram.gatekeeper import CUT_SHORT, SAMGRID, until
 
-
-def test_hello(gate):
-    assert gate.run("globus-job-run", SAMGRID, "/bin/echo", "hello", "two  words") == (0, "hello two  words\n", "")
+pytestmark = pytest.mark.long
 
 
 def test_all_is_in_its_place(gate):

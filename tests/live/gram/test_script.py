@@ -8,8 +8,12 @@ import subprocess
 import time
 from statistics import median
 
+import pytest
+
 from tests.live.gram.gatekeeper import CUT_SHORT, until
 from tests.live.site import USER
+
+pytestmark = pytest.mark.long
 
 
 class Script:

@@ -10,6 +10,8 @@ import pytest
 from tests.live.gram.gatekeeper import SAMGRID
 from tests.live.site import FAST, KEPT, LABS, ROOT
 
+pytestmark = pytest.mark.long
+
 EVENTS_TYPE = """
 from jim.handlers.base import BY_EVENTS, Handler
 

@@ -10,6 +10,8 @@ import pytest
 from tests.live.gram.gatekeeper import EVENTS, GATEKEEPER, LAB, OTHER_PROXY, QUERY_SECONDS, SAMGRID, until
 from tests.live.site import PLAIN_PATH, USER
 
+pytestmark = pytest.mark.long
+
 
 def test_who_is_told_need_not_ask(told, capsys):
     assert "warning" not in told.jim("gram", "check")
