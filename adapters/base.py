@@ -9,9 +9,12 @@ all that counts. Who cannot be sure raises, in the words of `trouble`:
 * `Unclear`: no one can tell whether the command was obeyed, as when a submission ran into its time limit,
   or printed no id. Before such a submission is sent again, it is looked for and fenced; an unclear listing
   changes nothing.
-* `Refused`: the batch system's plain no. Nothing was done, and the same call will never succeed.
-* `Full`: nothing was done, for some limit on jobs; the same call may succeed once others have ended, or with fewer.
-* `BatchError` itself: nothing was done, and the same call may succeed later. A server that is down says this.
+* `Refused`: the batch system's plain no: it says that the same call will never succeed.
+* `Full`: it names a limit on jobs; the same call may succeed once others have ended, or with fewer.
+* `BatchError` itself: it says that the same call may succeed later. A server that is down says this.
+
+None of these proves that nothing was done: batch systems were seen to deny what they had accepted. Each submission
+is fenced before it is given up; the kind only decides what comes before that, and what comes after.
 
 An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end. A listing that was cut
 short raises wherever its form lets that be seen. `tests/unit/test_adapters_conformance.py` holds every
@@ -50,9 +53,9 @@ class Adapter(ABC):
 
     # Text that tells the kinds of failure apart, searched in this order, without regard to case.
     unclear: tuple[str, ...] = ()  # words of a lost answer: no one can tell what was done
-    full: tuple[str, ...] = ()  # nothing was done, for a limit on jobs that fewer in one submission would keep
-    transient: tuple[str, ...] = ()  # nothing was done: the same call may succeed later
-    permanent: tuple[str, ...] = ()  # nothing was done: the same call will never succeed
+    full: tuple[str, ...] = ()  # it names a limit on jobs that fewer in one submission would keep
+    transient: tuple[str, ...] = ()  # the same call may succeed later
+    permanent: tuple[str, ...] = ()  # the same call will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job
 
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:

@@ -43,12 +43,16 @@ class Unclear(BatchError):
     """An answer that proves nothing: the command may or may not have been obeyed."""
 
 
+class NotStarted(BatchError):
+    """A batch command that the system could not start: the one proof that nothing was done."""
+
+
 class Full(BatchError):
-    """A limit on jobs is reached: nothing was done. Others must end first, or fewer be sent at once."""
+    """The batch system says that a limit on jobs is reached. Others must end first, or fewer be sent at once."""
 
 
 class Refused(BatchError):
-    """The batch system's plain no: nothing was done, and the same call will never succeed."""
+    """The batch system's plain no: it says that the same call will never succeed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, transient=False)

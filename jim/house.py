@@ -138,11 +138,16 @@ class House:
 
     def pace(self, name: Hashable) -> bool:
         """Tell whether the next try of `name` is due, and count it as made."""
-        due, tries = self.paced.get(name, (0.0, 0))
-        if self.clock.boot() < due:
+        if self.clock.boot() < self.paced.get(name, (0.0, 0))[0]:
             return False
-        self.paced[name] = (self.clock.boot() + delay(AGAIN, tries + 1), tries + 1)
+        self.pace_of(name)
         return True
+
+    def pace_of(self, name: Hashable) -> float:
+        """Count a try of `name` as made, and tell when the next one is due."""
+        tries = self.paced.get(name, (0.0, 0))[1] + 1
+        self.paced[name] = (self.clock.boot() + delay(AGAIN, tries), tries)
+        return self.paced[name][0]
 
     def pace_settling(self) -> bool:
         """Tell whether doubts may be looked into again: twice a second at most, and as the history lets us."""

@@ -159,6 +159,7 @@ class Answer(NamedTuple):
     out: str
     err: str
     seconds: float
+    started: bool = True  # False: the system could not start it, so that nothing was done
 
     def facts(self) -> str:
         """Tell which command it was, how it ended and its last words."""

@@ -22,7 +22,7 @@ from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit
 from jim.site import Site
 
 INSTANCE = "instance"  # in the work directory, whose it is; without it the directory is not mounted
-SENT = "sent"  # there once the batch command may have been run
+SENT = "sent"  # which try of the batch command may have been run last; never taken away
 LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
 
 
@@ -66,7 +66,19 @@ def was_removed(work: Path, directory: Path) -> bool:
 
     What belongs to it can never start, for nothing is ever made in its place.
     """
-    return not directory.exists() and (work / INSTANCE).exists()
+    return _is_absent(directory) and not _is_absent(work / INSTANCE)
+
+
+def _is_absent(path: Path) -> bool:
+    """Tell whether there is certainly nothing of this name: whatever else keeps us from looking is raised.
+
+    `Path.exists` takes errors for absence, each Python others.
+    """
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attributes) -> None:
@@ -150,14 +162,17 @@ def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
     )
 
 
-def mark_sent(directory: Path) -> None:
-    """Record that the batch command may run from now on."""
-    replace_durably(directory / SENT, b"")
+def mark_sent(directory: Path, number: int) -> None:
+    """Record that this try of the batch command may run from now on."""
+    replace_durably(directory / SENT, f"{number}\n".encode())
 
 
-def was_sent(directory: Path) -> bool:
-    """Tell whether the batch command may have been run."""
-    return (directory / SENT).exists()
+def tries_sent(directory: Path) -> int:
+    """Tell which try of the batch command may have been run last; 0: none."""
+    try:
+        return int(read_regular(directory / SENT, 20) or 1)  # an empty one is of a version that counted no tries
+    except FileNotFoundError:
+        return 0
 
 
 def trace(directory: Path, index: int) -> Trace:
@@ -217,10 +232,12 @@ def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
 
     Where worker nodes do not see it, the claims stay there: an exit record that has come back tells of one.
     """
-    if not directory.is_dir():
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - names suffice
+    except FileNotFoundError:
         return
-    for each in os.scandir(directory):
-        found = re.fullmatch(r"(claim|exit)\.([0-9]{1,9})", each.name)
+    for name in names:
+        found = re.fullmatch(r"(claim|exit)\.([0-9]{1,9})", name)
         if found:
             index = int(found[2])
             claim = (

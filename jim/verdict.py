@@ -21,6 +21,7 @@ class Verdict:
     again: bool = False
     spent: bool = True  # counts against the limit of attempts
     recovery: tuple[str, ...] = ()
+    at_once: bool = False  # another attempt need not wait: that was done before
 
 
 # What accounting says of a job that ran into its time limit.
@@ -110,8 +111,9 @@ def of_never_sent(reason: str, *, cancelled: bool) -> Verdict:
 def of_too_many(reason: str, *, cancelled: bool) -> Verdict:
     """Judge an attempt that was one of more than the batch system takes at once."""
     if cancelled:
-        return Verdict(State.KILLED, "cancelled before it was sent", Witness.SUBMISSION)
-    return Verdict(State.FAILED, f"too many at once: {reason}", Witness.SUBMISSION, again=True, spent=False)
+        return Verdict(State.KILLED, "cancelled before it was sent", Witness.FENCE)
+    reason = f"too many at once: {reason}"
+    return Verdict(State.FAILED, reason, Witness.FENCE, again=True, spent=False, at_once=True)
 
 
 def of_refused(reason: str, *, cancelled: bool) -> Verdict:

@@ -139,6 +139,8 @@ class StandInBatch(Adapter):
         if self.lies and self.lies[0] == f"@{verb}":
             self.lies.pop(0)
             lie = self.lies.pop(0)
+        if lie == "not started":
+            return self._answer(command, 127, "", "cannot start: [Errno 2] No such file")._replace(started=False)
         if lie in NOES:
             return self._answer(command, 1, "", NOES[lie])
         if lie == "lost before":

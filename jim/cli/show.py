@@ -38,7 +38,17 @@ FIRST = (
     State.FAILED_FROZEN,
     State.COMPLETED_FROZEN,
 )
-SUBMISSION_STATES = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
+SUBMISSION_STATES = (
+    "intended",
+    "unknown",
+    "full",
+    "refused",
+    "cancelled",
+    "recorded",
+    "confirmed",
+    "void",
+    "ended",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from jim.statusdb.rows import GridJob, LocalJob, Submission
 
 NOTES_TOLD = 5
 LOOKED_AT = 1000  # running local jobs whose claims are looked at
+UNDECIDED = ("intended", "unknown", "full", "refused", "cancelled")  # submissions
 QUEUED = {  # said of many, and of one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
@@ -41,7 +42,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from _batch_system(view, job)
         yield from _history(view, job)
         yield from waiting(view, job)
-        for submission in sorted(view.store.submissions("intended", "unknown", "refused", grid=job.id), key=_number):
+        for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=_number):
             yield _sending(view, submission)
         yield from _noted(view, job)
         yield from _queued(view, job)
@@ -184,19 +185,33 @@ def _number(submission: Submission) -> int:
 def _sending(view: View, submission: Submission) -> Wait:
     name = f"submission {submission.k} ({submission.size:,} local job{'s' * (submission.size != 1)})"
     due = span(view.due_in(submission.due))
-    if submission.state == "unknown":
-        then = (
-            f"JIM looks for its mark {submission.mark} again in {due}: found, it is adopted; else fenced and sent anew"
-        )
-        return Wait(f"{name}: outcome unknown: {submission.reason}", then, "submission", submission.updated)
-    if submission.state == "refused":
-        then = "JIM makes sure that nothing of it can start, and ends its local jobs as failed"
-        return Wait(f"{name} was refused: {submission.reason}", then, "submission", submission.updated)
+    if submission.state in UNDECIDED[1:]:
+        what, then = _given_up(submission, due)
+        if submission.trouble:
+            what, then = f"{what}; it cannot be looked for: {submission.trouble}", f"JIM tries again in {due}"
+        return Wait(f"{name}{what}", then, "submission", submission.updated)
     if submission.tries:
         then = f"handed over again in {due} (try {submission.tries + 1})"
         return Wait(f"{name} was not taken: {submission.reason}", then, "submission", submission.updated)
     then = f"its answer is waited for, {span(view.site.batch.command_seconds)} at most"
     return Wait(f"{name} is handed to the batch system", then, seen=submission.updated)
+
+
+def _given_up(submission: Submission, due: str) -> tuple[str, str]:
+    """Say what became of a submission that may never run, and what comes next."""
+    fence = "JIM makes sure that nothing of it can start"
+    return {
+        "unknown": (
+            f": outcome unknown: {submission.reason}",
+            f"JIM looks for its mark {submission.mark} again in {due}: found, it is adopted; else fenced and sent anew",
+        ),
+        "full": (
+            f" was too much for the batch system: {submission.reason}",
+            f"in {due} {fence}, and sends fewer local jobs at once",
+        ),
+        "refused": (f" was refused: {submission.reason}", f"{fence}, and ends its local jobs as failed"),
+        "cancelled": (" was cancelled before it was sent", f"{fence}, and ends its local jobs as killed"),
+    }[submission.state]
 
 
 def _noted(view: View, job: GridJob) -> Iterator[Wait]:

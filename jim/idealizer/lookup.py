@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from jim import arrivals, verdict, verdicts
-from jim.errors import BatchError
+from jim.errors import BatchError, JimError
 from jim.house import House
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
 from jim.idealizer.submit import give_up, refused
 from jim.model import Listing, Witness
-from jim.sandbox import claims, fence, submission_directory, was_removed
+from jim.sandbox import claims, fence, submission_directory, tries_sent, was_removed
 from jim.statusdb.rows import Submission
 
 log = logging.getLogger(__name__)
 GOOD_EMPTY_ANSWERS = 2  # only set the pace; the fence is what makes a retry safe
+LOST = ("unknown", "full")  # submissions that the batch system may have, whatever it said
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +33,33 @@ class Found:
 
 
 def look_up(house: House) -> None:
-    """Look for every submission whose outcome is not known."""
-    for submission in house.store.submissions("unknown", "refused"):
+    """Look for every submission whose outcome is not known, and fence those that are to be given up."""
+    for submission in house.store.submissions(*LOST, "refused", "cancelled"):
         free = not house.workers.busy(submission.mark) and not house.workers.crowded()
-        if free and house.clock.boot() >= submission.due:
+        cancelled = house.store.grid_job(submission.grid).wish == "cancel"
+        if free and (cancelled or house.clock.boot() >= submission.due):
             house.workers.start(
                 submission.mark,
-                partial(_look, house, submission, house.clock.boot()),
+                partial(_look, house, submission, house.clock.boot(), cancelled=cancelled),
                 partial(_looked, house, submission),
                 partial(_could_not_look, house, submission),
                 command=True,
             )
 
 
-def _look(house: House, submission: Submission, since: float) -> Found:
+def _look(house: House, submission: Submission, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
     directory = submission_directory(house.site.work, submission.grid, submission.k)
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))
-    if submission.state == "unknown":
-        batch_id = _ask(house, submission.mark, since)
+    # What is cancelled was mostly never handed over.
+    if submission.state in LOST or (cancelled and tries_sent(directory) > submission.tries):
+        batch_id = _asked_for(house, submission.mark, since, at_any_rate=not cancelled)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
-        if submission.tries + 1 < GOOD_EMPTY_ANSWERS:
+        if submission.state == "unknown" and submission.tries + 1 < GOOD_EMPTY_ANSWERS and not cancelled:
             return Found()
     if was_removed(house.site.work, directory):  # with all that could start
         return Found(fenced=frozenset(range(1, submission.size + 1)))
@@ -64,6 +67,16 @@ def _look(house: House, submission: Submission, since: float) -> Found:
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
     others = [house.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
     return Found(bool(others), max(others, default=""), fenced)
+
+
+def _asked_for(house: House, mark: str, since: float, *, at_any_rate: bool) -> str:
+    """Ask for the batch job of a mark; where the fence does not wait for an answer, none is as good as a no."""
+    try:
+        return _ask(house, mark, since)
+    except BatchError:
+        if at_any_rate:
+            raise
+        return ""
 
 
 def _ask(house: House, mark: str, since: float) -> str:
@@ -96,7 +109,7 @@ def _carrier(house: House, listing: Listing, mark: str) -> str:
 
 def _looked(house: House, submission: Submission, found: Found) -> None:
     grid, k = submission.grid, submission.k
-    if submission.state == "unknown":
+    if submission.state in LOST:
         house.health.good()
     if found.accepted:
         with house.store.transaction():
@@ -110,12 +123,13 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
         if submission.state == "refused":
             refused(house, submission)
         else:
-            give_up(house, submission, partial(verdict.of_never_sent, submission.reason))
+            judge = verdict.of_too_many if submission.state == "full" else verdict.of_never_sent
+            give_up(house, submission, partial(judge, submission.reason))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
         # What a site shows late may be an accepted job, too.
         due = house.clock.boot() + max(house.site.batch.query_seconds, house.site.batch.visible_seconds)
-        house.store.set_submission(grid, k, tries=submission.tries + 1, due=due)
+        house.store.set_submission(grid, k, tries=submission.tries + 1, due=due, trouble="")
 
 
 def adopt(house: House, submission: Submission, batch_id: str) -> None:
@@ -123,7 +137,7 @@ def adopt(house: House, submission: Submission, batch_id: str) -> None:
     grid, k = submission.grid, submission.k
     with house.store.transaction():
         known = batch_id or submission.batch_id
-        house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="")
+        house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="", trouble="")
         arrivals.accepted(house, grid, k, Witness.QUEUE)
     for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
         del house.doubts[key]
@@ -131,9 +145,12 @@ def adopt(house: House, submission: Submission, batch_id: str) -> None:
 
 
 def _could_not_look(house: House, submission: Submission, error: BaseException) -> None:
-    """Nothing is proven by not being able to ask; ask again later."""
-    if not isinstance(error, BatchError | OSError):
+    """Nothing is proven by not being able to ask, or to look into the work directory; do so again later."""
+    if not isinstance(error, BatchError | OSError | JimError):
         raise error
-    house.health.failed(error)
+    if isinstance(error, BatchError):
+        house.health.failed(error)
+    else:
+        log.warning("%d: submission %d cannot be looked for just now: %s", submission.grid, submission.k, error)
     due = house.clock.boot() + max(house.site.batch.query_seconds, delay(AGAIN, house.health.failures))
-    house.store.set_submission(submission.grid, submission.k, due=due)
+    house.store.set_submission(submission.grid, submission.k, due=due, trouble=str(error))

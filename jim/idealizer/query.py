@@ -18,7 +18,7 @@ from jim.errors import BatchError
 from jim.house import House, Key
 from jim.idealizer.answer import read
 from jim.idealizer.cancel import clear
-from jim.idealizer.lookup import adopt
+from jim.idealizer.lookup import LOST, adopt
 from jim.idealizer.run import run
 from jim.idealizer.turn import take_turn
 from jim.model import FINAL, NEVER, Listing, Observation, State, Witness
@@ -177,7 +177,7 @@ def _note(seen: Observation) -> str:
 def _found(house: House, store: Store, listing: Listing) -> Iterator[tuple[tuple[int, int], str]]:
     """Find the submissions whose answer was lost: a listing may show what a look for their mark did not."""
     width = house.adapter.name_length
-    lost = {each.mark[:width]: (each.grid, each.k) for each in store.submissions("unknown")}
+    lost = {each.mark[:width]: (each.grid, each.k) for each in store.submissions(*LOST)}
     for (batch_id, _), seen in listing.items() if lost else ():
         if seen.mark[:width] in lost and not seen.state.final:
             yield lost[seen.mark[:width]], batch_id
@@ -220,7 +220,7 @@ def _adopt(house: House, found: Mapping[tuple[int, int], str]) -> None:
     for key, batch_id in found.items():
         submission = house.store.submission(*key)
         # Whoever looks for it just now may fence it: that one decides.
-        if submission and submission.state == "unknown" and not house.workers.busy(submission.mark):
+        if submission and submission.state in LOST and not house.workers.busy(submission.mark):
             adopt(house, submission, batch_id)
 
 

@@ -50,7 +50,8 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
                 **who,
             )
         except (OSError, ValueError) as error:
-            return Answer(tuple(command), 127, "", f"cannot start: {error}", time.monotonic() - began)
+            words = f"cannot start: {error}"
+            return Answer(tuple(command), 127, "", words, time.monotonic() - began, started=False)
         code = _wait(process, limit, (out, err))
         for stream in (out, err):  # what left the session and lives on can write no more
             with suppress(OSError):

@@ -12,23 +12,23 @@ from typing import Any
 
 from jim import arrivals, credentials, verdict, verdicts
 from jim.analysis import Action
-from jim.errors import BadRequest, BatchError, Full, JimError, Refused, Unclear, shown
+from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Refused, Unclear, shown
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
-from jim.model import Answer, Batch, Job, State, Step, Witness
+from jim.model import NO_ANSWER, Answer, Batch, Job, State, Step, Witness
 from jim.request import handler_of
-from jim.sandbox import SENT, Line, mark_sent, prepare_submission, submission_directory, was_removed, was_sent
+from jim.sandbox import Line, mark_sent, prepare_submission, submission_directory, tries_sent, was_removed
 from jim.settings import Payload
 from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
 
 log = logging.getLogger(__name__)
-FULL_AT_MOST = 5  # so often a submission waits for others to end; then fewer are sent at once
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
-ACCEPTED = ("unknown", "recorded", "confirmed", "ended")  # submissions that the batch system has or had, or may have
+ACCEPTED = ("unknown", "full", "recorded", "confirmed", "ended")  # submissions that the batch system may have
+UNSENT = ("intended", "refused", "full", "cancelled")  # while there is one of these, no other submission is made
 
 
 def send(house: House) -> None:
@@ -48,7 +48,7 @@ def _bundle(house: House) -> None:
     chunk = min(limits.per_submission, house.adapter.array_limit, house.chunk)
     for job in sorted(house.store.grid_jobs(Step.SPLIT, Step.ACTIVE), key=lambda job: -job.priority):
         mine = min(room, limits.queued_per_grid_job - queued.get(job.id, 0))
-        unsent = house.store.submissions("intended", "refused", grid=job.id)
+        unsent = house.store.submissions(*UNSENT, grid=job.id)
         if job.wish or mine <= 0 or job.id in house.expired or unsent:
             continue
         waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
@@ -76,11 +76,8 @@ def avoided(house: House, job: LocalJob, attempt: int) -> str:
 
 def _send(house: House, submission: Submission) -> None:
     job = house.store.grid_job(submission.grid)
-    directory = submission_directory(house.site.work, job.id, submission.k)
-    if was_sent(directory):  # we died between the command and its answer
-        doubt(house, submission, "JIM was ended before the batch system's answer was recorded")
-    elif job.wish == "cancel":
-        give_up(house, submission, partial(verdict.of_never_sent, "cancelled"))
+    if job.wish == "cancel":  # a keeper before us may have handed it over: it is given up once it is fenced
+        house.store.set_submission(job.id, submission.k, state="cancelled", reason="cancelled", due=0.0)
     elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
         house.workers.start(
@@ -103,6 +100,8 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     site, adapter = house.site, house.adapter
     handler = handler_of(job.job_type, site.site.handlers)
     directory = submission_directory(site.work, job.id, submission.k)
+    if tries_sent(directory) > submission.tries:  # of which we know that nothing was done
+        raise Unclear("JIM was ended before the batch system's answer was recorded")
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     if was_removed(site.work, directory.parent):
         raise JimError(f"{directory.parent} was removed")
@@ -114,29 +113,14 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     resources = site.complete(handler.resources({**job.request, **jobs[0].piece.attributes}))
     hosts = (avoid,) if avoid else ()
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
-    try:
-        return _submitted(house, directory, batch)
-    except Refused as error:
-        if not avoid:
-            raise
-        log.warning("%d: refused, and sent without the wish to avoid %s: %s", job.id, avoid, error)
-        return _submitted(house, directory, batch._replace(avoid=()))
-
-
-def _submitted(house: House, directory: Path, batch: Batch) -> str:
-    """Run the batch command, and return the batch id."""
-    adapter = house.adapter
-    mark_sent(directory)
-    answer = run(adapter.submit_command(batch), limit=house.site.batch.command_seconds, mark=batch.mark)
-    try:
-        return read(partial(_batch_id, house), answer)
-    except BatchError as error:
-        if not isinstance(error, Unclear | Refused):
-            (directory / SENT).unlink()  # plainly nothing was done: it may be sent again under the same mark
-        raise
+    mark_sent(directory, submission.tries + 1)
+    answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=batch.mark)
+    return read(partial(_batch_id, house), answer)
 
 
 def _batch_id(house: House, answer: Answer) -> str:
+    if not answer.started:
+        raise NotStarted(answer.facts())
     if answer.code != 0:
         raise house.adapter.trouble(answer)
     return house.adapter.parse_submit(answer)
@@ -195,6 +179,7 @@ def _surroundings(payload: Payload) -> list[tuple[str, str]]:
 def _recorded(house: House, submission: Submission, batch_id: str) -> None:
     """Keep the batch id. A start, or even the end of all, may have been seen before: that says more than an answer."""
     house.health.good()
+    house.paced.pop("full", None)
     house.chunk = max(house.chunk, 2 * submission.size)
     with house.store.transaction():
         now = house.store.submission(submission.grid, submission.k)
@@ -207,21 +192,27 @@ def _recorded(house: House, submission: Submission, batch_id: str) -> None:
 
 
 def _not_recorded(house: House, submission: Submission, error: BaseException) -> None:
-    """Sort out what a failed submission means: a plain no, nothing done, nothing known, or trouble of our own."""
+    """Sort out what a failed submission means.
+
+    Whatever the batch system says, it may have accepted the submission: a submission is never handed over again, unless
+    the batch command could not even be started.
+    """
+    grid, k, reason = submission.grid, submission.k, str(error)
     if isinstance(error, Refused):
-        house.store.set_submission(submission.grid, submission.k, state="refused", reason=str(error), due=0.0)
-    elif isinstance(error, Unclear):
-        house.health.failed(error)
-        doubt(house, submission, str(error))
-    elif isinstance(error, Full) and submission.size > 1 and submission.tries >= FULL_AT_MOST:
+        house.store.set_submission(grid, k, state="refused", reason=reason, tries=0, due=0.0)
+    elif isinstance(error, Full):  # the batch system is well
         house.chunk = max(1, submission.size // 2)
-        give_up(house, submission, partial(verdict.of_too_many, str(error)))
+        house.store.set_submission(grid, k, state="full", reason=reason, tries=0, due=house.pace_of("full"))
     elif isinstance(error, BatchError | OSError):
-        if not isinstance(error, Full):  # which says that it is well
-            house.health.failed(error)
-        tries = submission.tries + 1
-        due = house.clock.boot() + delay(AGAIN, tries)
-        house.store.set_submission(submission.grid, submission.k, tries=tries, due=due, reason=str(error))
+        house.health.failed(error)
+        if isinstance(error, NotStarted | OSError):
+            tries = submission.tries + isinstance(error, NotStarted)
+            due = house.clock.boot() + delay(AGAIN, house.health.failures)
+            house.store.set_submission(grid, k, tries=tries, due=due, reason=reason)
+        elif isinstance(error, Unclear):
+            doubt(house, submission, reason)
+        else:  # it says that nothing was done
+            doubt(house, submission, f"{NO_ANSWER}: {reason}", looks=1)
     else:  # the job type cannot say what to run: that never gets better by itself
         reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
         with house.store.transaction():
@@ -236,6 +227,11 @@ def _never_sent(reason: str, *, cancelled: bool) -> verdict.Verdict:
 
 def refused(house: House, submission: Submission) -> None:
     """Close a submission that the batch system has refused; if that has nothing of the grid job, all of it is new."""
+    first = _jobs(house, submission)[0]
+    if avoid := avoided(house, first, first.attempt - 1):  # perhaps it was refused for that: then anywhere will do
+        log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, avoid)
+        give_up(house, submission, partial(verdict.of_never_sent, f"{submission.reason} (told to avoid {avoid})"))
+        return
     judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, submission.reason)
     reason = f"submission {submission.k} was refused by the batch system: {submission.reason}"
     with house.store.transaction():
@@ -258,13 +254,14 @@ def _attempt(job: LocalJob) -> int:
     return job.attempt
 
 
-def doubt(house: House, submission: Submission, reason: str) -> None:
-    """Leave a submission to be looked for: the batch system may or may not have it."""
-    house.store.set_submission(submission.grid, submission.k, state="unknown", reason=reason, tries=0, due=0.0)
+def doubt(house: House, submission: Submission, reason: str, looks: int = 0) -> None:
+    """Leave a submission to be looked for, as if so many looks had not found it."""
+    columns = {"state": "unknown", "reason": reason, "tries": looks, "due": 0.0}
+    house.store.set_submission(submission.grid, submission.k, **columns)
 
 
 def give_up(house: House, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
-    """Close a submission that the batch system certainly will not run."""
+    """Close a submission of which nothing can start: it is fenced, or its batch command was never run."""
     with house.store.transaction():
         house.store.set_submission(submission.grid, submission.k, state="void")
         for attempt in house.store.attempts(submission.grid, k=submission.k):

@@ -14,6 +14,7 @@ from typing import Any
 
 from jim import inbox, request
 from jim.errors import JimError, UnknownJob
+from jim.idealizer.lookup import LOST
 from jim.model import FINAL, NEVER, STUMBLES, State, Step
 from jim.named import foreign
 from jim.opening import open_house
@@ -28,7 +29,7 @@ ROUND_SECONDS = 0.1
 PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
 COMMAND_SECONDS = 60.0  # for commands that have so long
 REASONS = 20
-GIVEN = ("unknown", "recorded", "confirmed", "ended", "void")  # submissions that may have a batch id
+GIVEN = ("unknown", "full", "recorded", "confirmed", "ended", "void")  # submissions that may have a batch id
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
 TIMES = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: ")
@@ -94,7 +95,8 @@ class Ground:
     def _remains(self) -> Iterator[Finding]:
         """Name the batch jobs that may have outlived the test, with the commands that end or find them."""
         ids = [(each.batch_id, each.idx) for each in self.store.live() if each.batch_id]
-        marks = [each.mark for job in self._unfinished() for each in self.store.submissions("unknown", grid=job.id)]
+        lost = [each for job in self._unfinished() for each in self.store.submissions(*LOST, grid=job.id)]
+        marks = [each.mark for each in lost]
         with foreign(self.fault):
             end = [f"end them: {shlex.join(self.adapter.cancel_command(ids))}"] if ids else []
             find = [f"find them: {shlex.join(self.adapter.find_command(mark))}" for mark in marks]
@@ -234,7 +236,7 @@ class Ground:
         try:
             counts = ", ".join(f"{count} {state.value}" for state, count in self.store.counts(job).items())
             reasons = [reason for reason, _ in self.store.reasons(job, tuple(State), 2)[0]]
-            reasons += [each.reason for each in self.store.submissions("intended", "unknown", grid=job)]
+            reasons += [each.reason for each in self.store.submissions("intended", *LOST, grid=job)]
             # While it is sent again, only its last attempt tells why.
             reasons += [each.reason for each in self.store.attempts(job)[-2:] if State.SUBMITTING.value in counts]
         except UnknownJob:

@@ -18,6 +18,7 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
+    "ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';",
 )
 
 
@@ -110,6 +111,7 @@ class Submission:
     reason: str
     due: float
     updated: str
+    trouble: str = ""  # why it could not be looked for just now
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,12 +59,13 @@ CREATE TABLE submission (
     k INTEGER NOT NULL,
     mark TEXT NOT NULL,
     size INTEGER NOT NULL,
-    state TEXT NOT NULL,                -- intended, unknown, recorded, confirmed, void, ended
+    state TEXT NOT NULL,                -- intended, unknown, full, refused, cancelled, recorded, confirmed, void, ended
     batch_id TEXT NOT NULL DEFAULT '',
     tries INTEGER NOT NULL DEFAULT 0,
     reason TEXT NOT NULL DEFAULT '',
     due REAL NOT NULL DEFAULT 0,
     updated TEXT NOT NULL,
+    trouble TEXT NOT NULL DEFAULT '',   -- why it could not be looked for just now
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);

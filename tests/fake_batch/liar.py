@@ -28,6 +28,9 @@ SUBMIT_LIES = (
     "full",
     "refused",
 )
+# Whether it was accepted is drawn apart from what is said of it.
+MAY_BE_OBEYED = ("lost", "unclear", "nothing", "signal", "down", "full", "refused")
+NOT_OBEYED = 1  # a knob
 ASK_LIES = ("lost", "down", "unclear", "nothing", "none", "cut", "garbage", "code", "stale", "odd")
 TELL_LIES = ("lost", "late", "unclear", "ignored", "code", "down")
 PING_LIES = ("lost", "down", "code")
@@ -103,7 +106,7 @@ class Liar:
         }[type(question)]
         self.asked.append(kind)
         if isinstance(question, Submission) and self._is_full(question):
-            lie = Lie("full")
+            lie = Lie("full", NOT_OBEYED)
         else:
             lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
         if isinstance(question, Ask):
@@ -128,12 +131,11 @@ class Liar:
     def _submitted(self, asked: Submission, lie: Lie) -> Said:
         self.engine.note("handed over", asked.mark)
         if lie.what in ("down", "full", "refused"):
-            self.engine.note(f"plainly {lie.what}", asked.mark)
-            return Said()
+            self.engine.note(f"said {lie.what}", asked.mark)
         if lie.what == "late":
             self.wire.append(asked)
             return Said()
-        if lie.what in ("lost", "unclear", "nothing", "signal") and lie.knob % 2:
+        if lie.what in MAY_BE_OBEYED and lie.knob % 2:
             return Said()
         said = self.dialect.accepted(self.engine.accept(asked))
         if lie.what == "twice":

@@ -37,7 +37,7 @@ class Oracle:
         """Check what must hold at any moment."""
         events = self.happened()
         assert not list(self.gateway.engine.notes("misunderstood")), list(self.gateway.engine.notes("misunderstood"))
-        refused = {entry.mark for entry in self.gateway.engine.notes("plainly refused")}
+        refused = {entry.mark for entry in self.gateway.engine.notes("said refused")}
         alive = {run.piece for run in self.gateway.nodes.runs}
         going_on = {(*run.piece, run.facts["attempt"]) for run in self.gateway.nodes.runs}
         for grid in self.gateway.grids():
@@ -80,14 +80,9 @@ class Oracle:
             assert self.gateway.store.counts(grid) == states
 
     def _handed_over_once(self) -> None:
-        """No submission is handed over again, unless the answer was a plain no."""
-        pending: Counter[str] = Counter()
-        for entry in self.gateway.engine.ledger:
-            if entry.event == "handed over":
-                pending[entry.mark] += 1
-                assert pending[entry.mark] == 1, f"{entry.mark} was handed over again"
-            elif entry.event in ("plainly down", "plainly full"):
-                pending[entry.mark] -= 1
+        """No submission is handed over again, whatever was said of it."""
+        often = Counter(entry.mark for entry in self.gateway.engine.notes("handed over"))
+        assert max(often.values(), default=0) <= 1, f"handed over again: {often}"
 
     def _right_end(self, job: LocalJob, attempts: list[Attempt], events: dict[tuple[str, int], set[str]]) -> None:
         if job.state is State.KILLED:
@@ -96,7 +91,7 @@ class Oracle:
         if job.state is not State.FAILED:
             return
         last = events[key_of(attempts[-1])]
-        if "exit 1" in last or "plainly refused" in events[key_of(attempts[-1])[0], 0]:
+        if "exit 1" in last or "said refused" in events[key_of(attempts[-1])[0], 0]:
             return
         if "limit" in last and (
             not self.gateway.batch.shared_work or self._lived_at_most(key_of(attempts[-1])) >= WALL

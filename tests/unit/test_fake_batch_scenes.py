@@ -10,7 +10,7 @@ from tests.fake_batch.dialects.sge import Sge
 from tests.fake_batch.dialects.slurm import Slurm
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, Gateway
-from tests.fake_batch.liar import Lie
+from tests.fake_batch.liar import NOT_OBEYED, Lie
 
 
 @pytest.fixture
@@ -114,12 +114,35 @@ def test_a_cancel_is_believed_when_the_end_is_seen(gateway, lie):
 
 
 def test_a_controller_that_is_down_gives_up_nothing(gateway):
-    gateway.liar.lies["submit"] += [Lie("down")] * 3
+    gateway.liar.lies["submit"] += [Lie("down", NOT_OBEYED)] * 3
     gateway.submit(1)
-    gateway.until(lambda: not gateway.liar.lies["submit"])
-    assert gateway.state(1) is State.SUBMITTING
-    gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
-    assert [each.attempt for each in gateway.store.attempts(1)] == [1]
+    gateway.until(lambda: not gateway.liar.lies["submit"], seconds=5.0)
+    gateway.until(lambda: gateway.state(1) is State.SUBMITTED, seconds=5.0)
+    assert [each.verdict for each in gateway.store.attempts(1)] == ["again", "again", "again", ""]
+    assert gateway.store.local_job(1, 0).spent == 0
+
+
+def test_what_was_accepted_and_denied_is_found_by_its_mark(gateway):
+    for n, word in enumerate(("down", "full"), 1):
+        gateway.liar.lies["submit"].append(Lie(word))
+        gateway.submit(1, key=word)
+        gateway.until(lambda n=n: gateway.state(n) is State.SUBMITTED, seconds=5.0)
+        assert [each.attempt for each in gateway.store.attempts(n)] == [1]
+        assert [each.batch_id for each in gateway.store.submissions("confirmed", grid=n)] == [str(n)]
+
+
+def test_what_was_accepted_and_denied_does_not_run_beside_its_successor(gateway):
+    """Nor does it run after its grid job is told as cancelled, though no listing ever shows it."""
+    gateway.liar.lies["submit"] += [Lie("full"), Lie("down")]
+    gateway.submit(1)
+    gateway.submit(1, key="cancelled")
+    gateway.until(lambda: len(gateway.engine.tasks) == 2)
+    first, second = gateway.engine.tasks.values()
+    first.hidden = second.hidden = 10**6
+    gateway.wish("cancel", "2")
+    gateway.until(lambda: gateway.finished(2) and len(gateway.engine.tasks) == 3, seconds=5.0)
+    assert gateway.store.counts(2) == {State.KILLED: 1}
+    assert gateway.nodes.start(first) is gateway.nodes.start(second) is None
 
 
 def test_what_could_not_be_started_and_stays_is_taken_out_of_the_queue(tmp_path, monkeypatch):

@@ -176,8 +176,31 @@ def test_a_batch_system_that_is_down_is_waited_for(world):
     world.batch.lies = ["down"] * 6
     grid = world.submit(1)
     world.run_all(grid)
-    assert world.store.local_job(grid, 0).attempt == 1
-    assert world.store.submission(grid, 1).mark == world.batch.ledger[0][0]
+    assert [each.verdict for each in world.store.attempts(grid)] == ["again", "completed"]
+    assert world.store.local_job(grid, 0).spent == 1
+    assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
+
+
+def test_what_could_not_be_started_is_handed_over_again_under_its_mark(world):
+    world.batch.lies = ["@submit", "not started", "@submit", "not started"]
+    grid = world.submit(1)
+    world.run_all(grid)
+    assert [each.verdict for each in world.store.attempts(grid)] == ["completed"]
+    assert world.batch.ledger == [("jim-cafe0001-1-1", 1)]
+
+
+def test_a_keeper_that_dies_after_tries_that_did_not_start_looks_for_the_last_one(world):
+    """Of the tries before nothing came, as is stored; of this one only the submission directory tells."""
+    world.batch.lies = ["@submit", "not started", "@submit", "lost after"]
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    submission = world.store.submission(grid, 1)
+    world.store.set_submission(grid, 1, state="intended", tries=1, due=0.0)  # as it was before the answer was stored
+    world.restart()
+    world.run_all(grid)
+    assert submission.mark == "jim-cafe0001-1-1"
+    assert world.batch.calls.count("submit") == 2
+    assert world.batch.ledger == [("jim-cafe0001-1-1", 1)]
 
 
 def test_running_jobs_survive_any_number_of_empty_listings(world):
