@@ -133,6 +133,7 @@ class House:
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0
+    next_end: float = 0.0
     next_aging: float = 0.0
     next_renewal: float = 0.0
 

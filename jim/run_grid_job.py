@@ -104,6 +104,7 @@ def moves() -> tuple[Move, ...]:
     from jim.gram_events import tell
     from jim.idealizer.cancel import fulfil
     from jim.idealizer.lookup import look_up
+    from jim.idealizer.over import end
     from jim.idealizer.query import query
     from jim.idealizer.settle import settle
     from jim.idealizer.submit import send
@@ -121,6 +122,7 @@ def moves() -> tuple[Move, ...]:
         look_up,  # submissions whose answer was lost: adopted by claim or mark, else fenced, and sent again
         query,  # one question for all jobs
         settle,  # what two good listings did not show: its exit record is there, or it is fenced, or its claim is dead
+        end,  # what started, and seems dead, is given up by name before it has its verdict
         verify,  # local jobs, completing ─> completed
         collect,  # a grid job, active ─> collecting ─> finished
         age,  # what is finished has an age limit

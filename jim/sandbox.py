@@ -43,6 +43,7 @@ class Trace:
     touched: float  # when its holder touched the claim last, by the file server's clock
     exit_record: ExitRecord | None
     unreadable: bool = False  # just now: there may be an exit record
+    gone: bool = False  # its wrapper, or what watches it, says that nothing of it lives, and that no record will come
 
 
 def shell_directory() -> Path:
@@ -79,6 +80,14 @@ def _is_absent(path: Path) -> bool:
     except FileNotFoundError:
         return True
     return False
+
+
+def is_seen(work: Path) -> bool:
+    """Tell whether the work directory can be read just now."""
+    try:
+        return bool(read_regular(work / INSTANCE, 100))
+    except (OSError, JimError):
+        return False
 
 
 def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attributes) -> None:
@@ -177,17 +186,41 @@ def tries_sent(directory: Path) -> int:
 
 def trace(directory: Path, index: int) -> Trace:
     """Read what an attempt left; what is half there is not there."""
+    gone = _gone(directory, index)  # first: what is gone leaves no exit record from then on
     claim = _claim(directory, index)
     touched, record, unreadable = 0.0, None, False
-    with suppress(OSError):
+    try:
         touched = (directory / f"claim.{index}").stat().st_mtime
+    except OSError as error:
+        unreadable = passes(error)
     try:
         record = read_exit_record(read_regular(directory / f"exit.{index}", LONGEST_RECORD).decode(errors="replace"))
     except OSError as error:
-        unreadable = passes(error)
+        unreadable = unreadable or passes(error)
     except JimError:
         pass
-    return Trace(claim, touched, record, unreadable)
+    return Trace(claim, touched, record, unreadable, bool(claim and claim.nonce and gone == claim.nonce))
+
+
+def _gone(directory: Path, index: int) -> str:
+    """Read of which claim nothing lives any more, if that is told."""
+    try:
+        lines = read_regular(directory / f"gone.{index}", 4096).decode(errors="replace").splitlines()
+    except (OSError, JimError):  # no proof, then
+        return ""
+    facts = dict(line.partition(" ")[::2] for line in lines)
+    return facts.get("nonce", "") if lines[-1:] == ["end"] else ""
+
+
+def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
+    """Tell whoever holds a claim, should it live after all, that its attempt is given up: durably, and once."""
+    own = directory / f"o.{os.urandom(8).hex()}"
+    replace_durably(own, f"nonce {nonce}\nwhy {why}\nend\n".encode())
+    with suppress(FileExistsError):
+        os.link(own, directory / f"over.{index}")
+    own.unlink()
+    (directory / f"over.{index}").stat()  # over NFS the answer of `link` can be lost
+    sync_directory(directory)
 
 
 def has_refused(directory: Path, index: int) -> bool:

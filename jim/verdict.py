@@ -137,6 +137,14 @@ def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: boo
     return Verdict(State.FAILED, reason, witness, again=again)
 
 
+def of_removed(attempt: int, *, cancelled: bool) -> Verdict:
+    """Judge an attempt that started, and whose grid job's directory is not there any more."""
+    reason = f"its directory was removed while attempt {attempt} ran"
+    if cancelled:
+        return Verdict(State.KILLED, f"cancelled ({reason})", Witness.CLAIM)
+    return Verdict(State.FAILED, reason, Witness.CLAIM)
+
+
 def before_its_time(found: Verdict, lived: float, wall_seconds: float) -> Verdict:
     """Let what is said to have run into its time limit, and cannot have lived that long, be tried again.
 

@@ -38,10 +38,12 @@ class Doubt:
     last: float  # and last: between the two it may be late, and that is all
     missed: int = 1
     touched: float = -1.0  # its claim's last touch, by the file server's clock; -1: not looked at yet
-    touched_at: float = 0.0  # when we saw that touch first, in seconds since boot
+    silent: float = 0.0  # so many seconds we have looked, and seen no other touch
+    looked_at: float = 0.0  # for the last time, in seconds since boot
     started: str = ""  # by its claim
     ended: Observation | None = None  # what accounting said
     stuck: str = ""  # why it stays in the queue without having started
+    removed: bool = False  # its grid job's directory is not there any more
     back: bool = False  # it had started, and the queue shows it as pending again
 
 

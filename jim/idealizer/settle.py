@@ -15,19 +15,22 @@ from pathlib import Path
 
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError
-from jim.files import read_regular
+from jim.files import passes, read_regular
 from jim.house import House, Key
+from jim.idealizer import over
 from jim.idealizer.answer import read
 from jim.idealizer.query import Doubt
 from jim.idealizer.run import run
 from jim.model import Observation, State
-from jim.records import LONGEST_RECORD
-from jim.sandbox import Trace, fence, has_refused, submission_directory, trace, was_removed
+from jim.records import LONGEST_RECORD, Claim
+from jim.sandbox import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
 from jim.statusdb.rows import Live
 
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLED_AT_ONCE = 500
+SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
+COME_BACK_SECONDS = 90.0  # by then worker nodes reach a file server again that has come back: the grace of NFSv4
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)
 
@@ -42,7 +45,7 @@ def settle(house: House) -> None:
         _unconfirmed(house, doubt)
         doubts.remove(doubt)
     if doubts and house.pace_settling():
-        chosen = doubts[:SETTLED_AT_ONCE]
+        chosen = sorted(doubts, key=lambda doubt: doubt.looked_at)[:SETTLED_AT_ONCE]
         house.workers.start(
             "settle",
             partial(_settle, house, chosen),
@@ -69,7 +72,9 @@ class Settled:
     doubt: Doubt
     record: str = ""  # its exit record, which had not reached the spool
     lost: bool = False  # it never started and never will
-    dead: bool = False  # it started, and nothing of it lives
+    dead: bool = False  # it started, and nothing of it seems to live
+    gone: bool = False  # it started, and certainly nothing of it lives
+    blind: bool = False  # the work directory could not be seen for a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,46 +128,84 @@ def _left(house: House, doubt: Doubt) -> Settled:
 
 
 def _look(house: House, doubt: Doubt) -> Settled:
-    live, now = doubt.live, house.clock.boot()
+    live = doubt.live
     directory = submission_directory(house.site.work, live.grid, live.k)
-    left = trace(directory, live.idx)
-    record = _exit_record(directory, live, left)
-    if record:
-        return Settled(doubt, record)
-    if left.unreadable:
-        log.warning("%s.%s: its exit record cannot be read just now, if there is one", live.mark, live.idx)
-        return Settled(doubt)
-    doubt = _seen(doubt, left, now)
+    sight = _see(house, directory, live)
+    if sight.record:
+        return Settled(doubt, sight.record)
+    if sight.left is None:
+        return Settled(_listened_anew(house, doubt), blind=sight.blind)
+    doubt = _seen(house, doubt, sight.left)
+    if sight.left.gone:
+        return Settled(doubt, gone=True)
     if doubt.last - doubt.since < house.site.batch.visible_seconds:
         return Settled(doubt)
     if was_removed(house.site.work, directory):
-        return Settled(doubt, lost=not live.started, dead=live.started and _is_dead(house, doubt, now))
-    claim = left.claim or fence(directory, [live.idx])[live.idx]
+        dead = live.started and _is_dead(house, doubt)
+        return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # nothing can be put there
+    return _of_claim(house, doubt, directory, sight.left.claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What can be seen of an attempt: no trace where the look took long, or failed in a way that passes."""
+
+    record: str = ""
+    left: Trace | None = None
+    blind: bool = False  # nothing at all could be seen for a while
+
+
+def _see(house: House, directory: Path, live: Live) -> Sight:
+    began = house.clock.boot()
+    try:
+        left = trace(directory, live.idx)
+        record = _exit_record(directory, live, left)
+    except OSError as error:
+        if not passes(error):
+            raise
+        return Sight(blind=not is_seen(house.site.work))
+    slow = house.clock.boot() - began > SLOW_SECONDS
+    if left.unreadable:
+        log.warning("%s.%s: what it left cannot be read just now, if there is anything", live.mark, live.idx)
+        return Sight(record, blind=slow or not is_seen(house.site.work))
+    return Sight(record, None if slow else left, slow)
+
+
+def _of_claim(house: House, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
+    """Say what becomes of an attempt by who holds its claim; if nobody does, the keeper takes it."""
+    live = doubt.live
+    claim = claim or fence(directory, [live.idx])[live.idx]
     if claim.fence:
         # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
         # has told of the start.
-        began = not house.adapter.shared_work and live.state in _BEGUN
-        return Settled(doubt, lost=not began, dead=began)
+        started = not house.adapter.shared_work and live.state in _BEGUN
+        return Settled(doubt, lost=not started, gone=started)
     holder = claim.batch and house.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
-    return Settled(doubt, dead=_is_dead(house, doubt, now))
+    return Settled(doubt, dead=_is_dead(house, doubt))
 
 
-def _seen(doubt: Doubt, left: Trace, now: float) -> Doubt:
-    """Take in what the claim shows."""
-    if left.touched != doubt.touched:
-        doubt = replace(doubt, touched=left.touched, touched_at=now)
+def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
+    """Take in what the claim shows.
+
+    Silence is counted from look to look, and of a long time without a look only a part: nobody knows whether the file
+    server was there meanwhile.
+    """
+    silent, now = 0.0, house.clock.boot()
+    if left.touched == doubt.touched:
+        silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
+    doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
 
 
-def _is_dead(house: House, doubt: Doubt, now: float) -> bool:
-    """Tell whether nothing of a started attempt can live: never on the queue's word alone."""
+def _is_dead(house: House, doubt: Doubt) -> bool:
+    """Tell whether nothing of a started attempt seems to live: never on the queue's word alone."""
     if house.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
-        return True
-    return now - doubt.touched_at > house.site.batch.silent_seconds
+        return doubt.silent > 1.5 * house.site.batch.touch_seconds  # what lives would have touched its claim
+    return doubt.silent > house.site.batch.silent_seconds
 
 
 def _could_not_settle(house: House, error: BaseException) -> None:
@@ -179,23 +222,38 @@ def _settled(house: House, looked: Looked) -> None:
     with house.store.transaction():
         for settled in looked.settled:
             live = settled.doubt.live
-            key = (live.grid, live.k, live.idx)
-            if key not in house.doubts:  # it was seen meanwhile, or has its verdict
-                continue
-            seen = settled.doubt
-            stopped = _may_be_stopped(house, seen)
-            # A listing may have come since: of the look only what it saw is kept.
-            touched_at = house.clock.boot() if stopped else seen.touched_at
-            house.doubts[key] = replace(house.doubts[key], touched=seen.touched, touched_at=touched_at)
-            wish = verdicts.cancelled(house, live.grid, live.n)
-            if settled.record:
-                _take_record(house, key, settled.record)
-            elif settled.lost:
-                verdicts.record(house, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
-            elif stopped:
-                _say_that_it_may_be_stopped(house, seen)
-            elif settled.dead:
-                _take_death(house, key, seen, cancelled=wish)
+            if (live.grid, live.k, live.idx) in house.doubts:  # else it was seen meanwhile, or has its verdict
+                _take(house, (live.grid, live.k, live.idx), settled)
+    if any(each.blind for each in looked.settled):
+        _listen_anew(house)
+
+
+def _take(house: House, key: Key, settled: Settled) -> None:
+    """Take in what a look brought. A listing may have come since: of the doubt only what was seen is kept."""
+    seen = settled.doubt
+    stopped = _may_be_stopped(house, seen) and not settled.gone
+    silent = 0.0 if stopped else seen.silent
+    house.doubts[key] = replace(house.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at)
+    wish = verdicts.cancelled(house, seen.live.grid, seen.live.n)
+    if settled.record:
+        _take_record(house, key, settled.record)
+    elif settled.lost:
+        verdicts.record(house, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
+    elif stopped:
+        _say_that_it_may_be_stopped(house, seen)
+    elif settled.gone or settled.dead:
+        _take_death(house, key, settled, cancelled=wish)
+
+
+def _listen_anew(house: House) -> None:
+    """Forget the silence of all: while the keeper could not see the file server, worker nodes could not touch."""
+    log.warning("the work directory could not be seen for a while: no silence from before counts")
+    for key, doubt in house.doubts.items():
+        house.doubts[key] = _listened_anew(house, doubt)
+
+
+def _listened_anew(house: House, doubt: Doubt) -> Doubt:
+    return replace(doubt, silent=-COME_BACK_SECONDS, looked_at=house.clock.boot())
 
 
 def _may_be_stopped(house: House, doubt: Doubt) -> bool:
@@ -211,17 +269,23 @@ def _say_that_it_may_be_stopped(house: House, doubt: Doubt) -> None:
         log.warning("%d: not in the queue any more, though only told to stop: nothing of it is tried again yet", grid)
 
 
-def _take_death(house: House, key: Key, doubt: Doubt, *, cancelled: bool) -> None:
-    """Judge what started, is dead and left no exit record."""
-    attempt = house.store.attempt(*key)
+def _take_death(house: House, key: Key, settled: Settled, *, cancelled: bool) -> None:
+    """Judge what started, is dead and left no exit record; what only seems dead is given up first."""
+    attempt, doubt = house.store.attempt(*key), settled.doubt
     if attempt is None:
         return
-    found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
+    if doubt.removed:
+        found = verdict.of_removed(attempt.attempt, cancelled=cancelled)
+    else:
+        found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # the request, which may be large, is read only now
         lived = _lived_at_most(house, doubt)
         found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid, attempt.n))
     arrivals.begun(house, attempt, "", doubt.live.batch_id)  # if word of it never came
-    verdicts.record(house, key, found)
+    if settled.gone:
+        verdicts.record(house, key, found)
+    else:
+        over.give_up(house, key, found, doubt.touched)
 
 
 def _lived_at_most(house: House, doubt: Doubt) -> float:

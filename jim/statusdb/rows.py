@@ -18,7 +18,9 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
-    "ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';",
+    """ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN over TEXT NOT NULL DEFAULT '';
+    CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';""",
 )
 
 
@@ -129,6 +131,7 @@ class Attempt:
     verdict: str
     reason: str
     updated: str
+    over: str = ""  # how it is to end, once it is given up in the submission directory, too
 
 
 class Live(NamedTuple):

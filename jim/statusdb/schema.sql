@@ -82,9 +82,11 @@ CREATE TABLE attempt (
     verdict TEXT NOT NULL DEFAULT '',   -- empty: live
     reason TEXT NOT NULL DEFAULT '',
     updated TEXT NOT NULL,
+    over TEXT NOT NULL DEFAULT '',      -- how it is to end, once it is given up in the submission directory, too
     PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_of ON attempt (grid, n, attempt);
+CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
 
 CREATE TABLE detail (
     grid INTEGER NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, updated TEXT NOT NULL,

@@ -332,6 +332,11 @@ class Store:
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
         return [Attempt(*row) for row in found]
 
+    def given_up(self) -> list[Attempt]:
+        """Give the attempts that are to end, and have no verdict yet."""
+        sql = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
+        return [Attempt(*row) for row in self.db.execute(sql)]
+
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
         self._set("attempt", columns, grid=grid, k=k, idx=idx)

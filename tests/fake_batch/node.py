@@ -139,6 +139,11 @@ class Nodes:
         self.runs.remove(run)
         self.engine.about("vanished", run.task)
 
+    def end_given_up(self, run: Run) -> None:
+        """End what the keeper has given up, as the wrapper does: no record, but word that nothing lives."""
+        self.die(run)
+        (run.directory / f"gone.{run.index}").write_text(f"nonce {run.nonce}\nwhy given up\nend\n")
+
     def end_what_is_stopped_for_ever(self) -> None:
         """Let people end what is suspended and forgotten, as they are told to before they resume: nothing else can."""
         for run in list(self.runs):
@@ -157,12 +162,14 @@ class Nodes:
     def pass_time(self) -> None:
         """Touch the claims of what lives, and let files be seen that are due."""
         now = self.engine.now()
-        for run in self.runs:
-            if (
-                now - run.touched >= TOUCH and run.task.phase is not Phase.SUSPENDED
-            ):  # a stopped wrapper touches nothing
+        for run in list(self.runs):
+            # A stopped wrapper touches nothing.
+            if now - run.touched >= TOUCH and run.task.phase is not Phase.SUSPENDED:
                 run.touched = now
-                self._touch(run)
+                if (run.directory / f"over.{run.index}").exists():
+                    self.end_given_up(run)
+                else:
+                    self._touch(run)
         due = [each for each in self.later if each[0] <= now]
         self.later = [each for each in self.later if each[0] > now]
         for _, action in due:

@@ -134,7 +134,7 @@ def test_a_local_job_is_cancelled_while_others_wait_to_be_resumed(world, monkeyp
     world.wish("resume", str(grid))
     world.until(lambda: world.batch.calls.count("resume") == 3)
     world.wish("cancel", f"{grid}.1")
-    world.until(lambda: world.state(grid, 1) is State.KILLED, rounds=20)
+    world.until(lambda: world.state(grid, 1) is State.KILLED)
     assert world.state(grid, 0) is State.SUSPENDED
 
 
