@@ -10,6 +10,7 @@ import pytest
 from tests.live.faults import Counts, count
 from tests.live.site import DONE, LABS, operator, until
 
+pytestmark = pytest.mark.long
 # Some 25 s, whatever becomes of what it starts, and whatever it is told.
 STUBBORN = "trap '' TERM\nfor _ in $(seq 125); do sleep 0.2; done"
 
