@@ -405,8 +405,8 @@ class LiveSite:
 
 def _commands(system: str) -> dict[str, list[str]]:
     """Give the first words of each batch command on this lab."""
-    if system == "sge":
-        told: dict[str, list[str]] = tomllib.loads((LABS / "sge/site.toml").read_text())["batch"]["commands"]
+    if system in ("sge", "condor"):
+        told: dict[str, list[str]] = tomllib.loads((LABS / system / "site.toml").read_text())["batch"]["commands"]
         return told
     if system == "pbs_wrappers":
         there = LABS / "pbs-wrappers/usr/bin"
