@@ -43,23 +43,38 @@ def take_inbox(house: House) -> None:
     for path, content in inbox.arrived(house.site.state):
         try:
             if path.name.startswith("request-"):
-                _take_request(house, content)
+                if not _take_request(house, path, content):
+                    continue
             elif not _take_wish(house, content):
                 continue
         except UnknownJob as error:
             log.warning("%s cannot be taken: %s", path.name, error)
-        except (KeyError, TypeError, *NOT_STORABLE) as error:
+        except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
             continue
-        inbox.taken(path)
+        inbox.taken(path, content)
 
 
-def _take_request(house: House, content: dict[str, Any]) -> None:
-    new = house.store.add_grid_job(
-        content["id"], content["key"], content["owner"], content["created"], content["request"]
-    )
-    log.info("%d: %s", content["id"], "accepted" if new else "known already")
+def _take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
+    """Store a request; tell whether it can be put away as its key's.
+
+    What a door left that came late is dropped, for that door has given the other's id.
+    """
+    number, key = content["id"], content["key"]
+    new = house.store.add_grid_job(number, key, content["owner"], content["created"], content["request"])
+    owner = house.store.known_as(key)
+    if owner == number:
+        log.info("%d: %s", number, "accepted" if new else "known already")
+        return True
+    if not owner:
+        raise ValueError(f"{number} is another grid job's number")
+    if inbox.kept_id(house.site.state, path.name) == owner:
+        inbox.drop(path, number)
+        log.info("%d: dropped, for its key is that of %d", number, owner)
+    elif house.pace(("key", number)):  # it has been freed: its grid job is about to be removed
+        log.info("%d: waits, for its key is still that of %d", number, owner)
+    return False
 
 
 def _take_wish(house: House, content: dict[str, Any]) -> bool:

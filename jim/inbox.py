@@ -1,8 +1,9 @@
 """The inbox: where doors leave requests and wishes, durably, and the keeper takes them.
 
 A request is one file per key, made by `link`, so that the same key always gives the same id. The
-keeper takes it by committing it to the store and then renaming it from `inbox/` to `keys/`; a door
-that linked its own file meanwhile sees the name in `keys/` and gives that id.
+keeper takes it by committing it to the store, linking it into `keys/`, and only then removing it from
+`inbox/`. So where a door can link another file for the key, its id stands in `keys/` already: that
+door gives this id, and the keeper drops what it left.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ LONGEST = 4 * 1024 * 1024
 def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
     """Make a request durable and return its grid job's id; the same key returns the same id."""
     name = request_name(key)
-    for place in ("keys", "inbox"):
-        known = _read_id(state / place / name)
-        if known:
-            return known
+    known = _known(state, name)
+    if known:
+        return known
     number = _draw_id(state)
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
@@ -45,11 +45,16 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
         _make_durable(state / "inbox" / name)
     with suppress(OSError):  # it is handed in, whatever is left behind
         temporary.unlink()
-    # Taken between our look and our link? Then the keeper will drop ours: it knows the key.
-    final = _read_id(state / "keys" / name) or _read_id(state / "inbox" / name) or _read_id(state / "keys" / name)
+    final = _known(state, name)
     if not final:
         raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
     return final
+
+
+def _known(state: Path, name: str) -> int:
+    """Give the id that a key has. What is kept counts, and is read last: only then may another door's file be there."""
+    handed_in = _read_id(state / "inbox" / name)
+    return _read_id(state / "keys" / name) or handed_in
 
 
 def _make_durable(path: Path) -> None:
@@ -159,12 +164,31 @@ def put_aside(path: Path) -> None:
     path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
 
 
-def taken(path: Path) -> None:
+def taken(path: Path, content: dict[str, Any]) -> None:
     """Put away what is in the store now: a request's name stays, for its key."""
     if path.name.startswith("request-"):
-        path.rename(path.parent.parent / "keys" / path.name)
-    else:
-        path.unlink(missing_ok=True)
+        _keep(path, content)
+    path.unlink(missing_ok=True)
+
+
+def _keep(path: Path, content: dict[str, Any]) -> None:
+    """Let a key have the id of the row that is stored, and no other."""
+    kept = path.parent.parent / "keys" / path.name
+    with suppress(FileExistsError, FileNotFoundError):  # a keeper before us did it; a door took its file back
+        os.link(path, kept)
+    if _read_id(kept) != content["id"]:
+        replace_durably(kept, json.dumps(content).encode())
+
+
+def kept_id(state: Path, name: str) -> int:
+    """Give the id that a key keeps; 0 where it has none."""
+    return _read_id(state / "keys" / name)
+
+
+def drop(path: Path, number: int) -> None:
+    """Remove what a door left that lost, and its answer: it has given the winner's id."""
+    (path.parent.parent / "answers" / str(number)).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def _read_id(path: Path) -> int:

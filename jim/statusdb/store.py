@@ -107,6 +107,11 @@ class Store:
                 self.note(number, "accepted", Witness.USER)
         return bool(cursor.rowcount)
 
+    def known_as(self, key: str) -> int:
+        """Give the number of the grid job that has a key; 0: none has it."""
+        row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row else 0
+
     def grid_job(self, number: int) -> GridJob:
         """Give one grid job."""
         row = self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)).fetchone()
