@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import family_wishes, inbox, verdict, verdicts
+from jim.aging import is_freed
 from jim.database import part
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, read_regular
@@ -40,41 +41,40 @@ SPOOL_NAME = re.compile(
 
 def take_inbox(house: House) -> None:
     """Take requests and wishes into the store, one transaction each, and put their files away."""
+    waiting = False  # a request: then a grid job that is not known may be that one
     for path, content in inbox.arrived(house.site.state):
         try:
             if path.name.startswith("request-"):
-                if not _take_request(house, path, content):
-                    continue
-            elif not _take_wish(house, content):
-                continue
+                waiting |= not _take_request(house, path, content)
+            elif _take_wish(house, content):
+                inbox.taken(path)
         except UnknownJob as error:
-            log.warning("%s cannot be taken: %s", path.name, error)
+            if not waiting:
+                log.warning("%s cannot be taken: %s", path.name, error)
+                inbox.taken(path)
         except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
-            continue
-        inbox.taken(path, content)
 
 
 def _take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
-    """Store a request; tell whether it can be put away as its key's.
-
-    What a door left that came late is dropped, for that door has given the other's id.
-    """
+    """Store a request; tell whether that is settled. It waits while its key is that of a grid job to be removed."""
     number, key = content["id"], content["key"]
     new = house.store.add_grid_job(number, key, content["owner"], content["created"], content["request"])
     owner = house.store.known_as(key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")
-        return True
-    if not owner:
+        inbox.keep(path, content)
+    elif not owner:
         raise ValueError(f"{number} is another grid job's number")
-    if inbox.kept_id(house.site.state, path.name) == owner:
-        inbox.drop(path, number)
+    elif inbox.kept_id(house.site.state, path.name) == owner:  # so its door has given this id
         log.info("%d: dropped, for its key is that of %d", number, owner)
-    elif house.pace(("key", number)):  # it has been freed: its grid job is about to be removed
-        log.info("%d: waits, for its key is still that of %d", number, owner)
-    return False
+        inbox.drop(path, number)
+    else:
+        if not is_freed(house, house.store.grid_job(owner)) and house.pace(("key", number)):
+            log.warning("%d: waits, for its key is still that of %d", number, owner)
+        return False
+    return True
 
 
 def _take_wish(house: House, content: dict[str, Any]) -> bool:
@@ -108,7 +108,7 @@ def _must_wait(house: House, job: GridJob, slices: Sequence[tuple[int, int]], co
     verb = content["verb"]
     if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
         return True
-    if house.workers.busy(("age", job.id)):
+    if house.workers.busy(("age", job.id)) or is_freed(house, job):
         return True
     return verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)
 

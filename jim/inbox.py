@@ -164,25 +164,31 @@ def put_aside(path: Path) -> None:
     path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
 
 
-def taken(path: Path, content: dict[str, Any]) -> None:
-    """Put away what is in the store now: a request's name stays, for its key."""
-    if path.name.startswith("request-"):
-        _keep(path, content)
-    path.unlink(missing_ok=True)
-
-
-def _keep(path: Path, content: dict[str, Any]) -> None:
-    """Let a key have the id of the row that is stored, and no other."""
+def keep(path: Path, content: dict[str, Any]) -> None:
+    """Put a request away that is stored: its key has the id of that row, and no other."""
     kept = path.parent.parent / "keys" / path.name
     with suppress(FileExistsError, FileNotFoundError):  # a keeper before us did it; a door took its file back
         os.link(path, kept)
     if _read_id(kept) != content["id"]:
         replace_durably(kept, json.dumps(content).encode())
+    path.unlink(missing_ok=True)
+
+
+def taken(path: Path) -> None:
+    """Remove a wish that was taken up."""
+    path.unlink(missing_ok=True)
 
 
 def kept_id(state: Path, name: str) -> int:
     """Give the id that a key keeps; 0 where it has none."""
     return _read_id(state / "keys" / name)
+
+
+def free(state: Path, key: str, number: int) -> None:
+    """Free a key, if it is that grid job's: handed in from now on, it is another's."""
+    name = request_name(key)
+    if kept_id(state, name) == number:
+        (state / "keys" / name).unlink(missing_ok=True)
 
 
 def drop(path: Path, number: int) -> None:

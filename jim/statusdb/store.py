@@ -19,7 +19,7 @@ from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
-VERSION = 4
+VERSION = 5
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 
 import pytest
 
 from jim import inbox
 from jim.errors import UnknownJob
+from jim.model import Step
+from jim.statusdb import after
 
 
 def key_file(world, key="k1"):
@@ -89,7 +92,7 @@ def test_a_keeper_that_is_killed_while_it_takes_a_request_takes_it_once(world, m
 
     assert world.submit(1) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(inbox, "taken", killed)
+        patch.setattr(inbox, "keep", killed)
         with pytest.raises(KeyboardInterrupt):
             world.go(1)
     world.restart()
@@ -100,14 +103,14 @@ def test_a_keeper_that_is_killed_while_it_takes_a_request_takes_it_once(world, m
 
 def test_a_key_that_is_kept_is_of_the_row_that_is_stored(world, monkeypatch):
     """A door that could not make its file durable takes it back, just when the keeper has stored it."""
-    taken = inbox.taken
+    keep = inbox.keep
 
-    def gone(path, *more):
+    def gone(path, content):
         path.unlink()
-        taken(path, *more)
+        keep(path, content)
 
     world.submit(1)
-    monkeypatch.setattr(inbox, "taken", gone)
+    monkeypatch.setattr(inbox, "keep", gone)
     world.go(1)
     assert settled(world, 1)
 
@@ -121,6 +124,89 @@ def test_a_number_that_another_request_has_is_put_aside(world):
     assert [job.key for job in world.store.grid_jobs()] == ["k1"]
     assert not key_file(world, "other").exists()
     assert file.with_name(f".unreadable-{file.name}").exists()
+
+
+# A key whose grid job is removed
+
+
+def finished(world):
+    """Hand in a grid job, let it fail, and let its time be over."""
+    assert world.submit(1) == 1
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=9)
+    world.until(lambda: world.finished(1))
+    world.clock.utc = lambda: "2100-01-01T00:00:00.000Z"
+
+
+def killed(*_):
+    raise KeyboardInterrupt
+
+
+DEATHS = [
+    "jim.aging.inbox.free",
+    "jim.aging.after.remove",
+    "jim.aging._remove_files",
+    "jim.aging.remove_grid_directory",
+]
+
+
+@pytest.mark.parametrize("retried", [False, True])
+@pytest.mark.parametrize("before", DEATHS)
+def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(world, monkeypatch, before, retried):
+    """A kill before any step of the removal; what was removed halfway is not opened again without its directory."""
+    finished(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(before, killed)
+        world.house.next_aging = 0.0
+        with pytest.raises(KeyboardInterrupt):
+            world.go(2)
+    if retried and (world.site.state / "answers/1").exists():
+        world.wish("retry", "1")
+    known = (world.site.state / "keys" / inbox.request_name("k1")).exists()
+    number = world.submit(1)
+    assert number == (1 if known else 2)
+    utc = world.clock.utc
+    world.restart()
+    world.clock.utc = utc
+    world.go(4)
+    for job in world.store.grid_jobs():
+        assert (world.site.work / str(job.id)).is_dir()
+    if known and retried:
+        assert [job.id for job in world.store.grid_jobs(Step.ACTIVE)] == [1]
+    else:
+        assert [job.id for job in world.store.grid_jobs()] == [number] * (not known)
+        assert not (world.site.work / "1").exists()
+        assert not (world.site.state / "answers/1").exists()
+        assert after.removed(world.store) == []
+
+
+def test_a_removal_that_cannot_be_stored_is_carried_on_where_its_key_is_asked_for(world, monkeypatch):
+    finished(world)
+
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store, "forget", full)
+        world.house.next_aging = 0.0
+        with pytest.raises(sqlite3.OperationalError):
+            world.go(2)
+    assert world.submit(1) == 2
+    world.wish("cancel", "2")  # which the store does not know yet
+    world.go(4)
+    assert [(job.id, job.outcome) for job in world.store.grid_jobs()] == [(2, "killed")]
+
+
+def test_a_request_waits_while_its_key_is_that_of_a_grid_job_that_goes_on(world):
+    """Its file was lost: it has the key all the same, and no second one is made of it."""
+    world.submit(1)
+    world.go(1)
+    key_file(world).unlink()
+    assert world.submit(1) == 2
+    world.go(3)
+    assert [job.id for job in world.store.grid_jobs()] == [1]
+    assert (world.site.state / "inbox" / inbox.request_name("k1")).exists()
 
 
 def test_an_id_that_nobody_has_is_unknown(world):

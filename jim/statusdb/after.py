@@ -1,0 +1,23 @@
+"""What files are still to follow after a transaction: it names them, so that a keeper that is killed finds them."""
+
+from __future__ import annotations
+
+from jim.statusdb.rows import GridJob
+from jim.statusdb.store import Store
+
+
+def remove(store: Store, job: GridJob) -> None:
+    """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+    with store.transaction():
+        store.forget(job.id)
+        store.db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (job.id,))
+
+
+def removed(store: Store) -> list[int]:
+    """Give the grid jobs that are unseen, and of which files may be left."""
+    return [number for (number,) in store.db.execute("SELECT grid FROM removed ORDER BY grid")]
+
+
+def is_removed(store: Store, number: int) -> None:
+    """Forget a grid job of which no file is left."""
+    store.db.execute("DELETE FROM removed WHERE grid = ?", (number,))
