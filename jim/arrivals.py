@@ -8,21 +8,20 @@ import re
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jim import family_wishes, inbox, verdict, verdicts
-from jim.aging import is_freed
+from jim import inbox, verdict, verdicts
 from jim.database import part
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, read_regular
+from jim.handed_in import Wishes, take_request
 from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
-from jim.statusdb.rows import Attempt, Change, GridJob
+from jim.statusdb.rows import Attempt, Change
 from jim.statusdb.xml import fragment
 
 log = logging.getLogger(__name__)
@@ -41,12 +40,13 @@ SPOOL_NAME = re.compile(
 
 def take_inbox(house: House) -> None:
     """Take requests and wishes into the store, one transaction each, and put their files away."""
+    wishes = Wishes(house)
     waiting = False  # a request: then a grid job that is not known may be that one
     for path, content in inbox.arrived(house.site.state):
         try:
             if path.name.startswith("request-"):
-                waiting |= not _take_request(house, path, content)
-            elif _take_wish(house, content):
+                waiting |= not take_request(house, path, content)
+            elif wishes.take(path.name, content):
                 inbox.taken(path)
         except UnknownJob as error:
             if not waiting:
@@ -55,62 +55,6 @@ def take_inbox(house: House) -> None:
         except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
-
-
-def _take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
-    """Store a request; tell whether that is settled. It waits while its key is that of a grid job to be removed."""
-    number, key = content["id"], content["key"]
-    new = house.store.add_grid_job(number, key, content["owner"], content["created"], content["request"])
-    owner = house.store.known_as(key)
-    if owner == number:
-        log.info("%d: %s", number, "accepted" if new else "known already")
-        inbox.keep(path, content)
-    elif not owner:
-        raise ValueError(f"{number} is another grid job's number")
-    elif inbox.kept_id(house.site.state, path.name) == owner:  # so its door has given this id
-        log.info("%d: dropped, for its key is that of %d", number, owner)
-        inbox.drop(path, number)
-    else:
-        if not is_freed(house, house.store.grid_job(owner)) and house.pace(("key", number)):
-            log.warning("%d: waits, for its key is still that of %d", number, owner)
-        return False
-    return True
-
-
-def _take_wish(house: House, content: dict[str, Any]) -> bool:
-    """Record a wish; one whose time has not come stays in the inbox."""
-    grid, slices = inbox.slices_of(content["target"])
-    verb, by = content["verb"], content.get("by", "")
-    job = house.store.grid_job(grid)
-    if _must_wait(house, job, slices, content):
-        return False
-    with house.store.transaction():
-        n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
-        several = content["target"] if slices and n is None else ""
-        house.store.note(grid, f"{verb} wished", Witness.USER, ", ".join(filter(None, (by, several))), n)
-        if verb in family_wishes.VERBS:
-            family_wishes.take(house, job, verb, slices, content)
-        elif job.step is Step.FINISHED:
-            house.store.note(grid, f"{verb} came too late", Witness.KEEPER, f"finished as {job.outcome}", n)
-        elif slices:
-            for each in family_wishes.chosen(house, grid, slices):  # or say that there is none
-                if not each.state.final:
-                    house.store.set_local_job(grid, each.n, wish=verb)
-        else:
-            family_wishes.for_all(house, job, verb, content)
-    for name in ("wish", "cancel"):
-        house.paced.pop((name, grid), None)
-    return True
-
-
-def _must_wait(house: House, job: GridJob, slices: Sequence[tuple[int, int]], content: dict[str, Any]) -> bool:
-    """Tell whether a wish waits: for a split, for its own pieces, or until its grid job is removed, and so unknown."""
-    verb = content["verb"]
-    if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
-        return True
-    if house.workers.busy(("age", job.id)) or is_freed(house, job):
-        return True
-    return verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)
 
 
 # The spool

@@ -148,15 +148,18 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
 
 def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """List what was left: requests, then wishes in the order in which they were left."""
-    with os.scandir(state / "inbox") as entries:
-        paths = sorted(Path(each.path) for each in entries if not each.name.startswith("."))
-    for path in paths:
+    for path in (state / "inbox" / name for name in names(state)):
         try:
             content = json.loads(read_regular(path, LONGEST))
         except (OSError, ValueError, JimError, RecursionError):
             put_aside(path)
             continue
         yield path, content
+
+
+def names(state: Path) -> list[str]:
+    """Give the names of what lies in the inbox, and is finished."""
+    return sorted(name for name in os.listdir(state / "inbox") if not name.startswith("."))  # noqa: PTH208
 
 
 def put_aside(path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 import re
 from contextlib import suppress
 from itertools import takewhile
+from typing import Any
 
 from jim.analysis import Action, Decision, Failed, decide
 from jim.errors import BadRequest, JimError
@@ -120,7 +121,7 @@ def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
 def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
     spent, limit = job.spent + verdict.spent, house.site.limits.attempts
     reason = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason
-    state, more = verdict.state, {}
+    state, more = verdict.state, dict[str, Any]()
     if decision.action is Action.HOLD:
         # It waits for ever, or until a person says what becomes of it.
         state, reason, more = (
@@ -135,4 +136,7 @@ def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) 
         due = house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt)
         state, reason = State.WAITING, f"attempt {job.attempt}: {reason}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
+    if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended
+        more["wish"] = ""
+        house.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
     house.store.set_local_job(job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more)

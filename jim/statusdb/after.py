@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
 
@@ -21,3 +23,19 @@ def removed(store: Store) -> list[int]:
 def is_removed(store: Store, number: int) -> None:
     """Forget a grid job of which no file is left."""
     store.db.execute("DELETE FROM removed WHERE grid = ?", (number,))
+
+
+def fulfil(store: Store, name: str) -> None:
+    """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
+    store.db.execute("INSERT INTO fulfilled VALUES (?)", (name,))
+
+
+def fulfilled(store: Store) -> set[str]:
+    """Give the wishes that have been fulfilled, and whose files may be left."""
+    return {name for (name,) in store.db.execute("SELECT name FROM fulfilled")}
+
+
+def are_gone(store: Store, names: Iterable[str]) -> None:
+    """Forget wishes whose files are gone."""
+    with store.transaction():
+        store.db.executemany("DELETE FROM fulfilled WHERE name = ?", ((name,) for name in names))

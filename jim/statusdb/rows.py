@@ -18,7 +18,7 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
-    "CREATE TABLE removed (grid INTEGER PRIMARY KEY);",
+    "CREATE TABLE removed (grid INTEGER PRIMARY KEY); CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;",
 )
 
 

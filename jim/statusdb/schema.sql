@@ -106,6 +106,9 @@ CREATE INDEX journal_of ON journal (grid, n);
 -- Grid jobs that are unseen, and of which files may be left.
 CREATE TABLE removed (grid INTEGER PRIMARY KEY);
 
+-- Wishes that have been fulfilled, and whose files may be left.
+CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
+
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
     INSERT INTO journal (at, grid, was, now, witness, reason)
         VALUES (NEW.updated, NEW.id, OLD.step, NEW.step, 'keeper', NEW.reason);
