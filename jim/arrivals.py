@@ -224,7 +224,7 @@ def ended(house: House, key: Key, text: str) -> None:
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not verdicts.was_suspended(house, attempt.grid, attempt.n):
         # The request, which may be large, is read only now.
-        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid, attempt.n))
+        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid, attempt.n, attempt.k))
     verdicts.record(house, key, found)
 
 

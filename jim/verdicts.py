@@ -16,7 +16,7 @@ from jim.model import NO_ANSWER, State, Witness
 from jim.named import foreign
 from jim.records import read_exit_record
 from jim.request import handler_of
-from jim.statusdb.rows import HELD, Attempt, LocalJob
+from jim.statusdb.rows import HELD, Attempt, LocalJob, Submission
 from jim.verdict import Verdict
 
 log = logging.getLogger(__name__)
@@ -33,13 +33,30 @@ def cancelled(house: House, grid: int, n: int) -> bool:
     return "cancel" in house.store.wishes(grid, n)
 
 
-def wall_seconds(house: House, grid: int, n: int) -> int:
-    """Tell the time limit of a local job, which may have one of its own, by its piece or its job type."""
-    job, own = house.store.grid_job(grid), house.store.local_job(grid, n).piece.attributes
+def wall_seconds(house: House, grid: int, n: int, k: int | None = None) -> int:
+    """Tell the time limit that a local job was sent with, as submission k, or the last time.
+
+    What a version before has sent has none that is known: that is judged by what it would be sent with now.
+    """
+    local = house.store.local_job(grid, n)
+    sent = house.store.submission(grid, k or local.submission or 0)
+    return asked_seconds(house, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
+
+
+def asked_seconds(house: House, local: LocalJob) -> int:
+    """Tell the time limit that a local job is to have, by its piece, its request, its job type or the site."""
+    job, own = house.store.grid_job(local.grid), local.piece.attributes
     with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # it may not be there any more
         asked = handler_of(job.job_type, house.site.site.handlers).resources({**job.request, **own})
         return house.site.complete(asked).wall_seconds or 0
     return house.site.batch.wall_seconds
+
+
+def keep_sent_with(house: House, submission: Submission, first: LocalJob) -> None:
+    """Store what a submission is sent with, before it is, where that was edited since it was intended."""
+    seconds = asked_seconds(house, first)
+    if seconds != submission.wall_seconds:
+        house.store.set_submission(submission.grid, submission.k, wall_seconds=seconds)
 
 
 def was_suspended(house: House, grid: int, n: int) -> bool:

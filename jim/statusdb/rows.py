@@ -18,7 +18,11 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
-    "CREATE TABLE removed (grid INTEGER PRIMARY KEY); CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;",
+    """
+    CREATE TABLE removed (grid INTEGER PRIMARY KEY);
+    CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    ALTER TABLE submission ADD COLUMN wall_seconds INTEGER;
+    """,
 )
 
 
@@ -111,6 +115,7 @@ class Submission:
     reason: str
     due: float
     updated: str
+    wall_seconds: int | None = None  # that it is sent with, where that is known
 
 
 @dataclass(frozen=True, slots=True)

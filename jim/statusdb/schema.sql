@@ -65,6 +65,7 @@ CREATE TABLE submission (
     reason TEXT NOT NULL DEFAULT '',
     due REAL NOT NULL DEFAULT 0,
     updated TEXT NOT NULL,
+    wall_seconds INTEGER,               -- the time limit that it is sent with; null: by a version before that kept it
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);

@@ -290,13 +290,14 @@ class Store:
 
     # Submissions and attempts
 
-    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob]) -> None:
+    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
         """Record, before anything is done, that these waiting local jobs go out together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated) VALUES (?, ?, ?, ?, 'intended', ?)",
-                (grid, k, mark, len(jobs), now),
+                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds) "
+                "VALUES (?, ?, ?, ?, 'intended', ?, ?)",
+                (grid, k, mark, len(jobs), now, seconds),
             )
             self.db.executemany(
                 "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",

@@ -155,7 +155,7 @@ def test_a_database_of_before_is_brought_up_to_date(tmp_path, monkeypatch):
     with sqlite3.connect(world.site.state / "status.db") as db:
         gone = "ALTER TABLE grid_job DROP COLUMN"
         db.executescript(f"{gone} splitter; {gone} priority; {JOURNAL_BY_TRIGGER} PRAGMA user_version = 1;")
-        db.executescript("DROP TABLE removed; DROP TABLE fulfilled;")
+        db.executescript("DROP TABLE removed; DROP TABLE fulfilled; ALTER TABLE submission DROP COLUMN wall_seconds;")
     reader = Store(world.site.state / "status.db", world.clock)
     assert reader.grid_job(1).splitter == ""
     reader.close()
