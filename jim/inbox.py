@@ -26,15 +26,19 @@ from jim.files import cut, read_regular, replace, replace_durably, sync_director
 LONGEST = 4 * 1024 * 1024
 
 
-def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
-    """Make a request durable and return its grid job's id; the same key returns the same id."""
-    name = request_name(key)
-    known = _known(state, name)
-    if known:
-        return known
-    number = _draw_id(state)
+def deposit(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None = None) -> int:
+    """Make a request durable and return its grid job's id; the same key returns the same id.
+
+    `apart` is what its door leaves out where the key comes again: with it, another request is refused then.
+    """
+    number = known(state, key, request, apart)
+    if number:
+        return number
+    name, number = request_name(key), _draw_id(state)
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
+    if apart is not None:
+        content["apart"] = apart
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
     try:
@@ -45,16 +49,25 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
         _make_durable(state / "inbox" / name)
     with suppress(OSError):  # it is handed in, whatever is left behind
         temporary.unlink()
-    final = _known(state, name)
+    final = known(state, key, request, apart)
     if not final:
         raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
     return final
 
 
-def _known(state: Path, name: str) -> int:
-    """Give the id that a key has. What is kept counts, and is read last: only then may another door's file be there."""
-    handed_in = _read_id(state / "inbox" / name)
-    return _read_id(state / "keys" / name) or handed_in
+def known(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None) -> int:
+    """Give the id that a key has; 0: none. Another request of that key is refused.
+
+    What is kept counts, and is read last: only then may another door's file be in the inbox.
+    """
+    name = request_name(key)
+    handed_in = _read(state / "inbox" / name)
+    found = _read(state / "keys" / name) or handed_in
+    if found and apart is not None:
+        from jim.compared import refuse_another  # most keys are new
+
+        refuse_another(found, request, apart)
+    return int(found["id"]) if found else 0
 
 
 def _make_durable(path: Path) -> None:
@@ -200,11 +213,16 @@ def drop(path: Path, number: int) -> None:
     path.unlink(missing_ok=True)
 
 
-def _read_id(path: Path) -> int:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        return int(json.loads(read_regular(path, LONGEST))["id"])
+        content: dict[str, Any] = json.loads(read_regular(path, LONGEST))
     except FileNotFoundError:
-        return 0
+        return {}
+    return content
+
+
+def _read_id(path: Path) -> int:
+    return int(_read(path).get("id", 0))
 
 
 def _draw_id(state: Path) -> int:
