@@ -43,12 +43,16 @@ def is_over(house: House, job: GridJob) -> bool:
     return job.step is Step.FINISHED and age_seconds(job.updated, house.clock.utc()) > kept
 
 
-def is_freed(house: House, job: GridJob) -> bool:
-    """Tell whether the removal of a grid job has begun: its key is free. It is carried on at once."""
-    freed = is_over(house, job) and inbox.kept_id(house.site.state, inbox.request_name(job.key)) != job.id
-    if freed:
-        house.next_aging = 0.0
-    return freed
+def is_going(house: House, job: GridJob) -> bool:
+    """Tell whether a grid job is about to be removed: its time is over, and its key is free, or all are looked through.
+
+    The latter is what a keeper does first: one of an older JIM may have died with the directory removed, and no more.
+    """
+    if not is_over(house, job):
+        return False
+    if inbox.kept_id(house.site.state, inbox.request_name(job.key)) != job.id:
+        house.next_aging = 0.0  # carried on at once
+    return house.next_aging == 0.0
 
 
 def _swept(removed: int) -> None:

@@ -8,7 +8,7 @@ import re
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from jim import inbox, verdict, verdicts
 from jim.database import part
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, read_regular
+from jim.files import cut, missed, read_regular
 from jim.handed_in import Wishes, take_request
 from jim.house import House, Key
 from jim.model import State, Step, Witness
@@ -43,8 +43,14 @@ def take_inbox(house: House) -> None:
     wishes = Wishes(house)
     waiting = False  # a request: then a grid job that is not known may be that one
     for path, content in inbox.arrived(house.site.state):
+        is_request = path.name.startswith("request-")
+        if isinstance(content, Exception):
+            waiting |= is_request
+            wishes.unread.add(inbox.wish_of(path.name))
+            _say_that_it_is_left(house, path, content)
+            continue
         try:
-            if path.name.startswith("request-"):
+            if is_request:
                 waiting |= not take_request(house, path, content)
             elif wishes.take(path.name, content):
                 inbox.taken(path)
@@ -55,6 +61,11 @@ def take_inbox(house: House) -> None:
         except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
+
+
+def _say_that_it_is_left(house: House, path: Path, error: Exception) -> None:
+    if house.pace(("unread", path.name)):
+        log.warning("%s: %r cannot be read now, and will be tried again: %s", path.parent.name, path.name, error)
 
 
 # The spool
@@ -77,14 +88,15 @@ def take_spool(house: House) -> None:
     arrivals = list(_arrivals(house))
     if not arrivals:
         return
+    left = 0
     with house.store.transaction():
-        wrong = [arrival for arrival in arrivals if not _take(house, arrival)]
-    for arrival in arrivals:
-        if arrival not in wrong:
-            _remove(arrival)
-    for arrival in wrong:
-        _reject(house, arrival.path)
-    if len(arrivals) >= AT_ONCE:
+        taken = [_take(house, arrival) for arrival in arrivals]
+    for arrival, then in zip(arrivals, taken, strict=True):
+        if then:
+            then(house, arrival)
+        else:
+            left += 1
+    if len(arrivals) >= AT_ONCE > left:
         house.workers.later("spool", lambda: take_spool(house))
 
 
@@ -100,7 +112,12 @@ def _arrivals(house: House) -> Iterator[Arrival]:
             if looked[published] > AT_ONCE:
                 continue
             name = SPOOL_NAME.fullmatch(entry.name)
-            about = entry.stat(follow_symlinks=False)
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                if not missed(error):
+                    raise
+                continue
             if not name or name[2] != house.instance or not stat.S_ISREG(about.st_mode):
                 _reject(house, Path(entry.path))
                 continue
@@ -113,8 +130,9 @@ def _version(about: os.stat_result) -> tuple[int, int]:
     return about.st_ino, about.st_mtime_ns
 
 
-def _remove(arrival: Arrival) -> None:
+def _remove(house: House, arrival: Arrival) -> None:
     """Remove what was taken in, but not what has been published meanwhile in its place."""
+    house.paced.pop(("unread", arrival.path.name), None)
     if arrival.kind != "pub":
         arrival.path.unlink(missing_ok=True)
         return
@@ -141,15 +159,23 @@ def _reject(house: House, path: Path) -> None:
     log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, house.site.work / "rejected")
 
 
-def _take(house: House, arrival: Arrival) -> bool:
+def _put_aside(house: House, arrival: Arrival) -> None:
+    _reject(house, arrival.path)
+
+
+def _take(house: House, arrival: Arrival) -> Callable[[House, Arrival], None] | None:
+    """Take in one file, and say what is to be done with it then; nothing, where it is out of reach for a moment."""
     take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
     try:
         with part(house.store.db):
             take(house, arrival)
     except (JimError, OSError, ValueError) as error:
+        if missed(error):
+            _say_that_it_is_left(house, arrival.path, error)
+            return None
         log.warning("spool: %s: %s", arrival.path.name, error)
-        return False
-    return True
+        return _put_aside
+    return _remove
 
 
 def _start(house: House, arrival: Arrival) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import family_wishes, inbox
-from jim.aging import is_freed
+from jim.aging import is_going
 from jim.family_wishes import Slices
 from jim.house import House
 from jim.model import Step, Witness
@@ -31,7 +31,7 @@ def take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
         log.info("%d: dropped, for its key is that of %d", number, owner)
         inbox.drop(path, number)
     else:
-        if not is_freed(house, house.store.grid_job(owner)) and house.pace(("key", number)):
+        if not is_going(house, house.store.grid_job(owner)) and house.pace(("key", number)):
             log.warning("%d: waits, for its key is still that of %d", number, owner)
         return False
     return True
@@ -43,6 +43,7 @@ class Wishes:
     def __init__(self, house: House) -> None:
         self.house = house
         self.waiting: list[tuple[int, Slices]] = []
+        self.unread: set[int] = set()  # grid jobs with a wish of which nothing more is known just now
         self.fulfilled = after.fulfilled(house.store)
         gone = self.fulfilled.difference(inbox.names(house.site.state)) if self.fulfilled else set()
         if gone:
@@ -54,7 +55,7 @@ class Wishes:
             return True
         house, (grid, slices), verb = self.house, inbox.slices_of(content["target"]), content["verb"]
         job = house.store.grid_job(grid)
-        if self._is_behind(grid, slices, verb) or _must_wait(house, job, slices, content):
+        if grid in self.unread or self._is_behind(grid, slices, verb) or _must_wait(house, job, slices, content):
             self.waiting.append((grid, slices))
             return False
         with house.store.transaction():
@@ -82,6 +83,6 @@ def _must_wait(house: House, job: GridJob, slices: Slices, content: dict[str, An
         return True
     if verb in family_wishes.VERBS and job.step is Step.COLLECTING:
         return True
-    if house.workers.busy(("age", job.id)) or is_freed(house, job):
+    if house.workers.busy(("age", job.id)) or is_going(house, job):
         return True
     return verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)

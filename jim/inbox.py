@@ -21,7 +21,7 @@ from typing import Any
 from jim import gram
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, read_regular, replace, replace_durably, sync_directory
+from jim.files import cut, missed, read_regular, replace, replace_durably, sync_directory
 
 LONGEST = 4 * 1024 * 1024
 
@@ -101,8 +101,14 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
     # Numbered after those that are there: a clock that was set must not turn their order round.
     there = (re.match(r"wish-(\d{1,9})-", each, re.ASCII) for each in os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
-    name = f"wish-{turn:09d}-{os.urandom(12).hex()}"
+    name = f"wish-{turn:09d}-{number}-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+
+
+def wish_of(name: str) -> int:
+    """Tell by the name of a wish for which grid job it is; 0: an older JIM did not say."""
+    found = re.fullmatch(r"wish-\d{1,9}-([1-9]\d{0,14})-[0-9a-f]{24}", name, re.ASCII)
+    return int(found[1]) if found else 0
 
 
 def answer(state: Path, number: int) -> bytes:
@@ -159,13 +165,19 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
     return number, () if n is None else ((n, n),)
 
 
-def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """List what was left: requests, then wishes in the order in which they were left."""
+def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any] | Exception]]:
+    """List what was left: requests, then wishes in the order in which they were left.
+
+    What is out of reach for a moment comes with the error, and is left where it is.
+    """
     for path in (state / "inbox" / name for name in names(state)):
         try:
             content = json.loads(read_regular(path, LONGEST))
-        except (OSError, ValueError, JimError, RecursionError):
-            put_aside(path)
+        except (OSError, ValueError, JimError, RecursionError) as error:
+            if missed(error):
+                yield path, error
+            else:
+                put_aside(path)
             continue
         yield path, content
 

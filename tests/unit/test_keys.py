@@ -11,6 +11,7 @@ import pytest
 from jim import inbox
 from jim.errors import UnknownJob
 from jim.model import Step
+from jim.sandbox import remove_grid_directory
 from jim.statusdb import after
 
 
@@ -170,15 +171,32 @@ def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(wo
     world.restart()
     world.clock.utc = utc
     world.go(4)
+    assert [job.id for job in world.store.grid_jobs()] == [number] * (not known)
     for job in world.store.grid_jobs():
         assert (world.site.work / str(job.id)).is_dir()
-    if known and retried:
-        assert [job.id for job in world.store.grid_jobs(Step.ACTIVE)] == [1]
-    else:
-        assert [job.id for job in world.store.grid_jobs()] == [number] * (not known)
-        assert not (world.site.work / "1").exists()
-        assert not (world.site.state / "answers/1").exists()
-        assert after.removed(world.store) == []
+    assert not (world.site.work / "1").exists()
+    assert not (world.site.state / "answers/1").exists()
+    assert after.removed(world.store) == []
+
+
+def test_what_was_aged_out_halfway_and_retried_is_not_active_without_a_directory(world):
+    """As by a version before, which was killed between the removal of the directory and that of the rows."""
+    finished(world)
+    remove_grid_directory(world.site.work, 1)
+    utc = world.clock.utc
+    world.restart()
+    world.clock.utc = utc
+    world.wish("retry", "1")
+    world.go(4)
+    assert world.store.grid_jobs() == []
+    assert inbox.names(world.site.state) == []
+
+
+def test_what_is_over_and_still_whole_can_be_retried(world):
+    finished(world)
+    world.wish("retry", "1")
+    world.go(2)
+    assert [job.step for job in world.store.grid_jobs()] == [Step.ACTIVE]
 
 
 def test_a_removal_that_cannot_be_stored_is_carried_on_where_its_key_is_asked_for(world, monkeypatch):
