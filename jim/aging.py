@@ -8,12 +8,14 @@ import time
 from contextlib import suppress
 from functools import partial
 
+from jim import inbox
 from jim.clock import age_seconds
 from jim.house import House
-from jim.inbox import request_name
 from jim.model import Step
 from jim.packages import sweep
 from jim.sandbox import remove_grid_directory
+from jim.statusdb import after
+from jim.statusdb.rows import GridJob
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 3600.0
@@ -25,19 +27,32 @@ def age(house: House) -> None:
     if house.clock.boot() < house.next_aging:
         return
     house.next_aging = house.clock.boot() + LOOKED_EVERY
-    now = house.clock.utc()
+    for number in after.removed(house.store):  # by a keeper that was killed, or could not
+        _remove_files(house, number)
     for job in house.store.grid_jobs(Step.FINISHED):
-        kept = house.site.keep.seconds(test=job.is_test)
-        if age_seconds(job.updated, now) > kept and not house.workers.busy(("age", job.id)):
-            house.workers.start(
-                ("age", job.id),
-                partial(remove_grid_directory, house.site.work, job.id),
-                partial(_forget, house, job.id, job.key),
-                partial(_not_removed, job.id),
-            )
+        if is_over(house, job) and not house.workers.busy(("age", job.id)):
+            house.workers.later(("age", job.id), partial(_remove, house, job))
     _sweep_leftovers(house, house.site.keep.seconds(test=False))
     if not house.workers.busy("packages"):
         house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
+
+
+def is_over(house: House, job: GridJob) -> bool:
+    """Tell whether a grid job has finished longer ago than the site keeps it."""
+    kept = house.site.keep.seconds(test=job.is_test)
+    return job.step is Step.FINISHED and age_seconds(job.updated, house.clock.utc()) > kept
+
+
+def is_going(house: House, job: GridJob) -> bool:
+    """Tell whether a grid job is about to be removed: its time is over, and its key is free, or all are looked through.
+
+    The latter is what a keeper does first: one of an older JIM may have died with the directory removed, and no more.
+    """
+    if not is_over(house, job):
+        return False
+    if inbox.kept_id(house.site.state, inbox.request_name(job.key)) != job.id:
+        house.next_aging = 0.0  # carried on at once
+    return house.next_aging == 0.0
 
 
 def _swept(removed: int) -> None:
@@ -45,12 +60,28 @@ def _swept(removed: int) -> None:
         log.info("%d input packages removed: no grid job needs them", removed)
 
 
-def _forget(house: House, grid: int, key: str, _: None) -> None:
-    """Remove the rows last: a kill before that leaves a grid job without files, which is removed again."""
-    for path in (house.site.state / "keys" / request_name(key), house.site.state / "answers" / str(grid)):
-        path.unlink(missing_ok=True)
-    house.store.forget(grid)
-    log.info("%d: removed, its time was over", grid)
+def _remove(house: House, job: GridJob) -> None:
+    """Free the key, then make the grid job unseen in one transaction, then remove its files.
+
+    Who hands in the key from then on gets another number, and that request waits for the transaction. Until that, a
+    kill leaves a whole grid job with all its files; from then on nothing opens it again, and the rest is carried on.
+    """
+    inbox.free(house.site.state, job.key, job.id)
+    after.remove(house.store, job)
+    log.info("%d: removed, its time was over", job.id)
+    _remove_files(house, job.id)
+
+
+def _remove_files(house: House, number: int) -> None:
+    name = ("age", number)
+    (house.site.state / "answers" / str(number)).unlink(missing_ok=True)
+    if not house.workers.busy(name):
+        gone = partial(remove_grid_directory, house.site.work, number)
+        house.workers.start(name, gone, partial(_gone, house, number), partial(_not_removed, number))
+
+
+def _gone(house: House, number: int, _: None) -> None:
+    after.is_removed(house.store, number)
 
 
 def _not_removed(grid: int | str, error: BaseException) -> None:

@@ -8,20 +8,20 @@ import re
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jim import family_wishes, inbox, verdict, verdicts
+from jim import inbox, verdict, verdicts
 from jim.database import part
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, read_regular
+from jim.files import cut, missed, read_regular
+from jim.handed_in import Wishes, take_request
 from jim.house import House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
-from jim.statusdb.rows import Attempt, Change, GridJob
+from jim.statusdb.rows import Attempt, Change
 from jim.statusdb.xml import fragment
 
 log = logging.getLogger(__name__)
@@ -40,62 +40,32 @@ SPOOL_NAME = re.compile(
 
 def take_inbox(house: House) -> None:
     """Take requests and wishes into the store, one transaction each, and put their files away."""
+    wishes = Wishes(house)
+    waiting = False  # a request: then a grid job that is not known may be that one
     for path, content in inbox.arrived(house.site.state):
+        is_request = path.name.startswith("request-")
+        if isinstance(content, Exception):
+            waiting |= is_request
+            wishes.unread.add(inbox.wish_of(path.name))
+            _say_that_it_is_left(house, path, content)
+            continue
         try:
-            if path.name.startswith("request-"):
-                _take_request(house, content)
-            elif not _take_wish(house, content):
-                continue
+            if is_request:
+                waiting |= not take_request(house, path, content)
+            elif wishes.take(path.name, content):
+                inbox.taken(path)
         except UnknownJob as error:
-            log.warning("%s cannot be taken: %s", path.name, error)
-        except (KeyError, TypeError, *NOT_STORABLE) as error:
+            if not waiting:
+                log.warning("%s cannot be taken: %s", path.name, error)
+                inbox.taken(path)
+        except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
-            continue
-        inbox.taken(path)
 
 
-def _take_request(house: House, content: dict[str, Any]) -> None:
-    new = house.store.add_grid_job(
-        content["id"], content["key"], content["owner"], content["created"], content["request"]
-    )
-    log.info("%d: %s", content["id"], "accepted" if new else "known already")
-
-
-def _take_wish(house: House, content: dict[str, Any]) -> bool:
-    """Record a wish; one whose time has not come stays in the inbox."""
-    grid, slices = inbox.slices_of(content["target"])
-    verb, by = content["verb"], content.get("by", "")
-    job = house.store.grid_job(grid)
-    if _must_wait(house, job, slices, content):
-        return False
-    with house.store.transaction():
-        n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
-        several = content["target"] if slices and n is None else ""
-        house.store.note(grid, f"{verb} wished", Witness.USER, ", ".join(filter(None, (by, several))), n)
-        if verb in family_wishes.VERBS:
-            family_wishes.take(house, job, verb, slices, content)
-        elif job.step is Step.FINISHED:
-            house.store.note(grid, f"{verb} came too late", Witness.KEEPER, f"finished as {job.outcome}", n)
-        elif slices:
-            for each in family_wishes.chosen(house, grid, slices):  # or say that there is none
-                if not each.state.final:
-                    house.store.set_local_job(grid, each.n, wish=verb)
-        else:
-            family_wishes.for_all(house, job, verb, content)
-    for name in ("wish", "cancel"):
-        house.paced.pop((name, grid), None)
-    return True
-
-
-def _must_wait(house: House, job: GridJob, slices: Sequence[tuple[int, int]], content: dict[str, Any]) -> bool:
-    """Tell whether a wish waits: for a split, for its own pieces, or until its grid job is removed, and so unknown."""
-    verb = content["verb"]
-    if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
-        return True
-    if house.workers.busy(("age", job.id)):
-        return True
-    return verb == "resplit" and not family_wishes.has_pieces(house, job, slices, content)
+def _say_that_it_is_left(house: House, path: Path, error: Exception) -> None:
+    if house.pace(("unread", path.name)):
+        log.warning("%s: %r cannot be read now, and will be tried again: %s", path.parent.name, path.name, error)
 
 
 # The spool
@@ -118,14 +88,15 @@ def take_spool(house: House) -> None:
     arrivals = list(_arrivals(house))
     if not arrivals:
         return
+    left = 0
     with house.store.transaction():
-        wrong = [arrival for arrival in arrivals if not _take(house, arrival)]
-    for arrival in arrivals:
-        if arrival not in wrong:
-            _remove(arrival)
-    for arrival in wrong:
-        _reject(house, arrival.path)
-    if len(arrivals) >= AT_ONCE:
+        taken = [_take(house, arrival) for arrival in arrivals]
+    for arrival, then in zip(arrivals, taken, strict=True):
+        if then:
+            then(house, arrival)
+        else:
+            left += 1
+    if len(arrivals) >= AT_ONCE > left:
         house.workers.later("spool", lambda: take_spool(house))
 
 
@@ -141,7 +112,12 @@ def _arrivals(house: House) -> Iterator[Arrival]:
             if looked[published] > AT_ONCE:
                 continue
             name = SPOOL_NAME.fullmatch(entry.name)
-            about = entry.stat(follow_symlinks=False)
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                if not missed(error):
+                    raise
+                continue
             if not name or name[2] != house.instance or not stat.S_ISREG(about.st_mode):
                 _reject(house, Path(entry.path))
                 continue
@@ -154,8 +130,9 @@ def _version(about: os.stat_result) -> tuple[int, int]:
     return about.st_ino, about.st_mtime_ns
 
 
-def _remove(arrival: Arrival) -> None:
+def _remove(house: House, arrival: Arrival) -> None:
     """Remove what was taken in, but not what has been published meanwhile in its place."""
+    house.paced.pop(("unread", arrival.path.name), None)
     if arrival.kind != "pub":
         arrival.path.unlink(missing_ok=True)
         return
@@ -182,15 +159,23 @@ def _reject(house: House, path: Path) -> None:
     log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, house.site.work / "rejected")
 
 
-def _take(house: House, arrival: Arrival) -> bool:
+def _put_aside(house: House, arrival: Arrival) -> None:
+    _reject(house, arrival.path)
+
+
+def _take(house: House, arrival: Arrival) -> Callable[[House, Arrival], None] | None:
+    """Take in one file, and say what is to be done with it then; nothing, where it is out of reach for a moment."""
     take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
     try:
         with part(house.store.db):
             take(house, arrival)
     except (JimError, OSError, ValueError) as error:
+        if missed(error):
+            _say_that_it_is_left(house, arrival.path, error)
+            return None
         log.warning("spool: %s: %s", arrival.path.name, error)
-        return False
-    return True
+        return _put_aside
+    return _remove
 
 
 def _start(house: House, arrival: Arrival) -> None:
@@ -265,7 +250,7 @@ def ended(house: House, key: Key, text: str) -> None:
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not verdicts.was_suspended(house, attempt.grid, attempt.n):
         # The request, which may be large, is read only now.
-        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid, attempt.n))
+        found = verdict.within_time(found, record, verdicts.wall_seconds(house, attempt.grid, attempt.n, attempt.k))
     verdicts.record(house, key, found)
 
 

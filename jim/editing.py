@@ -69,13 +69,17 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
             raise BadRequest(f"{name}: they have been packed and sent; cancel {job.id} and hand it in anew")
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
-    for name in changes if job.splitter and job.size else ():
-        if has_variable(changes[name]):
-            raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
+    _refuse_variables(job, changes)
     if changes.keys() - COMMON.keys():
         _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
     refuse_unknown(handler, new, changes, site)  # an edit waits for the split, and what is looked up is so before
     return changes
+
+
+def _refuse_variables(job: GridJob, changes: Changes) -> None:
+    for name in changes if job.splitter and job.size else ():
+        if has_variable(changes[name]):
+            raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
 
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
@@ -123,8 +127,12 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
 
 
 def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
-    """Change a request, and say how."""
-    changes = content["changes"]
+    """Change a request, and say how. Since a door has looked, it may have been split, and all of it sent."""
+    changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
+    if not changes:
+        raise BadRequest(f"{job.id}: that is so already")
+    _refuse_variables(job, changes)
+    refuse_what_is_sent(house.store, job, changes)
     new = checked(house.site, job, changes)
     was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
     request = {**job.request, **{name: new[name] for name in changes}}

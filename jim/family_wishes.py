@@ -34,24 +34,64 @@ def chosen(house: House, grid: int, slices: Slices) -> Iterator[LocalJob]:
             yield house.store.local_job(grid, n)
 
 
+def meet(some: Slices, others: Slices) -> bool:
+    """Tell whether slices have a local job in common; none means all."""
+    if not some or not others:
+        return True
+    return any(first <= end and begin <= last for first, last in some for begin, end in others)
+
+
 def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[str, Any]) -> None:
     """Fulfil a wish, and tell in the journal what it has changed; one that is not possible changes nothing."""
-    if job.step not in STEPS:
-        house.store.note(job.id, f"{verb} came too early or too late", Witness.KEEPER, f"at step {job.step.value}")
-        return
+    n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] and slices[0][0] < job.size else None
     try:
-        if verb == "edit":
-            said = edit(house, job, content)
-        elif verb == "retry":
-            said = _retry(house, job, slices, content)
+        if slices and slices[-1][1] >= job.size:
+            raise UnknownJob(f"there is no local job {job.id}.{slices[-1][1]}: there are {job.size:,}")
+        if verb in VERBS:
+            said = _change(house, job, verb, slices, content)
         else:
-            said = (_force if verb == "force" else _resplit)(house, job, slices, content)
-    except UnknownJob:
-        raise
+            said = _end(house, job, verb, slices) if slices else _for_all(house, job, verb, content)
     except JimError as error:
-        house.store.note(job.id, f"{verb} changes nothing", Witness.KEEPER, str(error))
+        house.store.note(job.id, f"{verb} changes nothing", Witness.KEEPER, str(error), n)
     else:
-        house.store.note(job.id, verb, Witness.KEEPER, said)
+        if said:
+            house.store.note(job.id, verb, Witness.KEEPER, said)
+
+
+def _change(house: House, job: GridJob, verb: str, slices: Slices, content: dict[str, Any]) -> str:
+    if job.step not in STEPS:
+        raise NotPossible(f"{job.id} is at step {job.step.value}")
+    if verb == "edit":
+        return edit(house, job, content)
+    if verb == "retry":
+        return _retry(house, job, slices, content)
+    return (_force if verb == "force" else _resplit)(house, job, slices, content)
+
+
+def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
+    """Let local jobs be ended, those of them that have not ended."""
+    if job.step is Step.FINISHED:
+        raise NotPossible(f"{job.id} finished as {job.outcome} already")
+    named = list(chosen(house, job.id, slices))
+    alive = [each for each in named if not each.state.final]
+    for each in alive:
+        house.store.set_local_job(job.id, each.n, wish=verb)
+    if not alive:
+        states = sorted({each.state.value for each in named})
+        raise NotPossible(
+            f"{f'{job.id}.{named[0].n} is' if len(named) == 1 else 'all are'} {', '.join(states)} already"
+        )
+    return f"{len(named) - len(alive):,} of {len(named):,} have ended already" if len(alive) < len(named) else ""
+
+
+def too_late(job: GridJob, verb: str) -> str:
+    """Say why a wish for a whole grid job would change nothing; empty, if it may. Nothing undoes a cancel."""
+    if job.step is Step.FINISHED:
+        return f"finished as {job.outcome} already"
+    if job.wish == "cancel" != verb:
+        return "a cancel of it is under way"
+    # A cancel ends what is gathered in vain.
+    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != "cancel" else ""
 
 
 def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
@@ -76,16 +116,18 @@ def retryable(store: Store, grid: int) -> list[LocalJob]:
     return sorted([*store.local_jobs(grid, ENDED_BADLY), *store.held(grid)], key=lambda each: each.n)
 
 
-def for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> None:
-    """Record what is wished for a whole grid job; nothing undoes a cancel."""
-    if job.wish == "cancel":
-        return
+def _for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> str:
+    """Record what is wished for a whole grid job."""
+    late = too_late(job, verb)
+    if late:
+        raise NotPossible(late)
     if verb == "priority":
         house.store.set_grid_job(job.id, priority=min(index(content["priority"]), MOST_PRIORITY))
-        return
+        return ""
     house.store.set_grid_job(job.id, wish=verb, due=0.0)
     if verb == "resume":
         _release(house, job.id)
+    return ""
 
 
 def _release(house: House, grid: int) -> None:

@@ -56,6 +56,11 @@ def passes(error: OSError) -> bool:
     return error.errno in PASSING
 
 
+def missed(error: Exception) -> bool:
+    """Tell whether a file that was there just now is gone, or out of reach for a moment; that says nothing of it."""
+    return isinstance(error, FileNotFoundError) or (isinstance(error, OSError) and passes(error))
+
+
 def open_regular(path: Path) -> int:
     """Open a file for reading, only if it is a regular file and no link; never blocks."""
     try:

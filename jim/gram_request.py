@@ -8,6 +8,7 @@ own sentence.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
@@ -57,6 +58,9 @@ PROXY = "X509_USER_PROXY"
 SERVICE = Path("/etc/grid-services/jobmanager-samgrid")
 EVENTS_OPTION = " -seg-module samgrid"
 NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROXY})
+# These tell where a job manager and its client are reached, and what belongs to one submission alone.
+CONTACTS, SCRATCH = ("GLOBUS_", "X509_"), "SCRATCH_DIRECTORY"
+CACHED = re.compile(r"/[^\s'\"]*/\.gass_cache/[^\s'\"]+")  # a file that GRAM has fetched
 Description = Mapping[str, list[Any]]
 
 
@@ -92,6 +96,18 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
     asked = [name for name in staged_out(description) if not name.endswith(".tar")]
     if asked and attributes["job_type"] == USUAL_JOB_TYPE:
         attributes.setdefault("outputs", asked)
+
+
+def apart(description: Description) -> dict[str, list[str]]:
+    """Name what a submission may have otherwise when it is repeated: contacts, and what lies in places of its own."""
+    pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
+    environment = [
+        name for name, _ in pairs if isinstance(name, str) and (name.startswith(CONTACTS) or name == SCRATCH)
+    ]
+    scratch = [text for name, text in pairs if name == SCRATCH and isinstance(text, str)]
+    cached = CACHED.findall(json.dumps([description.get(name) for name in ("executable", "arguments", STAGED_IN)]))
+    places = {*scratch, one(description, "jobdir"), *cached} - {"", "/"}
+    return {"environment": sorted(environment), "places": sorted(places, key=len, reverse=True)}
 
 
 def staged_out(description: Description) -> list[str]:

@@ -1,8 +1,9 @@
 """The inbox: where doors leave requests and wishes, durably, and the keeper takes them.
 
 A request is one file per key, made by `link`, so that the same key always gives the same id. The
-keeper takes it by committing it to the store and then renaming it from `inbox/` to `keys/`; a door
-that linked its own file meanwhile sees the name in `keys/` and gives that id.
+keeper takes it by committing it to the store, linking it into `keys/`, and only then removing it from
+`inbox/`. So where a door can link another file for the key, its id stands in `keys/` already: that
+door gives this id, and the keeper drops what it left.
 """
 
 from __future__ import annotations
@@ -20,21 +21,24 @@ from typing import Any
 from jim import gram
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, read_regular, replace, replace_durably, sync_directory
+from jim.files import cut, missed, read_regular, replace, replace_durably, sync_directory
 
 LONGEST = 4 * 1024 * 1024
 
 
-def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
-    """Make a request durable and return its grid job's id; the same key returns the same id."""
-    name = request_name(key)
-    for place in ("keys", "inbox"):
-        known = _read_id(state / place / name)
-        if known:
-            return known
-    number = _draw_id(state)
+def deposit(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None = None) -> int:
+    """Make a request durable and return its grid job's id; the same key returns the same id.
+
+    `apart` is what its door leaves out where the key comes again: with it, another request is refused then.
+    """
+    number = known(state, key, request, apart)
+    if number:
+        return number
+    name, number = request_name(key), _draw_id(state)
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
+    if apart is not None:
+        content["apart"] = apart
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
     try:
@@ -45,11 +49,25 @@ def deposit(state: Path, key: str, request: dict[str, Any]) -> int:
         _make_durable(state / "inbox" / name)
     with suppress(OSError):  # it is handed in, whatever is left behind
         temporary.unlink()
-    # Taken between our look and our link? Then the keeper will drop ours: it knows the key.
-    final = _read_id(state / "keys" / name) or _read_id(state / "inbox" / name) or _read_id(state / "keys" / name)
+    final = known(state, key, request, apart)
     if not final:
         raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
     return final
+
+
+def known(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None) -> int:
+    """Give the id that a key has; 0: none. Another request of that key is refused.
+
+    What is kept counts, and is read last: only then may another door's file be in the inbox.
+    """
+    name = request_name(key)
+    handed_in = _read(state / "inbox" / name)
+    found = _read(state / "keys" / name) or handed_in
+    if found and apart is not None:
+        from jim.compared import refuse_another  # most keys are new
+
+        refuse_another(found, request, apart)
+    return int(found["id"]) if found else 0
 
 
 def _make_durable(path: Path) -> None:
@@ -83,8 +101,14 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
     # Numbered after those that are there: a clock that was set must not turn their order round.
     there = (re.match(r"wish-(\d{1,9})-", each, re.ASCII) for each in os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
-    name = f"wish-{turn:09d}-{os.urandom(12).hex()}"
+    name = f"wish-{turn:09d}-{number}-{os.urandom(12).hex()}"
     replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+
+
+def wish_of(name: str) -> int:
+    """Tell by the name of a wish for which grid job it is; 0: an older JIM did not say."""
+    found = re.fullmatch(r"wish-\d{1,9}-([1-9]\d{0,14})-[0-9a-f]{24}", name, re.ASCII)
+    return int(found[1]) if found else 0
 
 
 def answer(state: Path, number: int) -> bytes:
@@ -141,17 +165,26 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
     return number, () if n is None else ((n, n),)
 
 
-def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """List what was left: requests, then wishes in the order in which they were left."""
-    with os.scandir(state / "inbox") as entries:
-        paths = sorted(Path(each.path) for each in entries if not each.name.startswith("."))
-    for path in paths:
+def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any] | Exception]]:
+    """List what was left: requests, then wishes in the order in which they were left.
+
+    What is out of reach for a moment comes with the error, and is left where it is.
+    """
+    for path in (state / "inbox" / name for name in names(state)):
         try:
             content = json.loads(read_regular(path, LONGEST))
-        except (OSError, ValueError, JimError, RecursionError):
-            put_aside(path)
+        except (OSError, ValueError, JimError, RecursionError) as error:
+            if missed(error):
+                yield path, error
+            else:
+                put_aside(path)
             continue
         yield path, content
+
+
+def names(state: Path) -> list[str]:
+    """Give the names of what lies in the inbox, and is finished."""
+    return sorted(name for name in os.listdir(state / "inbox") if not name.startswith("."))  # noqa: PTH208
 
 
 def put_aside(path: Path) -> None:
@@ -159,19 +192,49 @@ def put_aside(path: Path) -> None:
     path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
 
 
+def keep(path: Path, content: dict[str, Any]) -> None:
+    """Put a request away that is stored: its key has the id of that row, and no other."""
+    kept = path.parent.parent / "keys" / path.name
+    with suppress(FileExistsError, FileNotFoundError):  # a keeper before us did it; a door took its file back
+        os.link(path, kept)
+    if _read_id(kept) != content["id"]:
+        replace_durably(kept, json.dumps(content).encode())
+    path.unlink(missing_ok=True)
+
+
 def taken(path: Path) -> None:
-    """Put away what is in the store now: a request's name stays, for its key."""
-    if path.name.startswith("request-"):
-        path.rename(path.parent.parent / "keys" / path.name)
-    else:
-        path.unlink(missing_ok=True)
+    """Remove a wish that was taken up."""
+    path.unlink(missing_ok=True)
+
+
+def kept_id(state: Path, name: str) -> int:
+    """Give the id that a key keeps; 0 where it has none."""
+    return _read_id(state / "keys" / name)
+
+
+def free(state: Path, key: str, number: int) -> None:
+    """Free a key, if it is that grid job's: handed in from now on, it is another's."""
+    name = request_name(key)
+    if kept_id(state, name) == number:
+        (state / "keys" / name).unlink(missing_ok=True)
+
+
+def drop(path: Path, number: int) -> None:
+    """Remove what a door left that lost, and its answer: it has given the winner's id."""
+    (path.parent.parent / "answers" / str(number)).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(read_regular(path, LONGEST))
+    except FileNotFoundError:
+        return {}
+    return content
 
 
 def _read_id(path: Path) -> int:
-    try:
-        return int(json.loads(read_regular(path, LONGEST))["id"])
-    except FileNotFoundError:
-        return 0
+    return int(_read(path).get("id", 0))
 
 
 def _draw_id(state: Path) -> int:

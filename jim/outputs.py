@@ -267,7 +267,16 @@ def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
 def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
     with suppress(OSError):  # what is aged out takes them along
         credentials.remove(grid_directory(house.site.work, grid))
-    house.store.set_grid_job(grid, step=Step.FINISHED, outcome=outcome.value, reason=reason, result=result)
+    wish = house.store.grid_job(grid).wish
+    with house.store.transaction():
+        if wish == "cancel" and outcome is not State.COMPLETED:
+            kept = wish
+        else:  # what is over is neither suspended nor cancelled
+            kept = ""
+            if wish:
+                house.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
+        told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
+        house.store.set_grid_job(grid, step=Step.FINISHED, **told)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:

@@ -21,7 +21,8 @@ from jim.splitting.errors import InvalidFile
 # before a dot, too, and as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
 REFUSED = re.compile(r"'([^'\n]+)'[:.]|(\w+)[:.]")  # how a refusal begins with a name; one that is odd is in quotes
-Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
+Checked = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
+Prepared = tuple[*Checked, dict[str, list[str]]]  # besides, what of it is left out where its key comes again
 
 
 def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any) -> Prepared:
@@ -34,13 +35,13 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     attributes = request.read(file, site.site.handlers)
     if not gram.is_description(attributes):
         with _at_its_place(file, but=more):
-            return _prepare(attributes | more, file, site, ask_catalogue)
-    from jim.gram_request import attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
+            return *_prepare(attributes | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
+    from jim.gram_request import apart, attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
 
     with in_its_words(attributes):
         prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, ask_catalogue)
     require_end(attributes, site.site.gram_events)
-    return prepared
+    return *prepared, apart(attributes)
 
 
 @contextmanager
@@ -75,7 +76,7 @@ def _place(file: Path, name: str) -> str:
     return ""
 
 
-def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:
+def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Checked:
     handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)

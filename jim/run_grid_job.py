@@ -37,15 +37,16 @@ if TYPE_CHECKING:
 def submit(file: Path, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
     site = site_file.load()
-    _, checked, _ = prepare(file, site, **more)
+    _, checked, _, apart = prepare(file, site, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     if site.site.gram_events:
         from jim.gram_events import expect
 
+        inbox.known(site.state, key, checked, apart)  # what is refused must not take the place of what was expected
         expect(site.state, Path(site.site.gram_events), key, file)
-    number = inbox.deposit(site.state, key, checked | {"key": key})
+    number = inbox.deposit(site.state, key, checked | {"key": key}, apart)
     wake(site.state)
     return number
 

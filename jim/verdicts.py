@@ -6,6 +6,7 @@ import logging
 import re
 from contextlib import suppress
 from itertools import takewhile
+from typing import Any
 
 from jim.analysis import Action, Decision, Failed, decide
 from jim.errors import BadRequest, JimError
@@ -15,7 +16,7 @@ from jim.model import NO_ANSWER, State, Witness
 from jim.named import foreign
 from jim.records import read_exit_record
 from jim.request import handler_of
-from jim.statusdb.rows import HELD, Attempt, LocalJob
+from jim.statusdb.rows import HELD, Attempt, LocalJob, Submission
 from jim.verdict import Verdict
 
 log = logging.getLogger(__name__)
@@ -32,13 +33,30 @@ def cancelled(house: House, grid: int, n: int) -> bool:
     return "cancel" in house.store.wishes(grid, n)
 
 
-def wall_seconds(house: House, grid: int, n: int) -> int:
-    """Tell the time limit of a local job, which may have one of its own, by its piece or its job type."""
-    job, own = house.store.grid_job(grid), house.store.local_job(grid, n).piece.attributes
+def wall_seconds(house: House, grid: int, n: int, k: int | None = None) -> int:
+    """Tell the time limit that a local job was sent with, as submission k, or the last time.
+
+    What a version before has sent has none that is known: that is judged by what it would be sent with now.
+    """
+    local = house.store.local_job(grid, n)
+    sent = house.store.submission(grid, k or local.submission or 0)
+    return asked_seconds(house, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
+
+
+def asked_seconds(house: House, local: LocalJob) -> int:
+    """Tell the time limit that a local job is to have, by its piece, its request, its job type or the site."""
+    job, own = house.store.grid_job(local.grid), local.piece.attributes
     with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # it may not be there any more
         asked = handler_of(job.job_type, house.site.site.handlers).resources({**job.request, **own})
         return house.site.complete(asked).wall_seconds or 0
     return house.site.batch.wall_seconds
+
+
+def keep_sent_with(house: House, submission: Submission, first: LocalJob) -> None:
+    """Store what a submission is sent with, before it is, where that was edited since it was intended."""
+    seconds = asked_seconds(house, first)
+    if seconds != submission.wall_seconds:
+        house.store.set_submission(submission.grid, submission.k, wall_seconds=seconds)
 
 
 def was_suspended(house: House, grid: int, n: int) -> bool:
@@ -120,7 +138,7 @@ def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
 def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
     spent, limit = job.spent + verdict.spent, house.site.limits.attempts
     reason = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason
-    state, more = verdict.state, {}
+    state, more = verdict.state, dict[str, Any]()
     if decision.action is Action.HOLD:
         # It waits for ever, or until a person says what becomes of it.
         state, reason, more = (
@@ -135,4 +153,7 @@ def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) 
         due = 0.0 if verdict.at_once else house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt)
         state, reason = State.WAITING, f"attempt {job.attempt}: {reason}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
+    if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended
+        more["wish"] = ""
+        house.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
     house.store.set_local_job(job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more)

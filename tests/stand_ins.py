@@ -27,6 +27,18 @@ from jim.statusdb.store import Store
 INSTANCE = "cafe0001"
 
 
+# Takes from a status DB what its format of before had not.
+TO_FORMAT_4 = """
+    DROP TABLE removed;
+    DROP TABLE fulfilled;
+    DROP INDEX attempt_over;
+    ALTER TABLE attempt DROP COLUMN over;
+    ALTER TABLE submission DROP COLUMN trouble;
+    ALTER TABLE submission DROP COLUMN wall_seconds;
+    PRAGMA user_version = 4;
+"""
+
+
 class StandInClock(Clock):
     """A clock that moves only when told."""
 
@@ -307,13 +319,13 @@ class World:
     def store(self) -> Store:
         return self.house.store
 
-    def submit(self, events: int = 0, key: str = "k1", **attributes: Any) -> int:
+    def submit(self, events: int = 0, key: str = "k1", apart: Any = None, **attributes: Any) -> int:
         """Hand in a request as the door does; `events` counts argument sets of a parametric one."""
         from jim import inbox, request
 
         sets = [[str(n)] for n in range(events or 1)]
         raw = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": sets, **attributes}
-        return inbox.deposit(self.site.state, key, request.check(raw)[1] | {"key": key})
+        return inbox.deposit(self.site.state, key, request.check(raw)[1] | {"key": key}, apart)
 
     def wish(self, verb: str, target: str) -> None:
         from jim import inbox

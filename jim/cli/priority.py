@@ -7,8 +7,9 @@ import argparse
 from jim import run_grid_job
 from jim.cli.reading import look, refuse_local_job
 from jim.cli.text import say
+from jim.family_wishes import too_late
 from jim.inbox import target_of
-from jim.model import MOST_PRIORITY, Step
+from jim.model import MOST_PRIORITY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     target, priority = arguments.target, arguments.priority
     refuse_local_job(target, "priority")
     job = look().grid_job(target_of(target)[0])
-    if job.step is Step.FINISHED:
-        say(f"{target}: finished as {job.outcome} already; priority changes nothing")
+    late = too_late(job, "priority")
+    if late:
+        say(f"{target}: {late}; priority changes nothing")
         return 0
     run_grid_job.wish("priority", target, priority=priority)
     say(f"{target}: priority {priority} wished; what the batch system has already keeps its place there")

@@ -8,7 +8,7 @@ from jim.cli import claims
 from jim.cli.reading import View
 from jim.cli.text import ago, counted, how_many, span
 from jim.cli.unsent import Wait, many, next_attempt, waiting
-from jim.family_wishes import again_of, retryable
+from jim.family_wishes import VERBS, again_of, retryable
 from jim.model import FROZEN, NEVER, State, Step
 from jim.sizing import left_to_catalogue
 from jim.statusdb.record import failures
@@ -101,7 +101,12 @@ def _keeper(view: View) -> Iterator[Wait]:
 
 def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
     for verb, target in view.wishes(job):
-        yield Wait(f"{verb} of {target} wished, and not taken up yet", "a keeper takes it up in its next round", "user")
+        then = "a keeper takes it up in its next round"
+        if job.step is Step.COLLECTING and verb in VERBS:
+            then = "a keeper takes it up once the outputs are gathered"
+        elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == "edit" or "." in target):
+            then = "a keeper takes it up once there are local jobs"
+        yield Wait(f"{verb} of {target} wished, and not taken up yet", then, "user")
 
 
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:

@@ -11,7 +11,7 @@ from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.family import FORCED_FROM
-from jim.family_wishes import again_of, retryable
+from jim.family_wishes import again_of, retryable, too_late
 from jim.inbox import require_local_job, slices_of
 from jim.model import State, Step
 from jim.splitting.lumi_ranges import joined
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         job = view.grid_job(number)
         again = again_of(_ended(view, job, slices), slices, **more) if verb == "retry" and job.size else []
         late = _too_late(view, job, slices, verb, arguments)
-        if verb == "retry":
+        if verb == "retry" and not late:
             late = "" if again else _nothing_to_retry(view, job, slices, more)
         if late:
             say(f"{target}: {late}; {verb} changes nothing")
@@ -69,11 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
             here = Target(number, tuple(joined((each.n, each.n) for each in again)))
             undo = "" if len(str(here)) > LONGEST_SHOWN else f"; `jim cancel {here}` undoes it"
             what = "1 local job gets" if len(again) == 1 else f"{len(again):,} local jobs get"
-            say(f"{target}: retry wished: {what} another set of attempts{undo}")
+            say(f"{target}: retry wished: {what} another set of attempts{_later(job)}{undo}")
             continue
         where = target if _single(slices) else number
-        say(f"{target}: {verb} wished: {NEXT[verb]}; `jim explain {where}` tells how far that is")
+        later = _later(job) if verb == "force" else ""
+        say(f"{target}: {verb} wished: {NEXT[verb]}{later}; `jim explain {where}` tells how far that is")
     return 0
+
+
+def _later(job: GridJob) -> str:
+    return ", once its outputs have been gathered" if job.step is Step.COLLECTING else ""
 
 
 def _count(text: str) -> int:
@@ -111,8 +116,16 @@ def _too_late(
     if verb == "force":
         states = _states(view, job, slices)
         return _unforceable(states, State(arguments.to))
-    whose = f"{job.id} " if slices else ""  # the outcome is the grid job's, and not that of a local job
-    return f"{whose}finished as {job.outcome} already" if job.step is Step.FINISHED else ""
+    if verb == "retry":
+        cancelled = job.wish == "cancel" and job.step not in (Step.COLLECTING, Step.FINISHED)
+        return "a cancel of it is under way; retry it when it is finished" if cancelled else ""
+    if not slices:
+        return too_late(job, verb)
+    if job.step is Step.FINISHED:  # the outcome is the grid job's, and not that of a local job
+        return f"{job.id} {too_late(job, verb)}"
+    ended = _states(view, job, slices) if job.size else set()
+    words = ", ".join(sorted(state.value for state in ended))
+    return f"{words} already" if ended and all(state.final for state in ended) else ""
 
 
 def _nothing_to_retry(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> str:

@@ -56,7 +56,8 @@ def _bundle(house: House) -> None:
             first = _told_of_all(house, waiting[0])
             waiting = [each for each in waiting if _told_of_all(house, each) == first]
             k = job.submissions + 1
-            house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting)
+            seconds = verdicts.asked_seconds(house, waiting[0])
+            house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting, seconds)
             room -= len(waiting)
 
 
@@ -80,6 +81,7 @@ def _send(house: House, submission: Submission) -> None:
         house.store.set_submission(job.id, submission.k, state="cancelled", reason="cancelled", due=0.0)
     elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
+        verdicts.keep_sent_with(house, submission, jobs[0])
         house.workers.start(
             submission.mark,
             partial(_hand_over, house, job, submission, jobs, avoided(house, jobs[0], jobs[0].attempt - 1)),

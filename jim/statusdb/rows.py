@@ -18,9 +18,14 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
-    """ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
+    """
+    CREATE TABLE removed (grid INTEGER PRIMARY KEY);
+    CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    ALTER TABLE submission ADD COLUMN wall_seconds INTEGER;
+    ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
     ALTER TABLE attempt ADD COLUMN over TEXT NOT NULL DEFAULT '';
-    CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';""",
+    CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
+    """,
 )
 
 
@@ -113,6 +118,7 @@ class Submission:
     reason: str
     due: float
     updated: str
+    wall_seconds: int | None = None  # that it is sent with, where that is known
     trouble: str = ""  # why it could not be looked for just now
 
 
@@ -150,6 +156,7 @@ class Live(NamedTuple):
     reason: str  # what a listing has said of it
 
 
+GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
 # Joined from the submissions that the batch system was told or seen to have.
 LIVE = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed', "

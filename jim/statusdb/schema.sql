@@ -65,6 +65,7 @@ CREATE TABLE submission (
     reason TEXT NOT NULL DEFAULT '',
     due REAL NOT NULL DEFAULT 0,
     updated TEXT NOT NULL,
+    wall_seconds INTEGER,               -- the time limit that it is sent with; null: by a version before that kept it
     trouble TEXT NOT NULL DEFAULT '',   -- why it could not be looked for just now
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
@@ -105,6 +106,12 @@ CREATE TABLE journal (
     reason TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX journal_of ON journal (grid, n);
+
+-- Grid jobs that are unseen, and of which files may be left.
+CREATE TABLE removed (grid INTEGER PRIMARY KEY);
+
+-- Wishes that have been fulfilled, and whose files may be left.
+CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
     INSERT INTO journal (at, grid, was, now, witness, reason)

@@ -285,13 +285,14 @@ class Store:
 
     # Submissions and attempts
 
-    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob]) -> None:
+    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
         """Record, before anything is done, that these waiting local jobs go out together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated) VALUES (?, ?, ?, ?, 'intended', ?)",
-                (grid, k, mark, len(jobs), now),
+                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds) "
+                "VALUES (?, ?, ?, ?, 'intended', ?, ?)",
+                (grid, k, mark, len(jobs), now, seconds),
             )
             self.db.executemany(
                 "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
@@ -334,8 +335,7 @@ class Store:
 
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end, and have no verdict yet."""
-        sql = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
-        return [Attempt(*row) for row in self.db.execute(sql)]
+        return [Attempt(*row) for row in self.db.execute(rows.GIVEN_UP)]
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""

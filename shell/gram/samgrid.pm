@@ -190,8 +190,9 @@ sub known {
     my $number = $job->jobid() // '';
     return $number if $number =~ /^[1-9]\d{0,14}$/;
     my $name = 'request-' . unpack('H*', $job->uniqid() // return);
-    for my $place (qw(keys inbox keys)) {
-        my $request = content(state() . "/$place/$name") or next;
+    # What is kept counts, and is read last: only then may another door's file be in the inbox.
+    my ($left, $kept) = map { content(state() . "/$_/$name") } qw(inbox keys);
+    for my $request (grep { length } $kept, $left) {
         return $1 if $request =~ /^\{"id": ([1-9]\d*),/;
     }
     return;

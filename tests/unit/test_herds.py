@@ -18,7 +18,7 @@ from jim.settings import Batch, General, Limits
 from jim.statusdb.record import herd
 from jim.statusdb.store import Store
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
-from tests.stand_ins import World
+from tests.stand_ins import TO_FORMAT_4, World
 
 HOME = Path(__file__).parents[2]
 
@@ -154,9 +154,8 @@ def test_a_database_of_before_is_brought_up_to_date(tmp_path, monkeypatch):
     world.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
         gone = "ALTER TABLE grid_job DROP COLUMN"
+        db.executescript(TO_FORMAT_4)
         db.executescript(f"{gone} splitter; {gone} priority; {JOURNAL_BY_TRIGGER} PRAGMA user_version = 1;")
-        db.executescript("DROP INDEX attempt_over; ALTER TABLE attempt DROP COLUMN over;")
-        db.execute("ALTER TABLE submission DROP COLUMN trouble")
     reader = Store(world.site.state / "status.db", world.clock)
     assert reader.grid_job(1).splitter == ""
     reader.close()

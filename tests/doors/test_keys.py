@@ -1,0 +1,50 @@
+"""One key, handed in by many doors at once, while a keeper takes what they leave."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from jim import inbox
+from tests.doors.place import HOME
+
+DOORS, KEYS = 6, 10
+
+
+def test_one_key_handed_in_by_many_doors_at_once_is_one_grid_job(tmp_path):
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "site.toml").write_text("[keep]\nidle_seconds = 60.0\n[batch]\nslots = 1\n")
+    environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(state), "JIM_PYTHON": sys.executable}
+
+    def hand_in(key):
+        file = tmp_path / f"{key}.toml"
+        done = subprocess.run(
+            [str(HOME / "shell/jim-submit"), str(file)], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done
+        return re.search(r"JOB_ID:(\d+)", done.stdout)[1]
+
+    module = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(state)]
+    keeper = subprocess.Popen(module, env=environment | {"PYTHONPATH": str(HOME)})
+    try:
+        with ThreadPoolExecutor(DOORS) as doors:
+            for n in range(KEYS):
+                text = f'job_type = "executable"\nexecutable = "/bin/true"\nkey = "key-{n}"\n'
+                (tmp_path / f"key-{n}.toml").write_text(text)
+                printed = set(doors.map(hand_in, [f"key-{n}"] * DOORS))
+                assert len(printed) == 1, f"key-{n}: {printed}"
+        end = time.monotonic() + 60
+        while left := [path.name for path in (state / "inbox").glob("request-*")]:
+            assert time.monotonic() < end, left
+            time.sleep(0.1)
+        kept = {json.loads((state / "keys" / inbox.request_name(f"key-{n}")).read_bytes())["id"] for n in range(KEYS)}
+        assert len(kept) == KEYS
+        assert {int(path.name) for path in (state / "answers").iterdir() if path.name.isdigit()} == kept
+    finally:
+        keeper.kill()
+        keeper.wait()

@@ -1,0 +1,142 @@
+"""A file of inbox or spool that cannot be read for a moment is tried again; only an unhealthy one is put aside."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from jim import arrivals, inbox
+from jim.model import State
+
+PASSES, STAYS = errno.ESTALE, errno.EACCES
+
+
+def unread(monkeypatch, module, wanted, number):
+    """Let files of which the name has these words be out of reach; what is given back lets them be read again."""
+    read, out = module.read_regular, [True]
+
+    def try_it(path, limit):
+        if out and wanted in path.name:
+            raise OSError(number, os.strerror(number), str(path))
+        return read(path, limit)
+
+    monkeypatch.setattr(module, "read_regular", try_it)
+    return out.clear
+
+
+def rejected(world):
+    return [path.name for path in (world.site.work / "rejected").iterdir()]
+
+
+@pytest.fixture
+def begun(world):
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    return world
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ETIMEDOUT, errno.EMFILE])
+def test_a_spool_file_that_cannot_be_read_for_a_moment_is_tried_again(begun, monkeypatch, number):
+    read_again = unread(monkeypatch, arrivals, ".exit", number)
+    begun.batch.finish(1)
+    begun.go(3)
+    assert (rejected(begun), len(list((begun.site.work / "spool").glob("*.exit")))) == ([], 1)
+    read_again()
+    begun.until(lambda: begun.state(1) is State.COMPLETED)
+    assert list((begun.site.work / "spool").iterdir()) == []
+
+
+def test_what_can_be_read_is_taken_meanwhile(begun, monkeypatch):
+    unread(monkeypatch, arrivals, ".start", PASSES)
+    begun.batch.finish(1)
+    begun.until(lambda: begun.state(1) is State.COMPLETED)
+    assert rejected(begun) == []
+
+
+def test_a_spool_file_that_nobody_may_read_is_rejected(begun, monkeypatch):
+    unread(monkeypatch, arrivals, ".start", STAYS)
+    begun.go(2)
+    assert len(rejected(begun)) == 1
+
+
+def test_a_spool_file_whose_entry_cannot_be_looked_at_is_tried_again(begun, monkeypatch):
+    scandir, out = os.scandir, [True]
+
+    class Entry:
+        def __init__(self, entry):
+            self.name, self.path, self.entry = entry.name, entry.path, entry
+
+        def stat(self, *, follow_symlinks):
+            if out and self.name.endswith(".start"):
+                raise OSError(PASSES, os.strerror(PASSES), self.path)
+            return self.entry.stat(follow_symlinks=follow_symlinks)
+
+    class Entries:
+        def __enter__(self):
+            return map(Entry, self.entries)
+
+        def __exit__(self, *_):
+            self.entries.close()
+
+        def __init__(self, place):
+            self.entries = scandir(place)
+
+    monkeypatch.setattr("jim.arrivals.os.scandir", Entries)
+    arrivals.take_spool(begun.house)
+    assert (rejected(begun), begun.state(1)) == ([], State.SUBMITTED)
+    out.clear()
+    arrivals.take_spool(begun.house)
+    assert begun.state(1) is State.RUNNING
+
+
+def test_a_request_that_cannot_be_read_for_a_moment_is_tried_again(world, monkeypatch):
+    """A wish for it waits, though the store does not know its grid job; other requests do not."""
+    world.submit(1)
+    read_again = unread(monkeypatch, inbox, inbox.request_name("k1"), PASSES)
+    world.wish("suspend", "1")
+    world.submit(1, key="other")
+    world.go(2)
+    assert [job.id for job in world.store.grid_jobs()] == [2]
+    read_again()
+    world.go(1)
+    assert world.store.grid_job(1).wish == "suspend"
+    assert inbox.names(world.site.state) == []
+
+
+def test_a_wish_that_cannot_be_read_for_a_moment_is_not_overtaken(world, monkeypatch):
+    for key in ("k1", "other"):
+        world.submit(1, key=key)
+    world.go(1)
+    world.wish("suspend", "1")
+    (first,) = inbox.names(world.site.state)
+    read_again = unread(monkeypatch, inbox, first, PASSES)
+    world.wish("resume", "1")
+    world.wish("suspend", "2")
+    world.go(1)
+    assert [job.wish for job in world.store.grid_jobs()] == ["", "suspend"]
+    assert len(inbox.names(world.site.state)) == 2
+    read_again()
+    world.rounds.round()
+    assert [line.now for line in world.store.own_journal(1)][-2:] == ["suspend wished", "resume wished"]
+    assert inbox.names(world.site.state) == []
+
+
+def test_a_wish_that_nobody_may_read_is_put_aside(world, monkeypatch):
+    world.submit(1)
+    world.wish("suspend", "1")
+    unread(monkeypatch, inbox, "wish-", STAYS)
+    world.go(1)
+    assert inbox.names(world.site.state) == []
+    assert len(list((world.site.state / "inbox").glob(".unreadable-wish-*"))) == 1
+
+
+def test_a_file_that_is_gone_when_it_is_read_is_nothing(begun, monkeypatch):
+    unread(monkeypatch, arrivals, ".start", errno.ENOENT)
+    unread(monkeypatch, inbox, "wish-", errno.ENOENT)
+    begun.wish("suspend", "1")
+    begun.go(1)
+    assert rejected(begun) == []
+    assert list((begun.site.state / "inbox").glob(".unreadable-*")) == []

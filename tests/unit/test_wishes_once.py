@@ -1,0 +1,239 @@
+"""A wish is fulfilled once, in its turn, and what comes to nothing is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim import inbox
+from jim.errors import UnknownJob
+from jim.gram import EXECUTION_FAILED, is_failure
+from jim.model import State, Step
+from jim.statusdb import after
+from tests.splitting_work import end_all, states
+from tests.splitting_work import submit as split
+
+
+def lines(world, n=None, grid=1):
+    """Give what the journal says of wishes."""
+    told = world.store.own_journal(grid) if n is None else world.store.journal(grid, n)
+    return [(line.now, line.reason) for line in told if line.witness in ("user", "keeper") and not line.was]
+
+
+def wished(world):
+    return [path.name for path in (world.site.state / "inbox").glob("wish-*")]
+
+
+def ended(world, *codes):
+    """Hand in a grid job, and end its local jobs so."""
+    grid = world.submit(len(codes))
+    world.until(lambda: len(world.batch.tasks) == len(codes))
+    for index, code in enumerate(codes, 1):
+        if code is not None:
+            world.batch.start(1, index)
+            world.batch.finish(1, index, code=code)
+    return grid
+
+
+def collecting(world, monkeypatch, *codes):
+    """End a grid job whose outputs cannot be gathered yet; give what lets them be."""
+    gather = world.house.workers.start
+    held = []
+
+    def start(name, *rest, **more):
+        if name == ("collect", 1) and not held:
+            return
+        gather(name, *rest, **more)
+
+    monkeypatch.setattr(world.house.workers, "start", start)
+    ended(world, *codes)
+    world.until(lambda: world.store.grid_job(1).step is Step.COLLECTING)
+    return lambda: held.append(True)
+
+
+def test_a_wish_is_fulfilled_once_though_the_keeper_is_killed_before_its_file_is_gone(world, monkeypatch):
+    """A retry of at most one would try another one again."""
+    ended(world, 3, 3, 3)
+    world.until(lambda: world.finished(1))
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    inbox.wish(world.site.state, "retry", "1", most=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "taken", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.go(1)
+    assert len(wished(world)) == 1
+    world.restart()
+    world.until(lambda: len(world.batch.accepted) == 2)
+    world.go(3)
+    assert wished(world) == []
+    assert [world.state(1, n) for n in range(3)] == [State.SUBMITTED, State.FAILED, State.FAILED]
+    assert [word for word, _ in lines(world)].count("retry wished") == 1
+
+
+def test_what_is_remembered_of_wishes_does_not_grow(world):
+    ended(world, None)
+    for verb in ("suspend", "resume", "suspend", "resume"):
+        world.wish(verb, "1")
+    world.go(1)
+    assert len(after.fulfilled(world.store)) == 4
+    world.go(1)
+    assert after.fulfilled(world.store) == set()
+
+
+@pytest.mark.parametrize("verb", ["retry", "force"])
+def test_what_is_wished_while_outputs_are_gathered_waits_until_they_are(world, monkeypatch, verb):
+    go_on = collecting(world, monkeypatch, 0, 3)
+    more = {"to": "completed", "reason": "seen"} if verb == "force" else {}
+    inbox.wish(world.site.state, verb, "1.1", **more)
+    world.go(2)
+    assert len(wished(world)) == 1
+    go_on()
+    world.until(lambda: not wished(world))
+    want = State.COMPLETED if verb == "force" else State.SUBMITTED
+    world.until(lambda: world.state(1, 1) is want)
+
+
+def test_a_cancel_of_what_is_not_there_is_told(world):
+    """It was wished before the split, when nobody knew how many there would be."""
+    world.submit(3)
+    inbox.wish(world.site.state, "cancel", "1.77")
+    world.until(lambda: world.batch.tasks)
+    world.go(2)
+    assert wished(world) == []
+    assert lines(world)[-1] == ("cancel changes nothing", "there is no local job 1.77: there are 3")
+    with pytest.raises(UnknownJob):
+        inbox.wish(world.site.state, "cancel", "1.77")
+    assert not any(each.wish for each in world.store.local_jobs(1))
+
+
+def test_a_cancel_of_what_has_completed_is_told(world):
+    ended(world, 0, None, 0)
+    world.until(lambda: world.state(1, 2) is State.COMPLETED)
+    world.wish("cancel", "1.0")
+    world.wish("cancel", "1.0-2")
+    world.wish("cancel", "1.0,2")
+    world.go(1)
+    assert lines(world, 0)[-1] == ("cancel changes nothing", "1.0 is completed already")
+    assert lines(world)[-3:] == [
+        ("cancel", "2 of 3 have ended already"),
+        ("cancel wished", "1.0,2"),
+        ("cancel changes nothing", "all are completed already"),
+    ]
+    assert [each.wish for each in world.store.local_jobs(1)] == ["", "cancel", ""]
+
+
+def test_a_suspend_after_a_cancel_is_told(world):
+    ended(world, None)
+    for verb in ("cancel", "suspend"):
+        world.wish(verb, "1")
+    world.go(1)
+    assert lines(world)[-1] == ("suspend changes nothing", "a cancel of it is under way")
+    assert world.store.grid_job(1).wish == "cancel"
+
+
+def test_a_suspend_while_outputs_are_gathered_is_told(world, monkeypatch):
+    go_on = collecting(world, monkeypatch, 0)
+    world.wish("suspend", "1")
+    world.go(1)
+    assert lines(world)[-1] == ("suspend changes nothing", "its outputs are being gathered already")
+    go_on()
+    world.until(lambda: world.finished(1))
+    assert world.store.grid_job(1).wish == ""
+
+
+def test_a_cancel_that_came_to_nothing_does_not_stand_beside_completed(world, monkeypatch):
+    go_on = collecting(world, monkeypatch, 0)
+    world.wish("cancel", "1")
+    world.go(1)
+    assert world.store.grid_job(1).wish == "cancel"
+    go_on()
+    world.until(lambda: world.finished(1))
+    job = world.store.grid_job(1)
+    assert (job.outcome, job.wish) == ("completed", "")
+    assert lines(world)[-1] == ("cancel changes nothing", "it has completed")
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, State.COMPLETED), (None, State.KILLED)])
+def test_a_cancel_of_a_local_job_that_ends_by_itself_is_told(world, code, state):
+    ended(world, None, None)
+    world.batch.start(1, 1)
+    world.until(lambda: world.state(1, 0) is State.RUNNING)
+    world.batch.lies = ["@cancel", "lost before"]
+    world.wish("cancel", "1.0")
+    world.go(1)
+    world.batch.finish(1, 1, code=code)
+    world.until(lambda: world.state(1, 0) is state)
+    came_to_nothing = state is State.COMPLETED
+    assert world.store.local_job(1, 0).wish == ("" if came_to_nothing else "cancel")
+    assert (("cancel changes nothing", "it has completed") in lines(world, 0)) == came_to_nothing
+    world.batch.start(1, 2)
+    world.batch.finish(1, 2, code=3)
+    world.until(lambda: world.finished(1))
+    world.go(1)
+    assert is_failure(world.answer(1).encode(), EXECUTION_FAILED)
+
+
+def test_the_keeper_asks_again_whether_anything_is_left_that_an_edit_could_change(world):
+    """All of it was sent, or it was so made, between the door's look and the keeper's."""
+    ended(world, None)
+    inbox.wish(world.site.state, "edit", "1", changes={"queue": "long"})
+    world.go(1)
+    said = "1: all of its local jobs have been sent already; nothing is left to be changed"
+    assert lines(world)[-1] == ("edit changes nothing", said)
+    assert world.store.grid_job(1).request["queue"] is None
+
+
+def test_a_resplit_that_waits_for_its_pieces_is_not_overtaken(world):
+    """A later wish for the same local job waits behind it; those for others, and a cancel of all, do not."""
+    split(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    end_all(world, 1, 1)
+    world.until(lambda: world.finished(1))
+    inbox.wish(world.site.state, "resplit", "1.0", parameters={"lumis_per_job": 2})
+    for target in ("1.0", "1.1"):
+        inbox.wish(world.site.state, "retry", target)
+    inbox.wish(world.site.state, "retry", "1")
+    for _ in range(2):  # while what the worker has made is not delivered
+        world.rounds.round()
+        assert states(world)[0] == "failed"
+        assert len(wished(world)) == 3
+    world.go(3)
+    assert wished(world) == []
+    assert states(world)[0] == "failed_frozen"
+    assert [word for word, _ in lines(world, 0)] == ["resplit wished", "retry wished"]
+    assert len(states(world)) == 4
+
+
+# At the people's door
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("suspend", "1"), "1: a cancel of it is under way; suspend changes nothing\n"),
+        (("resume", "1"), "1: a cancel of it is under way; resume changes nothing\n"),
+        (("priority", "1", "5"), "1: a cancel of it is under way; priority changes nothing\n"),
+        (("retry", "1.1"), "1.1: a cancel of it is under way; retry it when it is finished; retry changes nothing\n"),
+        (("cancel", "1.0"), "1.0: completed already; cancel changes nothing\n"),
+        (("cancel", "1.0-1"), "1.0-1: completed, failed already; cancel changes nothing\n"),
+    ],
+)
+def test_a_wish_that_is_known_to_be_vain_is_not_left(home, words, said):
+    home.add()
+    home.move(0, State.COMPLETED)
+    home.move(1, State.FAILED)
+    home.store.set_grid_job(1, wish="cancel", step=Step.ACTIVE)
+    assert home.out(*words) == said
+    assert list((home.site.state / "inbox").glob("wish-*")) == []
+
+
+def test_a_wish_that_waits_for_the_outputs_is_told_of(home):
+    home.add()
+    home.move(1, State.FAILED)
+    home.store.set_grid_job(1, step=Step.COLLECTING)
+    told = "1 local job gets another set of attempts, once its outputs have been gathered; "
+    assert home.out("retry", "1.1").startswith(f"1.1: retry wished: {told}")
+    assert "a keeper takes it up once the outputs are gathered" in home.out("explain", "1")
+    assert home.out("suspend", "1") == "1: its outputs are being gathered already; suspend changes nothing\n"
