@@ -160,7 +160,8 @@ def test_suspend_stops_all_of_it_and_gives_the_slot_away(served):
     pid = served.number("pid")
     served.queue.change("suspend", [(job, 0)])
     until(lambda: served.states()[job, 1] == "suspended")
-    assert {psutil.Process(each).status() for each in (pid, served.pid(job))} == {psutil.STATUS_STOPPED}
+    pids = pid, served.pid(job)
+    until(lambda: {psutil.Process(each).status() for each in pids} == {psutil.STATUS_STOPPED})  # the signal was sent
     other = served.submit(WAIT_FOR_GO)
     until(lambda: served.states()[other, 1] == "running")
     served.queue.change("resume", [(job, 0)])
