@@ -16,17 +16,20 @@ import re
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jim import gram
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, missed, read_regular, replace, replace_durably, sync_directory
 
+if TYPE_CHECKING:
+    from jim.compared import Apart
+
 LONGEST = 4 * 1024 * 1024
 
 
-def deposit(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None = None) -> int:
+def deposit(state: Path, key: str, request: dict[str, Any], apart: Apart | None = None) -> int:
     """Make a request durable and return its grid job's id; the same key returns the same id.
 
     `apart` is what its door leaves out where the key comes again: with it, another request is refused then.
@@ -55,7 +58,7 @@ def deposit(state: Path, key: str, request: dict[str, Any], apart: dict[str, lis
     return final
 
 
-def known(state: Path, key: str, request: dict[str, Any], apart: dict[str, list[str]] | None) -> int:
+def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -> int:
     """Give the id that a key has; 0: none. Another request of that key is refused.
 
     What is kept counts, and is read last: only then may another door's file be in the inbox.
@@ -197,7 +200,7 @@ def keep(path: Path, content: dict[str, Any]) -> None:
     kept = path.parent.parent / "keys" / path.name
     with suppress(FileExistsError, FileNotFoundError):  # a keeper before us did it; a door took its file back
         os.link(path, kept)
-    if _read_id(kept) != content["id"]:
+    if kept_id(path.parent.parent, path.name) != content["id"]:
         replace_durably(kept, json.dumps(content).encode())
     path.unlink(missing_ok=True)
 
@@ -208,8 +211,11 @@ def taken(path: Path) -> None:
 
 
 def kept_id(state: Path, name: str) -> int:
-    """Give the id that a key keeps; 0 where it has none."""
-    return _read_id(state / "keys" / name)
+    """Give the id that a key keeps; 0 where it has none, or a power cut has left nothing of it."""
+    try:
+        return int(_read(state / "keys" / name).get("id", 0))
+    except (ValueError, TypeError, AttributeError, JimError):
+        return 0
 
 
 def free(state: Path, key: str, number: int) -> None:
@@ -231,10 +237,6 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     return content
-
-
-def _read_id(path: Path) -> int:
-    return int(_read(path).get("id", 0))
 
 
 def _draw_id(state: Path) -> int:

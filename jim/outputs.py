@@ -273,7 +273,7 @@ def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[s
             kept = wish
         else:  # what is over is neither suspended nor cancelled
             kept = ""
-            if wish:
+            if wish and wish != "resume":
                 house.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
         house.store.set_grid_job(grid, step=Step.FINISHED, **told)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jim import gram, request, sizing
 from jim import site as site_file
@@ -17,12 +17,14 @@ from jim.site import Site
 from jim.sizing import Size
 from jim.splitting.errors import InvalidFile
 
+if TYPE_CHECKING:
+    from jim.compared import Apart  # a door needs none of it while a key is new
+
 # The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one. TOML has it
 # before a dot, too, and as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
 REFUSED = re.compile(r"'([^'\n]+)'[:.]|(\w+)[:.]")  # how a refusal begins with a name; one that is odd is in quotes
-Checked = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
-Prepared = tuple[*Checked, dict[str, list[str]]]  # besides, what of it is left out where its key comes again
+Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
 
 
 def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any) -> Prepared:
@@ -31,17 +33,27 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     `more` are attributes besides those of the file. What only the site's catalogue knows is left to the keeper: a door
     is to answer at once. A dry run asks it.
     """
+    return _prepared(file, site, ask_catalogue, more)[0]
+
+
+def to_hand_in(file: Path, site: Site, **more: Any) -> tuple[dict[str, Any], Apart]:
+    """Prepare a request; give what is stored of it, and what is left out where its key comes again."""
+    (_, checked, _), apart = _prepared(file, site, False, more)
+    return checked, apart
+
+
+def _prepared(file: Path, site: Site, ask_catalogue: bool, more: dict[str, Any]) -> tuple[Prepared, Apart]:
     site_file.check_system(site)
     attributes = request.read(file, site.site.handlers)
     if not gram.is_description(attributes):
         with _at_its_place(file, but=more):
-            return *_prepare(attributes | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
+            return _prepare(attributes | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
     from jim.gram_request import apart, attributes_of, in_its_words, require_end  # only a gatekeeper hands in this
 
     with in_its_words(attributes):
         prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, ask_catalogue)
     require_end(attributes, site.site.gram_events)
-    return *prepared, apart(attributes)
+    return prepared, apart(attributes)
 
 
 @contextmanager
@@ -76,7 +88,7 @@ def _place(file: Path, name: str) -> str:
     return ""
 
 
-def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Checked:
+def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:
     handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from jim import gram, inbox, request, stdout
 from jim import site as site_file
 from jim.errors import BadRequest, JimError
-from jim.preparing import prepare
+from jim.preparing import to_hand_in
 
 if TYPE_CHECKING:
     from jim.house import House
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def submit(file: Path, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
     site = site_file.load()
-    _, checked, _, apart = prepare(file, site, **more)
+    checked, apart = to_hand_in(file, site, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"

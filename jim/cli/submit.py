@@ -73,7 +73,7 @@ def _more(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _dry_run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
-    handler, checked, size, _ = prepare(arguments.file, site, ask_catalogue=True, **_more(arguments))
+    handler, checked, size = prepare(arguments.file, site, ask_catalogue=True, **_more(arguments))
     resources = site.complete(handler.resources(checked))
     if arguments.json:
         say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})

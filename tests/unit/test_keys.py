@@ -116,6 +116,13 @@ def test_a_key_that_is_kept_is_of_the_row_that_is_stored(world, monkeypatch):
     assert settled(world, 1)
 
 
+def test_a_key_of_which_a_power_cut_left_nothing_gets_its_id_again(world):
+    world.submit(1)
+    key_file(world).touch()
+    world.go(1)
+    assert settled(world, 1)
+
+
 def test_a_number_that_another_request_has_is_put_aside(world):
     world.submit(1)
     world.go(1)
