@@ -258,7 +258,7 @@ def test_the_door_looks_at_what_is_sent_along(tmp_path: Path) -> None:
         prepare(file, site)
     file.write_text("job_type = executable\nexecutable = /bin/true\ninputs = code card.txt\n")
     (tmp_path / "card.txt").write_text("mass 80\n")
-    _, checked, *_ = prepare(file, site)
+    _, checked, _ = prepare(file, site)
     assert checked["inputs"] == [str(tmp_path / "code"), str(tmp_path / "card.txt")]
 
 
