@@ -6,10 +6,13 @@ make glitch-report    # as root; the same as the tests in test_faults.py, as a t
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +42,18 @@ SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was ab
 SLURM_MISSES = 480  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "what became of ended jobs could not be found out (2 in a row)"
 ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": ("sacct",)}
+DENIALS = {
+    "slurm": (
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
+        "sbatch: error: AssocMaxSubmitJobLimit",
+        "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+    ),
+    "sge": (
+        "error: commlib error: got select error (Connection refused)",
+        "Unable to run job: job rejected: only 10 jobs are allowed per user (current job count: 10).",
+        "error: unable to send message to qmaster",
+    ),
+}
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
 
 
@@ -72,7 +87,8 @@ class Counts(NamedTuple):
 
     local_jobs: int
     lost: int  # no end is told of it
-    twice: int  # an attempt that started twice, two alive at once, or work done twice
+    twice: int  # an attempt that started twice, or two alive at once
+    again: int  # a payload that had come to its end, and was done again: nobody had recorded it
     wrong: int  # another end than the one it had
 
 
@@ -100,7 +116,7 @@ def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
     told, files = site.tar(job)
     starts, ends = site.events("start", job), site.events("end", job)
     done = [n for n, _ in ends.elements()]
-    twice = sum(starts.values()) - len(starts) + len(done) - len(set(done)) + site.overlaps(job)
+    twice = sum(starts.values()) - len(starts) + site.overlaps(job)
     wrong = 0
     for n, each in told.items():
         right = each["state"] == end and not _lives_on(site, job, n)
@@ -108,7 +124,7 @@ def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
             own = files.get(f"{job}.{n}/out.txt") == f"data {n} {each['attempt']}\n".encode()
             right = right and own and ends[n, each["attempt"]] == 1
         wrong += not right
-    return Counts(pieces, pieces - len(told), twice, wrong)
+    return Counts(pieces, pieces - len(told), twice, len(done) - len(set(done)), wrong)
 
 
 def _lives_on(site: LiveSite, job: int, n: int) -> bool:
@@ -244,6 +260,61 @@ def lying_at_cancel(site: LiveSite) -> int:
     return job
 
 
+def denying(site: LiveSite) -> int:
+    """Let each submission be obeyed and denied, but the first of three: that answer would be believed."""
+    (site.place / "denying").write_text("".join(f"{words}\n" for words in DENIALS[site.system]))
+    return site.submit(PIECES, body="sleep 3")
+
+
+def denying_at_cancel(site: LiveSite) -> int:
+    (site.place / "denying").write_text("".join(f"{words}\n" for words in DENIALS[site.system]))
+    job = site.submit(PIECES, body=LONG)
+    site.door("jim-cancel", str(job))
+    return job
+
+
+def wrappers_killed(site: LiveSite, by: Sequence[str] = ()) -> int:
+    """Kill wrappers alone, at any moment of their payloads' lives."""
+    job = site.submit(PIECES, body='[ "$JIM_ATTEMPT" -gt 1 ] || sleep "$((2 + $1 % 5))"', by=by)
+    _runs(site, job, PIECES)
+    for n in random.sample(range(PIECES), 20):
+        with suppress(ProcessLookupError):
+            os.kill(site.wrapper(job, n), signal.SIGKILL)
+        time.sleep(random.uniform(0, 0.3))
+    return job
+
+
+def wrappers_killed_apart(site: LiveSite) -> int:
+    return wrappers_killed(site, ("/usr/bin/timeout", "300"))
+
+
+def stopped_and_thawed(site: LiveSite) -> int:
+    """Stop all of some local jobs while no listing shows them, and thaw them when their successors have ended."""
+    job = site.submit(PIECES, body='[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || exec sleep 600')
+    _runs(site, job, PIECES)
+    stopped = [each for n in range(5) for each in _all_of(site.wrapper(job, n))]
+    for each in stopped:
+        each.suspend()
+    id_ = site.batch_id(job)
+    hidden = site.place / "hidden"
+    hidden.write_text("".join(f"{id_}_{n + 1}|\n" for n in range(5)))
+    until(lambda: all(site.events("end", job)[n, 2] for n in range(5)), "their successors have ended", 180)
+    for each in site.ledger.glob(f"{job}.*.overlap"):  # what is stopped holds its lock, but does nothing
+        each.unlink()
+    for each in stopped:
+        with suppress(psutil.NoSuchProcess):
+            each.resume()
+    until(lambda: not any(each.is_running() for each in stopped), "what was thawed has ended", 20)
+    hidden.unlink()
+    return job
+
+
+def _all_of(wrapper: int) -> list[psutil.Process]:
+    """Give a wrapper and all that belongs to its attempt."""
+    own = psutil.Process(wrapper)
+    return [*own.children(recursive=True), own]
+
+
 def full(site: LiveSite) -> int:
     """Hand in more than the controller takes at once."""
     return site.submit(PIECES)
@@ -324,6 +395,15 @@ FAULTS = {
         more="[limits]\nper_submission = 25\n",
     ),
     "lying at cancel": Fault("scancel that says yes and does nothing, two times of three", lying_at_cancel, "killed"),
+    "denying": Fault("sbatch that obeys, and says that it has not: no connection, too many jobs, no answer", denying),
+    "denying at cancel": Fault("the same while the grid job is cancelled", denying_at_cancel, "killed"),
+    "wrappers killed": Fault("20 wrappers killed (-9) alone, at any moment", wrappers_killed),
+    "wrappers killed apart": Fault(
+        "the same, their payloads in a process group of their own (timeout)", wrappers_killed_apart
+    ),
+    "stopped and thawed": Fault(
+        "5 jobs stopped while squeue did not show them, and thawed when their successors had ended", stopped_and_thawed
+    ),
     "full": Fault(
         "MaxJobCount of 20 reached by submissions of 8",
         full,
@@ -355,7 +435,7 @@ def do(fault: Fault, site: LiveSite) -> Counts:
         site.ended(job, fault.limit)
     except AssertionError:  # it has no end within this time
         states = [State(each) for each in site.states(job).values()]
-        return Counts(PIECES, PIECES - sum(each.final for each in states), 0, 0)
+        return Counts(PIECES, PIECES - sum(each.final for each in states), 0, 0, 0)
     return count(site, job, fault.end)
 
 
@@ -370,7 +450,7 @@ def main() -> int:
     place = Path(tempfile.mkdtemp(prefix="jim-live-"))
     place.chmod(0o755)
     environment = install(place)
-    print("| what was done | local jobs | lost | twice | wrong end |\n|---|---:|---:|---:|---:|")
+    print("| what was done | local jobs | lost | twice | done twice | wrong end |\n|---|---:|---:|---:|---:|---:|")
     bad = 0
     for fault in FAULTS.values():
         # After a crash a controller takes jobs of before for running, until their time is over.

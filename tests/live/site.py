@@ -49,7 +49,9 @@ KEPT = "[keep]\nidle_seconds = 5.0\n"
 
 # Before a batch command: counts it, and holds it before or after the real one for as long as a test wants. Where it is
 # to lie, submissions are obeyed and never answered well, cancels are answered well and mostly not obeyed, and listings
-# say in turn: nothing, half of it, that there are no jobs, the truth.
+# say in turn: nothing, half of it, that there are no jobs, the truth. Where it is to deny, submissions and cancels are
+# obeyed, and their answers say in turn, by the file `denying`, that nothing was done. Listings leave out what the file
+# `hidden` names.
 FRONT = """#!/bin/sh
 place={place} verb=$1
 shift
@@ -59,6 +61,17 @@ hold() {{
     while [ -e "$place/held-$1-$verb" ]; do sleep 0.05; done
 }}
 hold before
+if [ -e "$place/denying" ] && case $verb in submit | cancel) ;; *) false ;; esac; then
+    "$@" >/dev/null 2>&1
+    turn=$(($(grep -c "$verb" "$place/calls") % $(grep -c . "$place/denying") + 1))
+    sed -n "${{turn}}p" "$place/denying" >&2
+    exit 1
+fi
+if [ -e "$place/hidden" ] && case $verb in query | find) ;; *) false ;; esac; then
+    told=$("$@") || exit
+    printf '%s\n' "$told" | grep -v -F -f "$place/hidden"
+    exit 0
+fi
 [ ! -e "$place/lying" ] || case $verb in
     submit)
         "$@" >/dev/null
@@ -280,14 +293,18 @@ class LiveSite:
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
-    def submit(self, pieces: int | list[str] = 1, *, body: str = "", **attributes: object) -> int:
-        """Hand in a grid job; the payload's body is shell, its $1 each of the pieces."""
+    def submit(
+        self, pieces: int | list[str] = 1, *, body: str = "", by: Sequence[str] = (), **attributes: object
+    ) -> int:
+        """Hand in a grid job; the payload's body is shell, its $1 each of the pieces. `by`: what starts the payload."""
         self.number += 1
         script = self.place / f"payload-{self.number}"
         script.write_text(PAYLOAD.format(ledger=shlex.quote(str(self.ledger)), body=body))
         script.chmod(0o755)
         sets = [[str(n)] for n in range(pieces)] if isinstance(pieces, int) else [[each] for each in pieces]
-        asked = {"job_type": "parametric", "executable": str(script), "argument_sets": sets, "outputs": ["out.txt"]}
+        program, *words = (*by, str(script))
+        sets = [[*words, *each] for each in sets]
+        asked = {"job_type": "parametric", "executable": program, "argument_sets": sets, "outputs": ["out.txt"]}
         request = self.place / f"request-{self.number}.json"
         request.write_text(json.dumps({**asked, "wall_seconds": 600, "key": str(request), **attributes}))
         done = self.door("jim-submit", str(request))

@@ -25,7 +25,7 @@ def assert_each_once(site, job, pieces):
     assert site.ended(job) == DONE
     once = Counter({(n, 1): 1 for n in range(pieces)})
     assert site.events("start", job) == site.events("end", job) == once
-    assert count(site, job, "completed", pieces) == Counts(pieces, 0, 0, 0)
+    assert count(site, job, "completed", pieces) == Counts(pieces, 0, 0, 0, 0)
 
 
 def test_each_local_job_once(site):
@@ -55,7 +55,7 @@ def test_the_answers_are_lies(lab, make_site):
     (site.place / "lying").touch()
     job = site.submit(4, body="sleep 3")
     assert site.ended(job) == DONE
-    assert count(site, job, "completed", 4) == Counts(4, 0, 0, 0)
+    assert count(site, job, "completed", 4) == Counts(4, 0, 0, 0, 0)
     assert set(site.events("start", job).values()) == {1}
 
 
@@ -65,7 +65,7 @@ def test_cancel_what_runs_and_what_waits(site):
     until(lambda: len(site.events("start", job)) == CPUS, "the first ones run")
     assert site.door("jim-cancel", str(job)).returncode == 0
     assert site.ended(job) == CANCELLED
-    assert count(site, job, "killed", pieces) == Counts(pieces, 0, 0, 0)
+    assert count(site, job, "killed", pieces) == Counts(pieces, 0, 0, 0, 0)
     until(lambda: not operator("sh", "-c", QUEUE).strip(), "HTCondor has nothing that it could start")
     assert set(site.events("start", job).values()) == {1}
     assert not site.events("end", job)

@@ -46,7 +46,7 @@ def running(site, body):
 def assert_done_once(site, job):
     assert site.ended(job, 300) == DONE
     until(lambda: not condor("condor_q", "-allusers", "-af", "ClusterId").strip(), "HTCondor has nothing to start")
-    assert count(site, job, "completed", 1) == Counts(1, 0, 0, 0)
+    assert count(site, job, "completed", 1) == Counts(1, 0, 0, 0, 0)
     assert set(site.events("start", job).values()) == {1}
 
 
