@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -219,7 +220,9 @@ def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
     with suppress(FileExistsError):
         os.link(own, directory / f"over.{index}")
     own.unlink()
-    (directory / f"over.{index}").stat()  # over NFS the answer of `link` can be lost
+    # Over NFS the answer of `link` can be lost; and a wrapper that asks makes a directory of this name for a moment.
+    if not stat.S_ISREG((directory / f"over.{index}").lstat().st_mode):
+        raise JimError(f"{directory}/over.{index} could not be put there just now")
     sync_directory(directory)
 
 

@@ -122,6 +122,16 @@ def test_nothing_is_given_up_where_that_cannot_be_written(world, monkeypatch):
     monkeypatch.undo()
 
 
+def test_the_directory_by_which_a_wrapper_asks_is_not_taken_for_it(world):
+    (place(world) / "over.1").mkdir()
+    forget(world)
+    world.go(3 * SILENT, 1.0)
+    assert verdict(world) == ""
+    (place(world) / "over.1").rmdir()
+    world.until(lambda: verdict(world), rounds=10)
+    assert (place(world) / "over.1").is_file()
+
+
 def test_a_wrapper_that_says_that_its_attempt_is_gone_is_believed_at_once(world):
     nonce = world.batch.tasks["1", 1].nonce
     (place(world) / "gone.1").write_text(f"nonce {nonce}\nwhy its wrapper was killed\nend\n")
