@@ -37,7 +37,7 @@ def look_up(house: House) -> None:
     for submission in house.store.submissions(*LOST, "refused", "cancelled"):
         free = not house.workers.busy(submission.mark) and not house.workers.crowded()
         cancelled = house.store.grid_job(submission.grid).wish == "cancel"
-        if free and (cancelled or house.clock.boot() >= submission.due):
+        if free and (house.clock.boot() >= submission.due or (cancelled and house.adapter.shared_work)):
             house.workers.start(
                 submission.mark,
                 partial(_look, house, submission, house.clock.boot(), cancelled=cancelled),
@@ -54,12 +54,14 @@ def _look(house: House, submission: Submission, since: float, *, cancelled: bool
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))
+    far = not house.adapter.shared_work  # no fence reaches its worker nodes: good answers alone tell
     # What is cancelled was mostly never handed over.
-    if submission.state in LOST or (cancelled and tries_sent(directory) > submission.tries):
-        batch_id = _asked_for(house, submission.mark, since, at_any_rate=not cancelled)
+    if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
+        batch_id = _asked_for(house, submission.mark, since, at_any_rate=far or not cancelled)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
-        if submission.state == "unknown" and submission.tries + 1 < GOOD_EMPTY_ANSWERS and not cancelled:
+        patient = far or (submission.state == "unknown" and not cancelled)
+        if patient and submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
     if was_removed(house.site.work, directory):  # with all that could start
         return Found(fenced=frozenset(range(1, submission.size + 1)))

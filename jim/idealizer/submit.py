@@ -214,7 +214,7 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         elif isinstance(error, Unclear):
             doubt(house, submission, reason)
         else:  # it says that nothing was done
-            doubt(house, submission, f"{NO_ANSWER}: {reason}", looks=1)
+            doubt(house, submission, f"{NO_ANSWER}: {reason}", looks=int(house.adapter.shared_work))
     else:  # the job type cannot say what to run: that never gets better by itself
         reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
         with house.store.transaction():
