@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular, replace_durably
+from jim.files import read_regular, replace_durably, resolved
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request, which names the file
 LONGEST = 256 * 1024
@@ -44,9 +44,9 @@ def usable(kind: str, path: str, now: float) -> bytes:
 
 def _read(kind: str, path: str) -> bytes:
     try:
-        content = read_regular(Path(path).resolve(), LONGEST)
-    except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or error
+        content = read_regular(resolved(Path(path)), LONGEST)
+    except OSError as error:
+        reason = error.strerror or error
         raise BadRequest(f"{kind}: cannot read the {KINDS[kind]} {path}: {reason}") from error
     except JimError as error:
         raise BadRequest(f"{kind}: {error}") from error

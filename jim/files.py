@@ -61,6 +61,22 @@ def missed(error: Exception) -> bool:
     return isinstance(error, FileNotFoundError) or (isinstance(error, OSError) and passes(error))
 
 
+def resolved(path: Path, *, strict: bool = False) -> Path:
+    """Follow links. Those that lead to each other are an OSError: each Python says something else of them."""
+    loop = OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    try:
+        found = path.resolve(strict=strict)
+        found.lstat()
+    except FileNotFoundError:
+        if strict:
+            raise
+    except RuntimeError:
+        raise loop from None
+    if found.is_symlink():
+        raise loop
+    return found
+
+
 def open_regular(path: Path) -> int:
     """Open a file for reading, only if it is a regular file and no link; never blocks."""
     try:

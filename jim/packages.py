@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jim.errors import BadRequest
-from jim.files import open_regular, sync_directory
+from jim.files import open_regular, resolved, sync_directory
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
@@ -77,10 +77,8 @@ def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
 def walked(place: Path, name: str = "") -> Iterator[Member]:
     """Give all that is at and below a place, by its name in the package; `name` is that of the place itself."""
     try:
-        root = place.resolve(strict=True)
+        root = resolved(place, strict=True)
         yield from _walked(root, root, name)
-    except RuntimeError as error:  # links that lead to each other
-        raise BadRequest(f"inputs: cannot read {place}: {error}") from error
     except OSError as error:
         inside = error.filename if name and str(error.filename).startswith(f"{place}/") else place
         raise BadRequest(f"inputs: cannot read {inside}: {error.strerror}") from error
@@ -106,8 +104,8 @@ def _check_link(root: Path, place: Path) -> None:
     """Let a link be sent only if it leads to the same thing where it is unpacked."""
     target = place.readlink()
     try:
-        leads = place.resolve(strict=True)
-    except (OSError, RuntimeError) as error:
+        leads = resolved(place, strict=True)
+    except OSError as error:
         raise BadRequest(f"inputs: {place} is a link that leads nowhere ({target})") from error
     if target.is_absolute() or not leads.is_relative_to(root):
         raise BadRequest(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import BadSite, in_words, nearest, shown
+from jim.files import resolved
 from jim.model import Resources
 from jim.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
 
@@ -162,8 +163,8 @@ def _line(text: str, section: str, key: str) -> int:
 
 def _named_state(state: str) -> Path:
     try:
-        return Path(state).resolve()
-    except RuntimeError as error:
+        return resolved(Path(state))
+    except OSError as error:
         raise BadSite(f"{STATE_VARIABLE}: {state} is a link that leads back to itself") from error
 
 

@@ -7,6 +7,7 @@ schedules that no real system could be made to produce on demand.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -310,6 +311,7 @@ class World:
         if hasattr(self, "house"):
             self.house.store.close()
         store = Store(self.site.state / "status.db", self.clock, write=True)
+        weakref.finalize(self, store.close)  # as a process does in the end
         store.new_boot(self.clock.boot_id())
         health = Health(self.clock), history(self.clock)
         self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(), *health, INSTANCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import re
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
-from jim.files import read_regular
+from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.named import foreign
 
@@ -49,14 +50,14 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     try:
         if file.exists() and not file.is_file():
             raise JimError(f"{file} is no regular file; a pipe or a device cannot be handed in")
-        content = read_regular(file.resolve(), LONGEST)  # a link is as good as what it leads to
+        content = read_regular(resolved(file), LONGEST)  # a link is as good as what it leads to
         text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: {in_words(error)}") from error
-    except (OSError, ValueError, JimError, RuntimeError) as error:
-        reason = f"{file} is a link that leads back to itself" if isinstance(error, RuntimeError) else str(error)
-        if isinstance(error, OSError):
-            reason = f"{file}: {in_words(error)}"
+    except (OSError, ValueError, JimError) as error:
+        reason = f"{file}: {in_words(error)}" if isinstance(error, OSError) else str(error)
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            reason = f"{file} is a link that leads back to itself"
         raise BadRequest(f"cannot read the request: {reason}") from error
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse
