@@ -92,6 +92,7 @@ class Site:
         own = [f"n {index - 1}", "attempt 2", "seed 417330291"]
         lines = [f"* {fact}".encode() for fact in common] + [f"{index} {fact}".encode() for fact in own]
         lines += [f"{index} arg ".encode() + (arg if isinstance(arg, bytes) else arg.encode()) for arg in argv]
+        lines += [f"{index} end".encode()]
         assert not any(b"\n" in line for line in lines)
         with (self.here / "jobs").open("ab") as jobs:
             jobs.write(b"".join(line + b"\n" for line in lines))
