@@ -156,7 +156,7 @@ def _job_lines(numbered: tuple[int, Line]) -> str:
     job = line.job
     facts = [("n", job.n), ("attempt", job.attempt), ("seed", job.seed), *line.settings]
     facts += [("arg", word) for word in line.command]
-    return "".join(f"{index} {word} {value}\n" for word, value in facts)
+    return "".join(f"{index} {word} {value}\n" for word, value in facts) + f"{index} end\n"
 
 
 def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:

@@ -284,7 +284,7 @@ class StandInBatch(Adapter):
 
     def _job_lines(self, task):
         for line in (task.directory / "jobs").read_text().splitlines():
-            index, word, value = line.split(" ", 2)
+            index, word, value = (*line.split(" ", 2), "")[:3]
             if index == str(task.index):
                 yield index, word, value
 

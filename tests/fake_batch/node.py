@@ -93,8 +93,9 @@ class Nodes:
         return run
 
     def _facts(self, directory: Path, index: int) -> dict[str, str]:
-        lines = [line.split(" ", 2) for line in (directory / "jobs").read_text().splitlines()]
-        return {word: value for which, word, value in lines if which in ("*", str(index))}
+        lines = (directory / "jobs").read_text().splitlines()
+        facts = [line.split(" ", 2) for line in lines if line.count(" ") > 1]  # but the end
+        return {word: value for which, word, value in facts if which in ("*", str(index))}
 
     def report(self, run: Run) -> None:
         """Tell the keeper of a start."""

@@ -28,7 +28,7 @@ def sent(world):
     lines = {}
     for place in sorted(world.site.work.glob("*/s*/jobs")):
         for line in place.read_text().splitlines():
-            index, word, value = line.split(" ", 2)
+            index, word, value = (*line.split(" ", 2), "")[:3]
             if word in ("arg", "env", "out"):
                 lines.setdefault((place.parent.name, index), []).append(f"{word} {value}")
     return lines

@@ -83,7 +83,7 @@ def commands(world):
     found = []
     for place in sorted(world.site.work.glob("*/s*/jobs")):
         for line in place.read_text().splitlines():
-            index, word, value = line.split(" ", 2)
+            index, word, value = (*line.split(" ", 2), "")[:3]
             if word == "arg":
                 found.append((index, value))
     return [" ".join(value for index, value in found if index == one) for one in dict.fromkeys(i for i, _ in found)]

@@ -23,8 +23,9 @@ def test_own_trouble(site: Site) -> None:
     site.jobs("/bin/true")
     assert site.run(2) == 72, "not in the jobs file"
     assert not list(site.here.glob("c*"))
-    (site.here / "run.1").mkdir()
-    assert site.run(1) == 72, "a directory in the payload's place"
+    (site.here / "run.1" / "full").mkdir(parents=True)
+    site.no_naps()
+    assert site.run(1) == 72, "a full directory in the payload's place"
     assert "run.1" in site.file("log.1")
     assert not (site.here / "exit.1").exists()
 

@@ -1,0 +1,300 @@
+"""The wrapper under every shell: what becomes of an attempt whose wrapper, toucher or payload is killed or stopped."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.wrapper.worker import MARK, Site, living, python, sh, until
+
+BUSY = ": >up; while :; do sleep 0.1; done"
+IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('up', 'w'); time.sleep(99)"
+RENAMED = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.prctl(15, b"other", 0, 0, 0)
+words = open("/proc/self/stat").read().rpartition(")")[2].split()
+ctypes.memset(int(words[47]), 0, int(words[48]) - int(words[47]))
+open("up", "w")
+time.sleep(99)
+"""
+DAEMON = """
+import os, time
+os.fork() and time.sleep(99)
+os.setsid()
+os.fork() and os._exit(0)
+open("up", "w")
+os.chdir("/")
+os.closerange(0, 99)
+time.sleep(99)
+"""
+PAYLOADS = {
+    "in its group": sh(BUSY),
+    "in a group of its own": python(IN_A_GROUP),
+    "in a group that timeout makes": ("timeout", "300", "/bin/sh", "-c", BUSY),
+    "in a session of its own": sh(f"setsid sh -c '{BUSY}'"),
+    "without an environment": sh(f"setsid env -i sh -c 'PATH={os.defpath}; {BUSY}'"),
+    "a daemon with its environment": python("; ".join(DAEMON.strip().splitlines())),
+    "deaf to TERM": python(DEAF),
+    "under another name": python("; ".join(RENAMED.strip().splitlines())),
+}
+
+
+def left(site: Site) -> set[int]:
+    """Find the payload's processes: by what it works in, holds open, or was given."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "environ").read_bytes()
+            given = f"JIM_RECOVERY={site.here}".encode() in words
+            if given or str((process / "cwd").readlink()).startswith(str(site.here / "run.1")):
+                if ") Z " not in (process / "stat").read_text(errors="replace"):
+                    found.add(int(process.name))
+    return found
+
+
+def ours(site: Site) -> dict[int, str]:
+    """Find the wrapper's own processes, the toucher among them."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_text(errors="replace")
+            if str(site.here) in words and ") Z " not in (process / "stat").read_text(errors="replace"):
+                found[int(process.name)] = words
+    return found
+
+
+def toucher_of(site: Site) -> int:
+    """Wait for a toucher in a session of its own."""
+
+    def it() -> list[int]:
+        found = []
+        for pid in ours(site):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(pid) == pid and pid not in [each.pid for each in site.started]:
+                    found.append(pid)
+        return found
+
+    until(it)
+    found = it()
+    return found[0] if found else toucher_of(site)
+
+
+@pytest.fixture
+def place(site: Site) -> Iterator[Site]:
+    site.path = f"{site.path}:{os.defpath}"  # for what payloads call
+    yield site
+    for pid in (*ours(site), *left(site)):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def start(site: Site, *argv: str, touch: int = 1) -> "subprocess.Popen[bytes]":
+    site.jobs(*argv, facts=(f"touch {touch}",))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    return process
+
+
+def gone(site: Site) -> dict[str, str]:
+    lines = site.file("gone.1").splitlines()
+    assert lines[-1] == "end"
+    return dict(line.split(" ", 1) for line in lines[:-1])
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_whatever_outlives_its_wrapper_is_ended_and_only_then_called_gone(
+    place: Site, payload: tuple[str, ...]
+) -> None:
+    process = start(place, *payload)
+    if payload is PAYLOADS["deaf to TERM"]:
+        toucher_of(place)
+    claim = place.here / "claim.1"
+    process.kill()
+    process.wait(10)
+    assert left(place)
+    while not (place.here / "gone.1").exists():
+        alive = bool(left(place))
+        assert not (alive and time.time() - claim.stat().st_mtime > 3), "a living payload's claim is touched"
+        time.sleep(0.02)
+    assert not left(place), "nothing that belongs to it lives"
+    nonce = place.file("claim.1").splitlines()[0]
+    assert (nonce, gone(place)["why"]) == (f"nonce {gone(place)['nonce']}", "the wrapper was killed")
+    assert not (place.here / "exit.1").exists()
+    until(lambda: not ours(place))
+
+
+def test_the_whole_group_killed_with_a_payload_in_a_group_of_its_own(place: Site) -> None:
+    process = start(place, *PAYLOADS["in a group of its own"])
+    toucher_of(place)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert left(place)
+    until((place.here / "gone.1").exists)
+    assert not left(place)
+
+
+def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(place: Site) -> None:
+    place.jobs(*sh(": >up; until [ -e go ]; do sleep 0.01; done; echo done >out.txt"), facts=("touch 60", "out *.txt"))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
+    process.kill()
+    (place.here / "run.1" / "go").touch()
+    until((place.here / "exit.1").exists)
+    record = place.record()
+    assert (record["code"], record["signal"], record["reason"], record["attempt"]) == ("0", "-", "-", "2")
+    assert [line.split()[-1] for line in place.manifest()] == ["out.txt"]
+    until((place.spool / f"{MARK}.1.exit").exists)
+    assert (place.spool / f"{MARK}.1.exit").read_text() == place.file("exit.1")
+    until(lambda: not ours(place))
+    assert not (place.here / "gone.1").exists()
+
+
+@pytest.mark.parametrize("command", ["sha256sum", "dd", "mv"])
+def test_a_wrapper_killed_after_its_payload_has_ended_leaves_a_record_all_the_same(place: Site, command: str) -> None:
+    leader = "read -r _ _ _ _ _ leader _ </proc/self/stat"
+    place.fake(
+        command, f'{leader}; [ -e {place.root}/hurt ] || {{ : >{place.root}/hurt; kill -9 $leader; }}; exec $real "$@"'
+    )
+    place.jobs(*sh("sleep 0.3; echo done >out.txt; exit 3"), facts=("out *.txt",))
+    place.run()
+    until((place.here / "exit.1").exists)
+    until(lambda: not ours(place))
+    record = place.record()
+    assert record["code"] == "3"
+    assert [line.split()[-1] for line in place.manifest()] == ["out.txt"]
+    if command != "mv":  # which may outlive its wrapper, and gives its record the name
+        assert record["reason"] == "the wrapper was killed", "nobody was there to hear of a warning"
+
+
+def test_a_killed_parent_of_the_payload_ends_the_payload_and_is_told_as_signal_9(place: Site) -> None:
+    place.jobs(*sh(f"echo $PPID >parent; {BUSY}"), facts=("touch 1",))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
+    os.kill(int(place.file("run.1/parent")), signal.SIGKILL)
+    assert process.wait(20) == 1
+    assert not left(place)
+    assert (place.record()["code"], place.record()["signal"]) == ("-", "9")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_toucher_that_is_killed_or_stopped_has_a_successor(place: Site, how: signal.Signals) -> None:
+    process = start(place, *sh(f": >up; until [ -e go ]; do sleep 0.1; done"))
+    first, claim = toucher_of(place), place.here / "claim.1"
+    os.kill(first, how)
+    was = claim.stat().st_mtime
+    for _ in range(4):
+        until(lambda: claim.stat().st_mtime > was, 6)
+        was = claim.stat().st_mtime
+    until(lambda: toucher_of(place) != first)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+    until(lambda: not ours(place))
+
+
+def test_a_stopped_wrapper_s_claim_is_touched(place: Site) -> None:
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    toucher_of(place)
+    claim = place.here / "claim.1"
+    os.killpg(process.pid, signal.SIGSTOP)
+    was = claim.stat().st_mtime
+    until(lambda: claim.stat().st_mtime > was + 1.5)
+    os.killpg(process.pid, signal.SIGCONT)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+
+
+def give_up(site: Site, nonce: str = "") -> None:
+    """Do what the keeper does."""
+    nonce = nonce or site.file("claim.1").splitlines()[0].removeprefix("nonce ")
+    own = site.here / ".over"
+    own.write_text(f"nonce {nonce}\nwhy silent\nend\n")
+    while True:
+        with contextlib.suppress(FileExistsError):
+            (site.here / "over.1").hardlink_to(own)
+            return
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("payload", ["in its group", "in a session of its own", "deaf to TERM"])
+def test_an_attempt_that_was_given_up_is_ended_without_a_record(place: Site, payload: str) -> None:
+    process = start(place, *PAYLOADS[payload])
+    give_up(place)
+    until((place.here / "gone.1").exists, 20)
+    assert not left(place)
+    assert gone(place)["why"] == "given up by the keeper: silent"
+    assert process.wait(10) != 0
+    assert not (place.here / "exit.1").exists()
+    assert (place.here / "over.1").is_file()
+    until(lambda: not ours(place))
+
+
+def test_what_was_stopped_and_thawed_asks_before_it_touches(place: Site) -> None:
+    """As a freezer or a paused machine does with a whole job, while it is given up."""
+    process = start(place, *sh(BUSY), touch=5)
+    everybody = [toucher_of(place), *living(process.pid), *ours(place), *left(place)]
+    everybody += [int(each) for each in Path(f"/proc/{everybody[0]}/task/{everybody[0]}/children").read_text().split()]
+    for pid in everybody:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGSTOP)
+    touched = (place.here / "claim.1").stat().st_mtime
+    give_up(place)
+    time.sleep(8)  # longer than its nap
+    began = time.monotonic()
+    for pid in everybody:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGCONT)
+    until(lambda: not left(place), 3)
+    assert time.monotonic() - began < 1.5
+    until((place.here / "gone.1").exists)
+    assert (place.here / "claim.1").stat().st_mtime == touched
+
+
+def test_what_is_over_is_another_claim_s(place: Site) -> None:
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    give_up(place, "other")
+    claim = place.here / "claim.1"
+    was = claim.stat().st_mtime
+    until(lambda: claim.stat().st_mtime > was + 1)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+    assert not (place.here / "gone.1").exists()
+
+
+def test_a_wrapper_that_writes_its_record_finishes_it_though_it_was_given_up(place: Site) -> None:
+    place.fake("dd", f'until [ -e "{place.root}/go" ]; do sleep 0.05; done; exec $real "$@"')
+    place.jobs(*sh("sleep 1.5"), facts=("touch 1",))
+    process = place.start()
+    until(lambda: list(place.here.glob("code.1.*")))
+    give_up(place)
+    claim = place.here / "claim.1"
+    was = claim.stat().st_mtime
+    until(lambda: claim.stat().st_mtime > was + 1)
+    (place.root / "go").touch()
+    assert process.wait(10) == 0
+    assert place.record()["code"] == "0"
+    assert not (place.here / "gone.1").exists()
+
+
+def test_without_setsid_the_toucher_stays_in_the_group(place: Site, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for directory in place.path.split(":"):
+        for each in Path(directory).glob("*"):
+            if each.name != "setsid" and not (bare / each.name).exists():
+                (bare / each.name).symlink_to(each)
+    place.path = str(bare)
+    place.jobs(*sh(BUSY), facts=("touch 1",))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
+    claim = place.here / "claim.1"
+    was = claim.stat().st_mtime
+    until(lambda: claim.stat().st_mtime > was)
+    process.kill()
+    until((place.here / "gone.1").exists)
+    assert not left(place)

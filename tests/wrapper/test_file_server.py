@@ -1,0 +1,112 @@
+"""The wrapper under every shell, on a file server that fails for a moment, or whose answers are lost."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.wrapper.worker import ABC, Site, pack, sh
+
+
+def failing_lists(site: Site, tmp: Path) -> dict[str, str]:
+    """Give the environment of a wrapper for which no directory can be listed while a file `failing` is there."""
+    library = tmp / "list_fails.so"
+    source = Path(__file__).parent / "list_fails.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
+    return {"LD_PRELOAD": str(library), "LIST_FAILS": str(site.root / "failing")}
+
+
+@pytest.mark.parametrize("pattern", ["*.dat", "d/*.dat", "d", "*/x.dat"])
+def test_outputs_in_a_directory_that_cannot_be_listed_for_a_moment_are_not_lost(
+    site: Site, tmp_path: Path, pattern: str
+) -> None:
+    failing = failing_lists(site, tmp_path)
+    site.jobs(
+        *sh(f"mkdir d; printf abc >d/x.dat; printf abc >x.dat; : >{site.root}/failing"), facts=(f"out {pattern}",)
+    )
+    assert site.run(**failing) == 0
+    assert site.manifest() == [f"refused failing {pattern}"]
+
+
+def test_an_output_that_cannot_be_looked_at_for_a_moment_is_not_missing(site: Site, tmp_path: Path) -> None:
+    failing = failing_lists(site, tmp_path)
+    site.jobs(*sh(f": >{site.root}/failing"), facts=("out x.dat",))
+    assert site.run(**failing) == 0
+    assert site.manifest() == ["refused failing x.dat"]
+
+
+def test_a_payloads_directory_that_cannot_be_entered_is_missing_only_where_it_is_known_to_be_gone(
+    site: Site, tmp_path: Path
+) -> None:
+    failing = failing_lists(site, tmp_path)
+    site.jobs(*sh(f"cd ..; mv run.1 aside; : >{site.root}/failing"), facts=("out x.dat",))
+    assert site.run(**failing) == 0
+    assert site.manifest() == ["refused failing stdout"]
+
+
+def test_a_file_that_cannot_be_measured_for_a_moment_has_not_changed(site: Site) -> None:
+    site.fake("stat", 'for one do case $one in *b.dat) ;; *) set -- "$@" "$one" ;; esac; shift; done; exec $real "$@"')
+    site.jobs(*sh("for x in a b; do printf abc >$x.dat; done"), facts=("out *.dat",))
+    assert site.run() == 0
+    assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", "refused failing b.dat"]
+
+
+@pytest.mark.parametrize("says", ["exit 2", "exit 0"], ids=["and says so", "and does not say so"])
+def test_arguments_cut_off_by_a_failing_read_are_not_run(site: Site, says: str) -> None:
+    site.fake("grep", f'case "$*" in *jobs) $real "$@" | head -n 12; {says} ;; esac; exec $real "$@"')
+    site.jobs(*sh('echo "$@" >../ledger'), "sh", "--only", "some")
+    assert site.run() == 72
+    assert not list(site.here.glob("ledger"))
+    assert not list(site.here.glob("c*")), "before it claims"
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["its answer lost", "not done at once"])
+def test_a_lost_answer_of_mkdir_costs_no_attempt(site: Site, done: bool) -> None:
+    once = f'[ -e {site.root}/lied ] && exec $real "$@"; : >{site.root}/lied; {"$real $1;" if done else ""} exit 1'
+    site.fake("mkdir", once)
+    site.no_naps()
+    site.jobs(*sh("echo ran >>../ledger"))
+    assert site.run() == 0
+    assert site.file("ledger") == "ran\n"
+
+
+def test_a_shared_package_outlives_a_read_that_fails(site: Site) -> None:
+    """Old wrappers took the package away that `ready` names, from all who share it, for ever."""
+    place = pack(site)
+    aside = 'case $2 in *ready) $real "$@"; mv ../package/ready ../package/aside; exit 0 ;; esac; exec $real "$@"'
+    site.fake("ln", aside)
+    site.no_naps()
+    site.jobs(*sh("cat input/sub/data.txt"))
+    site.run()
+    (site.root / "bin" / "ln").unlink()
+    if not (place / "ready").exists():
+        (place / "aside").rename(place / "ready")
+    site.jobs(*sh("cat input/sub/data.txt"), index=2)
+    assert site.run(2) == 0
+    assert site.file("run.2/stdout") == "hello\n"
+    assert (place / (place / "ready").read_text().strip()).is_dir()
+
+
+def test_a_package_that_is_ready_and_not_there_is_made_again(site: Site) -> None:
+    place = pack(site)
+    (place / "ready").write_text("unpacked.gone\n")
+    for index in range(1, 5):
+        site.jobs(*sh("cat input/sub/data.txt"), index=index)
+    assert [process.wait(30) for process in [site.start(index) for index in range(1, 5)]] == [0] * 4
+    assert [site.file(f"run.{index}/stdout") for index in range(1, 5)] == ["hello\n"] * 4
+    assert (place / (place / "ready").read_text().strip()).is_dir()
+    assert not list(place.glob("ready.*"))
+
+
+def test_an_older_wrapper_runs_what_the_keeper_writes_now(site: Site) -> None:
+    """A grid job keeps its wrapper; the jobs files of its later submissions are of today, with an end."""
+    older = (
+        (site.here.parent / "local-job")
+        .read_text()
+        .replace("        end) whole=1 ;;\n", "")
+        .replace("whole=''", "whole=1")
+    )
+    (site.here.parent / "local-job").write_text(older)
+    site.jobs(*sh('echo "$#"'), "sh", "a", "b")
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "2\n"
