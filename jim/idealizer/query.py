@@ -41,7 +41,8 @@ class Doubt:
     silent: float = 0.0  # so many seconds we have looked, and seen no other touch
     looked_at: float = 0.0  # for the last time, in seconds since boot
     started: str = ""  # by its claim
-    ended: Observation | None = None  # what accounting said
+    ended: Observation | None = None  # what accounting said of this attempt's end
+    finished: bool = False  # it said that the batch job has ended, whichever start that was of
     stuck: str = ""  # why it stays in the queue without having started
     removed: bool = False  # its grid job's directory is not there any more
     back: bool = False  # it had started, and the queue shows it as pending again

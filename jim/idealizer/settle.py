@@ -92,9 +92,12 @@ def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
     except (BatchError, OSError) as error:
         # An exit record needs no other word; all else waits for it.
         return Looked([each for each in map(partial(_left, house), doubts) if each.record], error)
-    return Looked(
-        [_look(house, replace(doubt, ended=_end_of(doubt.live, ended, house.adapter.name_length))) for doubt in doubts]
-    )
+    return Looked([_look(house, _told(doubt, ended, house.adapter.name_length)) for doubt in doubts])
+
+
+def _told(doubt: Doubt, ended: Mapping[tuple[str, int], Observation], width: int) -> Doubt:
+    end = _end_of(doubt.live, ended, width)
+    return replace(doubt, ended=end, finished=end is not None and end.state.final)
 
 
 def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
@@ -258,7 +261,7 @@ def _listened_anew(house: House, doubt: Doubt) -> Doubt:
 
 def _may_be_stopped(house: House, doubt: Doubt) -> bool:
     """Tell whether it may be silent because someone has wished that it stop; once resumed, it is listened to anew."""
-    if not house.adapter.can_suspend or (doubt.ended and doubt.ended.state.final):
+    if not house.adapter.can_suspend or doubt.finished:
         return False
     return not {"suspend", "resume"}.isdisjoint(house.store.wishes(doubt.live.grid, doubt.live.n))
 

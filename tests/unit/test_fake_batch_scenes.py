@@ -6,6 +6,7 @@ import pytest
 
 from jim.idealizer import query
 from jim.model import State
+from tests.fake_batch.dialects.lsf import Lsf
 from tests.fake_batch.dialects.sge import Sge
 from tests.fake_batch.dialects.slurm import Slurm
 from tests.fake_batch.engine import Phase
@@ -143,6 +144,22 @@ def test_what_was_accepted_and_denied_does_not_run_beside_its_successor(gateway)
     gateway.until(lambda: gateway.finished(2) and len(gateway.engine.tasks) == 3, seconds=5.0)
     assert gateway.store.counts(2) == {State.KILLED: 1}
     assert gateway.nodes.start(first) is gateway.nodes.start(second) is None
+
+
+def test_a_suspended_job_that_was_put_back_and_has_ended_is_not_waited_for(tmp_path, monkeypatch):
+    """Its second start was refused, so that its end says nothing of the first; but nobody suspends it any more."""
+    gateway = submitted(Gateway(tmp_path, monkeypatch, Lsf()), pieces=1)
+    task = gateway.engine.tasks[1, 1]
+    run = gateway.nodes.start(task)
+    gateway.nodes.report(run)
+    gateway.wish("suspend", "1")
+    gateway.until(lambda: gateway.state(1) is State.SUSPENDED, seconds=5.0)
+    gateway.nodes.die(run)
+    gateway.engine.put_back(task)
+    assert gateway.nodes.start(task) is None
+    gateway.wish("resume", "1")
+    gateway.until(lambda: len(gateway.store.attempts(1)) == 2, seconds=10.0)
+    assert gateway.store.grid_job(1).wish == ""
 
 
 def test_what_could_not_be_started_and_stays_is_taken_out_of_the_queue(tmp_path, monkeypatch):
