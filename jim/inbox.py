@@ -37,6 +37,7 @@ def deposit(state: Path, key: str, request: dict[str, Any], apart: dict[str, lis
     name, number = request_name(key), _draw_id(state)
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
+    content["nonce"] = os.urandom(8).hex()
     if apart is not None:
         content["apart"] = apart
     temporary = state / "inbox" / f".{name}.{number}"
