@@ -11,9 +11,11 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
 from jim.site import Site
@@ -57,6 +59,15 @@ class Home(NamedTuple):
 def serials(site: Site, store: Store) -> Serials:
     """Read how far each has come."""
     return Serials(_number(site.state / FILE), int(store.fact(FILE) or 0), _number(site.work / FILE))
+
+
+def told(site: Site) -> str:
+    """Tell how far each has come; what no keeper would go on with is refused."""
+    if not (site.state / "status.db").exists():
+        return "no keeper has been at work yet"
+    with closing(Store(site.state / "status.db", Clock())) as store:
+        refuse_outdated(site, store, instances_in(site.state) or ("",))
+        return f"{serials(site, store)}; at work as {home(site)}"
 
 
 def _number(file: Path) -> int:
