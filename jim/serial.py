@@ -102,13 +102,13 @@ def home_before(store: Store) -> Home:
 def refuse_outdated(site: Site, store: Store, instances: tuple[str, ...]) -> None:
     """Refuse a state directory that has missed what was done in its work directory, and one that is elsewhere now."""
     found, here, before = serials(site, store), home(site), home_before(store)
-    if found.behind:
-        raise Outdated(f"{site.state} is older than what was done with it: its serial is {found}. {CHOICE}")
     told = instances_in(site.work)
     if told and told[0] != instances[0] and instances[0] in told:
         raise Outdated(
             f"{site.work} has been taken over by another copy of {site.state}: it is {told[0]} now. {CHOICE}"
         )
+    if found.behind:
+        raise Outdated(f"{site.state} is older than what was done with it: its serial is {found}. {CHOICE}")
     if is_elsewhere(here, before):
         raise Outdated(f"{site.state} was at work as {before}, and is now {here}: it was moved or copied. {CHOICE}")
 
