@@ -165,7 +165,8 @@ class Hold:
         number = 1 + max(seen)
         with store.transaction():
             for name, value in ((FILE, str(number)), *here._asdict().items()):
-                store.set_fact(name, value)
+                if value:  # what is not known now was no other than before
+                    store.set_fact(name, value)
         self._write(number)
 
     def expect(self, store: Store) -> None:

@@ -48,7 +48,10 @@ def superseded(
 
 
 def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping[int, Attempts], highest: int) -> None:
-    """Store submissions that were found, each to be looked for like one whose answer was lost."""
+    """Store submissions that were found, each to be looked for like one whose answer was lost.
+
+    Of their attempts only those are stored that their local jobs go on with.
+    """
     last = latest(store, job, found)
     now, counts = store.clock.utc(), {place for place, _ in last.values()}
     with store.transaction():
@@ -57,15 +60,15 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
                 if not each.verdict:
                     store.set_attempt(job.id, each.k, each.idx, verdict="again", reason="another one was sent after it")
         for k, attempts in found.items():
-            row = job.id, k, marks[k], max(attempts, default=0), "unknown", AFTER_THE_BACKUP, now
+            counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
+            state = "unknown" if counting else "ended"
             store.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+                "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (job.id, k, marks[k], max(attempts), state, AFTER_THE_BACKUP, now),
             )
-            over = {idx: ("", "") if (k, idx) in counts else ("again", "not its last") for idx in attempts}
             store.db.executemany(
-                "INSERT INTO attempt (grid, k, idx, n, attempt, verdict, reason, updated) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                ((job.id, k, idx, n, attempt, *over[idx], now) for idx, (n, attempt) in attempts.items()),
+                "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
+                ((job.id, k, idx, *each, now) for idx, each in counting.items()),
             )
         for n, ((k, _), attempt) in last.items():
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
