@@ -133,6 +133,7 @@ class House:
     told_gram: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
     published_trouble: tuple[object, ...] = ()
+    waited_for: dict[str, float] = field(default_factory=dict)  # which question of each other account, before ours
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0

@@ -32,11 +32,13 @@ def heart_beats(state: Path, clock: Clock) -> bool:
 
 def runs(state: Path) -> bool:
     """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
-    with (state / "keeper.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    lock = os.open(state / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
     return False
 
 

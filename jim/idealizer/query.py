@@ -107,7 +107,7 @@ def query(house: House) -> None:
     if not house.store.submissions("recorded", "confirmed"):
         house.next_query = now
         return
-    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query):
+    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query, house.waited_for):
         return
     house.next_query = now + house.site.batch.query_seconds
     house.workers.start(
