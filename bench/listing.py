@@ -22,6 +22,7 @@ from jim.house import House, Workers
 from jim.idealizer import query
 from jim.idealizer.health import Health, history
 from jim.model import Listing, Observation, Piece, State, Step, Witness
+from jim.serial import Hold
 from jim.site import Site
 from jim.statusdb.rows import Change
 from jim.statusdb.store import Store
@@ -148,7 +149,8 @@ def _copy(file: Path) -> Iterator[Path]:
 def _house(file: Path, adapter: Adapter) -> Iterator[House]:
     clock = Clock()
     store, health = Store(file, clock, write=True), (Health(clock), history(clock))
-    house = House(Site(file.parent), store, adapter, clock, Workers(1), *health, "cafe0001")
+    site = Site(file.parent)
+    house = House(site, store, adapter, clock, Workers(1), *health, Hold(site, ("cafe0001",)))
     try:
         yield house
     finally:

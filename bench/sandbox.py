@@ -12,7 +12,7 @@ from statistics import median
 from bench.taking import Figure
 from jim.model import Job
 from jim.request import check
-from jim.sandbox import Line, grid_directory, prepare_grid_job, prepare_submission, submission_directory
+from jim.sandbox import Line, prepare_grid_job, prepare_submission, submission_directory
 from jim.site import Site, make_state
 
 JOBS = 80  # a usual D0 request: 20,000 events, 250 in each local job
@@ -39,8 +39,9 @@ def sandbox(megabytes: int, runs: int) -> Iterator[Figure]:
 def _prepared(site: Site, grid: int, sent: Path) -> float:
     handler, request = check({"job_type": "pythia_monte_carlo", "events": 20_000, "inputs": [str(sent)]})
     began = time.perf_counter()
-    grid_directory(site.work, grid).mkdir(exist_ok=True)
-    prepare_grid_job(site, grid, handler, request)
+    place = site.work / str(grid)
+    place.mkdir(exist_ok=True)
+    prepare_grid_job(site, place, handler, request)
     lines = [Line(Job(grid, f"key-{grid}", n, 1), ("/bin/true", str(n))) for n in range(JOBS)]
-    prepare_submission(submission_directory(site.work, grid, 1), VARIABLES, [("mark", f"jim-1-{grid}-1")], lines)
+    prepare_submission(submission_directory(place, 1), VARIABLES, [("mark", f"jim-1-{grid}-1")], lines)
     return time.perf_counter() - began

@@ -27,8 +27,8 @@ def age(house: House) -> None:
     if house.clock.boot() < house.next_aging:
         return
     house.next_aging = house.clock.boot() + LOOKED_EVERY
-    for number in after.removed(house.store):  # by a keeper that was killed, or could not
-        _remove_files(house, number)
+    for number, place in after.removed(house.store):  # by a keeper that was killed, or could not
+        _remove_files(house, number, place)
     for job in house.store.grid_jobs(Step.FINISHED):
         if is_over(house, job) and not house.workers.busy(("age", job.id)):
             house.workers.later(("age", job.id), partial(_remove, house, job))
@@ -69,14 +69,16 @@ def _remove(house: House, job: GridJob) -> None:
     inbox.free(house.site.state, job.key, job.id)
     after.remove(house.store, job)
     log.info("%d: removed, its time was over", job.id)
-    _remove_files(house, job.id)
+    _remove_files(house, job.id, job.place)
 
 
-def _remove_files(house: House, number: int) -> None:
+def _remove_files(house: House, number: int, place: str) -> None:
     name = ("age", number)
     (house.site.state / "answers" / str(number)).unlink(missing_ok=True)
-    if not house.workers.busy(name):
-        gone = partial(remove_grid_directory, house.site.work, number)
+    if not place:  # what lies in that of its number is another's
+        after.is_removed(house.store, number)
+    elif not house.workers.busy(name):
+        gone = partial(remove_grid_directory, house.site.work / place)
         house.workers.start(name, gone, partial(_gone, house, number), partial(_not_removed, number))
 
 

@@ -118,7 +118,7 @@ def _arrivals(house: House) -> Iterator[Arrival]:
                 if not missed(error):
                     raise
                 continue
-            if not name or name[2] != house.instance or not stat.S_ISREG(about.st_mode):
+            if not name or name[2] not in house.hold.instances or not stat.S_ISREG(about.st_mode):
                 _reject(house, Path(entry.path))
                 continue
             key = (int(name[3]), int(name[4]), int(name[5]))
@@ -180,14 +180,19 @@ def _take(house: House, arrival: Arrival) -> Callable[[House, Arrival], None] | 
 
 def _start(house: House, arrival: Arrival) -> None:
     """Take in that a claim was won: that attempt runs, whatever the queue says."""
-    attempt = _attempt(house, arrival.key)
+    attempt = _attempt(house, arrival)
     claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
     begun(house, attempt, claim.host, claim.batch)
 
 
-def _attempt(house: House, key: Key) -> Attempt:
-    attempt = house.store.attempt(*key)
-    if attempt is None:
+def _attempt(house: House, arrival: Arrival) -> Attempt:
+    return _attempt_of(house, arrival.key, arrival.mark)
+
+
+def _attempt_of(house: House, key: Key, mark: str) -> Attempt:
+    """Give an attempt of ours; before a restore, another may have been at its place."""
+    attempt, submission = house.store.attempt(*key), house.store.submission(*key[:2])
+    if attempt is None or submission is None or submission.mark != mark:
         raise JimError("it belongs to no submission of ours")
     return attempt
 
@@ -237,7 +242,8 @@ def _exit(house: House, arrival: Arrival) -> None:
 
 def ended(house: House, key: Key, text: str) -> None:
     """Judge an attempt by its exit record; one that comes after the verdict is only noted."""
-    store, attempt, record = house.store, _attempt(house, key), read_exit_record(text)
+    store, record = house.store, read_exit_record(text)
+    attempt = _attempt_of(house, key, record.mark)
     if (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
         raise JimError("its exit record belongs to no attempt of ours")
     if attempt.verdict:
@@ -256,14 +262,14 @@ def ended(house: House, key: Key, text: str) -> None:
 
 def _refused(house: House, arrival: Arrival) -> None:
     """Note that a second wrapper of one attempt was kept from running; it changes nothing."""
-    attempt = _attempt(house, arrival.key)
+    attempt = _attempt(house, arrival)
     host = read_claim(read_regular(arrival.path, 4096).decode(errors="replace")).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
     house.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
 
 
 def _publication(house: House, arrival: Arrival) -> None:
-    attempt = _attempt(house, arrival.key)
+    attempt = _attempt(house, arrival)
     text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
     content = fragment(text)
     known = {name for _, name, _, _ in house.store.details(attempt.grid, attempt.n)}

@@ -14,6 +14,7 @@ from jim.errors import JimError
 
 def opened(file: Path, *, write: bool) -> tuple[sqlite3.Connection, int]:
     """Open a database, and tell of which format it is."""
+    _refuse_special(file)
     place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
     try:
         db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=10)
@@ -21,6 +22,17 @@ def opened(file: Path, *, write: bool) -> tuple[sqlite3.Connection, int]:
         return db, db.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
         raise damaged(file, error) from error
+
+
+def _refuse_special(file: Path) -> None:
+    """Refuse what would never be opened, as a pipe, in place of the database or of a file that SQLite puts beside it.
+
+    Who looks after other accounts must not hang in what one of them has put there.
+    """
+    for name in ("", "-wal", "-shm", "-journal"):
+        beside = file.with_name(f"{file.name}{name}")
+        if beside.exists() and not beside.is_file():
+            raise JimError(f"{beside} is no regular file: put it aside")
 
 
 def _to_read(file: Path) -> str:

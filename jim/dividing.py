@@ -7,9 +7,10 @@ import json
 import logging
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from jim.catalogue import NotReadable
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest, JimError, Outdated
 from jim.house import House
 from jim.idealizer.retry import AGAIN, delay
 from jim.model import Piece, State, Step, Witness
@@ -17,7 +18,7 @@ from jim.pieces import herd_of, within_limits
 from jim.request import handler_of
 from jim.resolving import Resolved
 from jim.resolving import resolve as resolved
-from jim.sandbox import prepare_grid_job
+from jim.sandbox import fence, own_directory, prepare_grid_job, submissions_in, told_in
 from jim.site import Site
 from jim.splitting import split as pieces_of
 from jim.statusdb.rows import GridJob, pieces_text
@@ -33,26 +34,51 @@ def resolve(house: House) -> None:
         name = ("split", job.id)
         if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
             continue
+        house.hold.expect(house.store)
         house.workers.start(
             name, partial(_resolve, house, job), partial(_resolved, house, job), partial(_failed, house, job)
         )
 
 
 def _resolve(house: House, job: GridJob) -> tuple[Resolved, dict[str, str]]:
+    house.hold.reach()
     handler = handler_of(job.job_type, house.site.site.handlers)
     found = resolved(handler, job.request, house.site)
-    prepare_grid_job(house.site, job.id, handler, found.request)
-    return found, {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
+    place = own_directory(house.site.work, job)
+    _refuse_what_was_sent(house.site.work / place)
+    prepare_grid_job(house.site, house.site.work / place, handler, found.request)
+    more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
+    return found, {"place": place, **more}
+
+
+def _refuse_what_was_sent(place: Path) -> None:
+    """Refuse a grid job of which local jobs were sent that the store does not know, as after a restore.
+
+    It might be split otherwise now, and its pieces be done beside those that run. What has not started never will.
+    """
+    there = submissions_in(place)
+    for directory in there.values():
+        told = told_in(directory)
+        fence(directory, told.attempts if told else ())
+    if there:
+        raise JimError(
+            f"it was split and sent before the state directory was restored: see {place}, then hand it in anew"
+        )
 
 
 def _resolved(house: House, job: GridJob, done: tuple[Resolved, dict[str, str]]) -> None:
     """Store all that was found at once: after a kill nothing of it is there, or everything."""
-    found, looked_up = done
+    found, more = done
     with house.store.transaction():
         if found.facts:
             house.store.note(job.id, "looked up", Witness.KEEPER, found.facts)
         events, why = found.size.events_per_job, found.size.why
-        house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=events, why=why, reason="", **looked_up)
+        house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=events, why=why, reason="", **more)
+    if more["place"] != str(job.id):
+        house.places[job.id] = more["place"]
+        log.warning(
+            "%d: works in %s, for %d in the work directory is another grid job's", job.id, more["place"], job.id
+        )
 
 
 def split(house: House) -> None:
@@ -127,6 +153,8 @@ def _failed(house: House, job: GridJob, error: BaseException) -> None:
 
     For what never gets better the grid job fails, with nothing half split.
     """
+    if isinstance(error, Outdated):
+        raise error
     tries = job.tries + 1
     if isinstance(error, OSError | NotReadable):
         due = house.clock.boot() + delay(AGAIN, tries)

@@ -16,7 +16,6 @@ from jim.house import House
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.resolving import refuse_unknown
-from jim.sandbox import grid_directory
 from jim.site import Site
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
@@ -139,5 +138,5 @@ def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
     house.store.set_grid_job(job.id, request=json.dumps(request))
     house.credentials.pop(job.id, None)
     house.expired -= {job.id}  # perhaps by one that is asked for no more; whatever has expired will soon be seen again
-    credentials.take_back(grid_directory(house.site.work, job.id), request)
+    credentials.take_back(house.directory(job.id), request)
     return was

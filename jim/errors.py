@@ -23,6 +23,10 @@ class BadSite(JimError):
     exit_code = 3
 
 
+class Outdated(BadSite):
+    """A state directory that may be a copy, or older than its work directory: no keeper may go on with it."""
+
+
 class UnknownJob(JimError):
     """An id that this state directory does not know."""
 

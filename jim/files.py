@@ -39,6 +39,22 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
         raise
 
 
+def put_once(path: Path, content: bytes) -> bytes:
+    """Make a file unless there is one, whoever else does so at the same moment; give what is in it then.
+
+    Whatever `link` says, only reading tells who was first: over NFS its answer can be lost.
+    """
+    own = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    replace(own, content, durable=True)
+    try:
+        with suppress(FileExistsError):
+            os.link(own, path)
+    finally:
+        own.unlink()
+    sync_directory(path.parent)
+    return path.read_bytes()
+
+
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

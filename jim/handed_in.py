@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 def take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
     """Store a request; tell whether that is settled. It waits while its key is that of a grid job to be removed."""
     number, key = content["id"], content["key"]
-    new = house.store.add_grid_job(number, key, content["owner"], content["created"], content["request"])
+    told = content["owner"], content["created"], content["request"], content.get("nonce", "")
+    new = house.store.add_grid_job(number, key, *told)
     owner = after.known_as(house.store, key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")

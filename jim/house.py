@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jim.clock import Clock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jim.adapters.base import Adapter
     from jim.idealizer.health import Health
     from jim.idealizer.query import Doubt
+    from jim.serial import Hold
     from jim.statusdb.store import Store
 
 T = TypeVar("T")
@@ -108,7 +110,7 @@ class House:
     workers: Workers
     health: Health
     history: Health  # of what tells how jobs ended
-    instance: str
+    hold: Hold
     # Kept in memory only: they set the pace, and losing them makes the keeper more careful, not less.
     doubts: dict[Key, Doubt] = field(default_factory=dict)
     unverified: dict[Key, float] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class House:
     credentials: dict[int, Mapping[str, str]] = field(default_factory=dict)  # files that requests name, by their kind
     told_of_credentials: dict[tuple[int, str], Hashable] = field(default_factory=dict)
     expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
+    places: dict[int, str] = field(default_factory=dict)  # directories of grid jobs that have not their number's
     hosts: set[str] = field(default_factory=set)  # on which something has started
     told: dict[int, float] = field(default_factory=dict)  # when the batch system was last told to hold or release
     odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
@@ -130,12 +133,17 @@ class House:
     told_gram: dict[int, bytes] = field(default_factory=dict)
     answered_changes: int = -1
     published_trouble: tuple[object, ...] = ()
+    waited_for: dict[str, float] = field(default_factory=dict)  # which question of each other account, before ours
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
     next_settling: float = 0.0
     next_end: float = 0.0
     next_aging: float = 0.0
     next_renewal: float = 0.0
+
+    def directory(self, grid: int) -> Path:
+        """Name the directory of a grid job."""
+        return self.site.work / self.places.get(grid, str(grid))
 
     def pace(self, name: Hashable) -> bool:
         """Tell whether the next try of `name` is due, and count it as made."""

@@ -13,7 +13,7 @@ import json
 import os
 import pwd
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +37,10 @@ def deposit(state: Path, key: str, request: dict[str, Any], apart: Apart | None 
     number = known(state, key, request, apart)
     if number:
         return number
-    name, number = request_name(key), _draw_id(state)
+    name, number = request_name(key), draw_id(state)
     replace(state / "answers" / str(number), gram.state(gram.UNSUBMITTED))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
+    content["nonce"] = os.urandom(8).hex()
     if apart is not None:
         content["apart"] = apart
     temporary = state / "inbox" / f".{name}.{number}"
@@ -239,7 +240,39 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _draw_id(state: Path) -> int:
+def _read_id(path: Path) -> int:
+    return int(_read(path).get("id", 0))
+
+
+def hand_in_again(state: Path, known: Container[int]) -> list[int]:
+    """Let the keeper take again what was told to be taken in, and is neither known any more nor told to have ended."""
+    again = []
+    for path in sorted((state / "keys").glob("request-*")):
+        number = _read_id(path)
+        if number and number not in known and not gram.final_state(_answer_of(state, number)):
+            with suppress(FileExistsError):
+                os.link(path, state / "inbox" / path.name)
+            again.append(number)
+    sync_directory(state / "inbox")
+    return again
+
+
+def _answer_of(state: Path, number: int) -> bytes:
+    try:
+        return answer(state, number)
+    except UnknownJob:
+        return b""
+
+
+def ids(state: Path) -> Iterator[int]:
+    """Give the numbers of what was handed in, and is still there."""
+    for place in ("inbox", "keys"):
+        for path in (state / place).glob("request-*"):
+            with suppress(OSError, ValueError, JimError):
+                yield _read_id(path)
+
+
+def draw_id(state: Path, above: int = 0) -> int:
     """Draw the next number. Never one that was given before, also when the counter was lost."""
     with (state / "next-id.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -249,5 +282,6 @@ def _draw_id(state: Path) -> int:
             number = 1 + max(
                 (int(each.name) for each in (state / "answers").iterdir() if each.name.isdigit()), default=0
             )
+        number = max(number, above + 1)
         replace_durably(state / "next-id", f"{number + 1}\n".encode())
     return number

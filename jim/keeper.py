@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from jim.clock import Clock
-from jim.errors import JimError
+from jim.errors import JimError, Outdated
 from jim.files import replace
 
 log = logging.getLogger(__name__)
@@ -109,6 +109,8 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
                 _write_heartbeat(state, f"{clock.boot_id()} {int(now)}\n")
                 beat = now + BEAT_SECONDS
             idle = work.idle()
+        except Outdated:
+            raise
         except FAILURES as error:
             failed = True
             log.error("a round failed (%d in a row), will go on: %s: %s", failures + 1, type(error).__name__, error)
@@ -129,6 +131,8 @@ def _deliver(work: Work) -> bool:
     while more:
         try:
             more = work.deliver(wait)
+        except Outdated:
+            raise
         except FAILURES as error:
             stored = False
             log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import logging
 import logging.handlers
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from jim import files
+from jim import serial
 from jim import site as site_file
 from jim.adapters.base import Adapter
 from jim.clock import Clock
@@ -21,8 +20,9 @@ from jim.house import House, Workers
 from jim.idealizer.health import Health, history
 from jim.idealizer.run import run
 from jim.model import Step
-from jim.sandbox import INSTANCE
+from jim.serial import Hold
 from jim.site import Site, make_state
+from jim.statusdb import after
 from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
@@ -41,40 +41,34 @@ def open_house(site: Site) -> House:
     """Open a state directory as its keeper."""
     make_state(site)
     clock = Clock()
-    adapter, instance = adapter_of(site), instance_of(site.state)
+    adapter = adapter_of(site)
     store = Store(site.state / "status.db", clock, write=True)
-    own_work(site, instance, used=bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work))
-    store.set_fact(WORKED_IN, str(site.work))
+    hold = hold_of(site, store)
     set_up = adapter.set_up_command(site.batch.slots)
     if set_up:
         answer = run(set_up, limit=site.batch.command_seconds)
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     store.new_boot(clock.boot_id())
-    return House(site, store, adapter, clock, Workers(), Health(clock), history(clock), instance)
+    house = House(site, store, adapter, clock, Workers(), Health(clock), history(clock), hold)
+    house.places.update(after.places(store))
+    return house
 
 
-def own_work(site: Site, instance: str, *, used: bool) -> None:
-    """Make sure that no other state directory works in this work directory: both would have a grid job 1."""
-    file = site.work / INSTANCE
-    if not file.exists():
-        if used:
-            raise BadSite(
-                f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted? "
-                f"If it was emptied on purpose, write {instance} into that file"
-            )
-        files.replace_durably(file, f"{instance}\n".encode())
-    owner = file.read_text().strip()
-    if owner != instance:
-        raise BadSite(f"{site.work} belongs to another state directory (its instance is {owner}, ours is {instance})")
+def hold_of(site: Site, store: Store) -> Hold:
+    """Take the work directory, if it is ours, and if this is the state directory that knows all that was done in it."""
+    instances = serial.instances_of(site.state)
+    serial.refuse_outdated(site, store, instances)
+    serial.own_work(site, instances, used=is_used(site, store))
+    store.set_fact(WORKED_IN, str(site.work))
+    hold = Hold(site, instances)
+    hold.take(store, serial.serials(site, store), serial.home(site))
+    return hold
 
 
-def instance_of(state: Path) -> str:
-    """Give the state directory's own name, a part of every mark: two directories never share a mark."""
-    file = state / "instance"
-    if not file.exists():
-        files.replace_durably(file, f"{os.urandom(4).hex()}\n".encode())
-    return file.read_text().strip()
+def is_used(site: Site, store: Store) -> bool:
+    """Tell whether this state directory has worked in this work directory, as far as it knows."""
+    return bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work)
 
 
 def adapter_of(site: Site) -> Adapter:

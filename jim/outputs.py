@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import credentials, verdict, verdicts
-from jim.errors import JimError
+from jim.errors import JimError, Outdated
 from jim.files import open_regular, passes, sync_directory
 from jim.handlers.base import Result
 from jim.house import House, Key
@@ -24,7 +24,7 @@ from jim.model import State, Step, Witness, roll_up
 from jim.named import foreign
 from jim.records import ExitRecord, Output, read_exit_record
 from jim.request import handler_of
-from jim.sandbox import grid_directory, submission_directory
+from jim.sandbox import own_directory, submission_directory
 from jim.statusdb.record import failures
 from jim.statusdb.rows import GridJob
 from jim.statusdb.store import Store
@@ -70,7 +70,7 @@ def _completing(house: House, grid: int, room: int) -> list[Any]:
 
 def _claimed(house: House, grid: int, n: int) -> Claimed:
     attempt = house.store.attempts(grid, n=n)[-1]
-    directory = submission_directory(house.site.work, grid, attempt.k) / f"run.{attempt.idx}"
+    directory = submission_directory(house.directory(grid), attempt.k) / f"run.{attempt.idx}"
     return Claimed((grid, attempt.k, attempt.idx), n, directory, read_exit_record(attempt.record))
 
 
@@ -174,13 +174,15 @@ def _all_ended(house: House, job: GridJob) -> bool:
 
 def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
     """Write the tar and what the handler adds beside it. Runs in a worker, with its own reader of the store."""
-    place = grid_directory(house.site.work, job.id) / "result"
+    house.hold.reach()
+    own = house.site.work / (job.place or own_directory(house.site.work, job, unsent=True))
+    place = own / "result"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
     with closing(house.store.reader()) as store:
         with temporary.open("wb") as file:
-            _fill(Tar(file), house.site.work, job, store)
+            _fill(Tar(file), own, job, store)
             file.flush()
             os.fsync(file.fileno())
         completed, line = sum(each.state == "completed" and bool(each.record) for each in store.ended(job.id)), ""
@@ -193,25 +195,25 @@ def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 
 
-def _fill(tar: Tar, work: Path, job: GridJob, store: Store) -> None:
+def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> None:
     """Put the summary into the tar, the outputs of what completed, and the last words of what failed."""
     names = ("n", "state", "attempt", "reason")
     facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
     local_jobs = [dict(zip(names, each, strict=False)) for each in store.ended(job.id)]
     summary = json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
     tar.add("summary.json", len(summary), [summary])
-    for each in _claims(store, work, job.id, State.COMPLETED):
+    for each in _claims(store, place, job.id, State.COMPLETED):
         _add(tar, each)
-    for each in _claims(store, work, job.id, State.FAILED):
+    for each in _claims(store, place, job.id, State.FAILED):
         _add_last_words(tar, each)
     tar.end()
 
 
-def _claims(store: Store, work: Path, grid: int, state: State) -> Iterator[Claimed]:
+def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Claimed]:
     """Give what the local jobs in this state claim, each by the exit record of its last attempt, if there is one."""
     for each in store.ended(grid):
         if each.state == state.value and each.record:
-            directory = submission_directory(work, grid, each.k) / f"run.{each.idx}"
+            directory = submission_directory(place, each.k) / f"run.{each.idx}"
             yield Claimed((grid, each.k, each.idx), each.n, directory, read_exit_record(each.record))
 
 
@@ -242,7 +244,7 @@ def _add_last_words(tar: Tar, claimed: Claimed) -> None:
 def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) -> str:
     """Let the job type add its picture; if it cannot, the tar is no worse for it."""
     handler = handler_of(job.job_type, house.site.site.handlers)
-    claims = _claims(store, house.site.work, job.id, State.COMPLETED)
+    claims = _claims(store, place.parent, job.id, State.COMPLETED)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         with foreign("collect"):
@@ -265,10 +267,14 @@ def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
 
 
 def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
-    with suppress(OSError):  # what is aged out takes them along
-        credentials.remove(grid_directory(house.site.work, grid))
-    wish = house.store.grid_job(grid).wish
+    job = house.store.grid_job(grid)
+    if job.place:
+        with suppress(OSError):  # what is aged out takes them along
+            credentials.remove(house.site.work / job.place)
+    wish = job.wish
     with house.store.transaction():
+        if not job.place and result:  # it was never split
+            house.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
         if wish == "cancel" and outcome is not State.COMPLETED:
             kept = wish
         else:  # what is over is neither suspended nor cancelled
@@ -297,11 +303,11 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
     """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
-    if not isinstance(error, JimError | OSError):
+    if isinstance(error, Outdated) or not isinstance(error, JimError | OSError):
         raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
-        (grid_directory(house.site.work, job.id) / "result" / f".{job.id}.tar").unlink()
+        (house.directory(job.id) / "result" / f".{job.id}.tar").unlink()
     if job.wish == "cancel" and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
         reason = f"cancelled: {error}"
         _end(house, job.id, State.KILLED, reason, {})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from jim.errors import JimError
 
@@ -68,6 +70,28 @@ class ExitRecord:
         """The first word of the recovery file, if it is one of ours."""
         word = self.recovery.split(" ", 1)[0]
         return word if word in ADVICE else ""
+
+
+class Told(NamedTuple):
+    """What the file `jobs` of a submission directory tells: whose it is, and what its indices stand for."""
+
+    mark: str
+    attempts: Mapping[int, tuple[int, int]]  # by index: n, attempt
+
+
+def read_jobs(text: str) -> Told:
+    """Read of `jobs` what tells submissions apart."""
+    mark, numbers = "", dict[str, dict[str, str]]()
+    for line in text.splitlines():
+        index, word, value = (*line.split(" ", 2), "", "")[:3]
+        if (index, word) == ("*", "mark"):
+            mark = value
+        elif word in ("n", "attempt"):
+            numbers.setdefault(index, {})[word] = value
+    try:
+        return Told(mark, {int(each): (int(told["n"]), int(told["attempt"])) for each, told in numbers.items()})
+    except (KeyError, ValueError) as error:
+        raise JimError(f"a submission's jobs with a wrong or missing line: {error}") from error
 
 
 def read_claim(text: str) -> Claim:

@@ -12,7 +12,6 @@ from jim import credentials
 from jim.errors import BadRequest
 from jim.house import House
 from jim.model import Step, Witness
-from jim.sandbox import grid_directory
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 10.0
@@ -41,19 +40,17 @@ def renew(house: House) -> None:
     }
     wanted = {grid: files for grid, files in house.credentials.items() if files}
     if wanted:
-        house.workers.start(
-            "credentials", partial(_look, house.site.work, wanted), partial(_tell, house), _could_not_look
-        )
+        places = {grid: house.directory(grid) for grid in wanted}
+        house.workers.start("credentials", partial(_look, places, wanted), partial(_tell, house), _could_not_look)
 
 
-def _look(work: Path, wanted: Mapping[int, Files]) -> list[Seen]:
+def _look(places: Mapping[int, Path], wanted: Mapping[int, Files]) -> list[Seen]:
     """Pass on what is new. Runs in a worker: a home directory may be far away."""
     now = credentials.now()
-    return [_of(work, grid, kind, path, now) for grid, files in wanted.items() for kind, path in files.items()]
+    return [_of(places[grid], grid, kind, path, now) for grid, files in wanted.items() for kind, path in files.items()]
 
 
-def _of(work: Path, grid: int, kind: str, path: str, now: float) -> Seen:
-    place = grid_directory(work, grid)
+def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
     try:
         content = credentials.usable(kind, path, now)
         if credentials.pass_on(place, kind, content):

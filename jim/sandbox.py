@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shlex
@@ -16,13 +18,17 @@ from pathlib import Path
 
 from jim import credentials, packages
 from jim.errors import BadRequest, JimError
-from jim.files import passes, read_regular, replace_durably, sync_directory
+from jim.files import passes, put_once, read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
 from jim.model import MARK_VARIABLE, Job
-from jim.records import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
+from jim.records import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
+from jim.serial import INSTANCE
 from jim.site import Site
+from jim.statusdb.rows import GridJob
 
-INSTANCE = "instance"  # in the work directory, whose it is; without it the directory is not mounted
+OWNER = "owner"  # in a grid job's directory, whose it is
+SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
+LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
 SENT = "sent"  # which try of the batch command may have been run last; never taken away
 LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
 
@@ -53,14 +59,60 @@ def shell_directory() -> Path:
     return beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/shell"
 
 
-def grid_directory(work: Path, grid: int) -> Path:
-    """Name the directory of a grid job."""
-    return work / str(grid)
+def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
+    """Make a grid job's directory, once; give its name. What another grid job of that number has made is its own.
+
+    Numbers come again where a state directory was restored, and doors then drew before anyone noticed. `unsent`: nor is
+    one taken from which something was sent, for what has ended without being sent.
+    """
+    told = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
+    other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
+    for name in (str(job.id), f"{job.id}-{other}"):
+        place = work / name
+        place.mkdir(mode=0o700, exist_ok=True)
+        if unsent and submissions_in(place):
+            continue
+        if is_owned(place, job) or (not _is_used(place) and put_once(place / OWNER, told) == told):
+            sync_directory(work)
+            return name
+    raise JimError(f"{place} belongs to another grid job")
 
 
-def submission_directory(work: Path, grid: int, k: int) -> Path:
-    """Name the directory of a submission."""
-    return work / str(grid) / f"s{k}"
+def is_owned(place: Path, job: GridJob) -> bool:
+    """Tell whether a directory says that it is this grid job's. One of a version before has no nonce."""
+    try:
+        told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
+        return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_used(place: Path) -> bool:
+    """Tell whether a directory is somebody's already: a version before did not say whose it was."""
+    names = os.listdir(place)  # noqa: PTH208 - names suffice
+    return OWNER in names or any(each == "result" or SUBMISSION.fullmatch(each) for each in names)
+
+
+def submissions_in(place: Path) -> dict[int, Path]:
+    """Give the submission directories of a grid job, by their numbers; none where its directory is not there."""
+    try:
+        names = os.listdir(place)  # noqa: PTH208 - names suffice
+    except FileNotFoundError:
+        return {}
+    return {int(name[1:]): place / name for name in sorted(names) if SUBMISSION.fullmatch(name)}
+
+
+def submission_directory(place: Path, k: int) -> Path:
+    """Name the directory of a submission, in that of its grid job."""
+    return place / f"s{k}"
+
+
+def told_in(directory: Path) -> Told | None:
+    """Read what a submission directory was made for; nothing where that is not told yet."""
+    try:
+        return read_jobs(read_regular(directory / "jobs", LONGEST_JOBS).decode(errors="replace"))
+    except FileNotFoundError:
+        return None
 
 
 def was_removed(work: Path, directory: Path) -> bool:
@@ -91,10 +143,8 @@ def is_seen(work: Path) -> bool:
         return False
 
 
-def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attributes) -> None:
-    """Make a grid job's directory: the wrapper as it is today, and the input package, once."""
-    place = grid_directory(site.work, grid)
-    place.mkdir(mode=0o700, exist_ok=True)
+def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes) -> None:
+    """Fill a grid job's directory: the wrapper as it is today, and the input package, once."""
     for name in ("local-job", "jim-publish"):
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now())
@@ -108,7 +158,6 @@ def prepare_grid_job(site: Site, grid: int, handler: Handler, request: Attribute
         if both:
             raise BadRequest(f"inputs: the job type {request['job_type']} has a file {min(both)} of its own")
         packages.share(site.work, place, [*own, *sent])
-    sync_directory(site.work)
 
 
 def prepare_submission(
@@ -287,10 +336,9 @@ def _claim_told(record: ExitRecord | None) -> Claim | None:
     return Claim(record.nonce, record.host, record.batch, fence=False) if record else None
 
 
-def remove_grid_directory(work: Path, grid: int) -> None:
+def remove_grid_directory(place: Path) -> None:
     """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing."""
-    place = grid_directory(work, grid)
-    doomed = work / f".removed-{grid}"
+    doomed = place.with_name(f".removed-{place.name}")
     with suppress(FileNotFoundError):
         place.rename(doomed)
     shutil.rmtree(doomed, ignore_errors=True)

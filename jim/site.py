@@ -69,8 +69,8 @@ class Site(NamedTuple):
 
     @property
     def turn(self) -> Path | None:
-        """The file by which the accounts of a managed site take turns to ask the batch system."""
-        return self._published / "turn" if self.managed else None
+        """This account's file beside those by which the accounts of a managed site take turns to ask it."""
+        return self.state.parent / ".turns" / self.state.name if self.managed else None
 
     @property
     def _published(self) -> Path:

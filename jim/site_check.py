@@ -25,6 +25,7 @@ from jim.idealizer.run import run
 from jim.model import Job
 from jim.records import read_exit_record
 from jim.sandbox import Line, fence, prepare_submission, shell_directory
+from jim.serial import told
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site_code import load_all
 from jim.statusdb.store import Store
@@ -73,6 +74,7 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
     yield "status DB", lambda: _database(site.state / "status.db")
+    yield "serials", lambda: _good(told(site))
     yield "state space", lambda: _space(site.state)
     yield "work directory", lambda: _work(site, mounts)
     yield "work space", lambda: _space(site.work)

@@ -146,9 +146,10 @@ def make_account(name: str, mounts: str | None = None) -> Iterator[str]:
         raise BadSite(f"the account name {account.pw_name!r} cannot be a directory's name")
     refuse_network(place := site_file.MANAGED_STATE, mounts)
     try:
-        for directory in (place, place / ".by-uid", place / ".published"):
+        for directory in (place, place / ".by-uid", place / ".published", place / ".turns"):
             _make_for_all(directory)
-        _make_turn(place / ".published" / "turn")
+        _make_turn(place / ".turns" / name, account)
+        (place / ".published" / "turn").unlink(missing_ok=True)  # of a version before; anyone could write it
         yield from _make_own(place / name, account, 0o700)
         yield from _make_own(place / ".published" / name, account, 0o750)
         yield from _link(place / ".by-uid" / str(account.pw_uid), Path("..") / name)
@@ -167,11 +168,15 @@ def _make_for_all(directory: Path) -> None:
         raise BadSite(f"{directory} must be a directory of root's own that no one else can write: chmod 755 it")
 
 
-def _make_turn(file: Path) -> None:
-    """Make the file by which the accounts take turns to ask the batch system; nothing is ever read from it."""
-    if not file.exists():
-        file.touch()
-        file.chmod(0o666)
+def _make_turn(file: Path, account: pwd.struct_passwd) -> None:
+    """Make the file by which an account tells the others when it has asked; nothing is ever read from it."""
+    with suppress(FileExistsError):
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+        try:
+            os.fchown(descriptor, account.pw_uid, account.pw_gid)
+            os.fchmod(descriptor, 0o644)
+        finally:
+            os.close(descriptor)
 
 
 def _make_own(directory: Path, account: pwd.struct_passwd, mode: int) -> Iterator[str]:

@@ -6,7 +6,9 @@ import fcntl
 import os
 import re
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from jim.clock import Clock
@@ -15,6 +17,7 @@ from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 LIBRARIES = ("lxml", "psutil", "tenacity")  # no keeper can do without
 LOCKS = Path("/proc/locks")
+OPENING_SECONDS = 5.0
 FRESH_SECONDS = 20  # an older heartbeat is no keeper's; jim-poll says the same
 
 
@@ -29,11 +32,13 @@ def heart_beats(state: Path, clock: Clock) -> bool:
 
 def runs(state: Path) -> bool:
     """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
-    with (state / "keeper.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    lock = os.open(state / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
     return False
 
 
@@ -46,6 +51,22 @@ def holder(state: Path) -> int:
     except (OSError, ValueError):
         return 0
     return pid if held else 0
+
+
+@contextmanager
+def alone(state: Path) -> Iterator[None]:
+    """Keep every keeper out; refuse where one is at work. One that only finds out that it must end is waited for."""
+    from jim.keeper import Lock
+
+    lock, until = Lock(state), time.monotonic() + OPENING_SECONDS
+    while not lock.take():
+        if time.monotonic() > until:
+            raise JimError(f"a keeper is at work in {state} (pid {holder(state)}): end it first; that loses nothing")
+        time.sleep(0.1)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def require_keeper(state: Path) -> None:

@@ -21,8 +21,10 @@ from jim.house import House, Workers
 from jim.idealizer import cancel, lookup, query, settle, submit
 from jim.idealizer.health import Health, history
 from jim.model import Answer, Observation, State, Step
+from jim.opening import hold_of
 from jim.run_grid_job import Rounds
 from jim.site import Site, make_state
+from jim.statusdb import after
 from jim.statusdb.store import Store
 
 INSTANCE = "cafe0001"
@@ -36,6 +38,8 @@ TO_FORMAT_4 = """
     ALTER TABLE attempt DROP COLUMN over;
     ALTER TABLE submission DROP COLUMN trouble;
     ALTER TABLE submission DROP COLUMN wall_seconds;
+    ALTER TABLE grid_job DROP COLUMN place;
+    ALTER TABLE grid_job DROP COLUMN nonce;
     PRAGMA user_version = 4;
 """
 
@@ -313,8 +317,9 @@ class World:
         store = Store(self.site.state / "status.db", self.clock, write=True)
         weakref.finalize(self, store.close)  # as a process does in the end
         store.new_boot(self.clock.boot_id())
-        health = Health(self.clock), history(self.clock)
-        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(), *health, INSTANCE)
+        health, hold = (Health(self.clock), history(self.clock)), hold_of(self.site, store)
+        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(), *health, hold)
+        self.house.places.update(after.places(store))
         self.rounds = Rounds(self.house)
 
     @property

@@ -22,7 +22,7 @@ def running(view: View, local: LocalJob) -> Attempt | None:
 
 def age(view: View, attempt: Attempt) -> float | None:
     """Tell how long ago its claim was touched; nothing where the claim is not to be seen."""
-    claim = submission_directory(view.site.work, attempt.grid, attempt.k) / f"claim.{attempt.idx}"
+    claim = submission_directory(view.directory(attempt.grid), attempt.k) / f"claim.{attempt.idx}"
     with suppress(OSError):
         return max(0.0, time.time() - claim.stat().st_mtime)
     return None

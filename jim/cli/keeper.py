@@ -7,6 +7,7 @@ import os
 import pwd
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from jim import site as site_file
@@ -19,6 +20,7 @@ from jim.site import MANAGED_STATE, make_state
 from jim.waking import run_keeper, runs, start_keeper
 
 LIMIT_SECONDS = 60
+AT_ONCE = 16  # accounts, for each of which a process is started
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
     if arguments.all:
         if site.managed and os.getuid() == 0:
-            return max([_start_as(name) for name in _accounts(MANAGED_STATE)], default=0)
+            with ThreadPoolExecutor(AT_ONCE) as pool:  # one that hangs holds up no other
+                return max(pool.map(_start_as, list(_accounts(MANAGED_STATE))), default=0)
         return _start_own()
     make_state(site)
     return run_keeper(site.state, foreground=True)

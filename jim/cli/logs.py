@@ -79,7 +79,7 @@ def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:
 
 
 def _files(view: View, attempt: Attempt) -> list[Path]:
-    directory = submission_directory(view.site.work, attempt.grid, attempt.k)
+    directory = submission_directory(view.directory(attempt.grid), attempt.k)
     place = directory / f"run.{attempt.idx}"
     return [place / "stdout", place / "stderr", directory / f"log.{attempt.idx}"]
 

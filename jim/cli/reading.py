@@ -89,6 +89,10 @@ class View:
         """Tell when the batch system last gave a good answer about its jobs."""
         return self.store.fact("seen")
 
+    def directory(self, number: int) -> Path:
+        """Name the directory of a grid job."""
+        return self.site.work / (self.store.grid_job(number).place or str(number))
+
     def herd(self, text: str) -> int:
         """Read `G`, or the id of any of its local jobs: each member finds the whole."""
         number, slices = inbox.slices_of(text)

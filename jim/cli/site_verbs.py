@@ -11,25 +11,27 @@ from jim import site as site_file
 from jim import site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
-from jim.errors import BadRequest, BadSite
+from jim.errors import BadRequest, BadSite, UnknownJob
 from jim.site import SITE_VARIABLE, STATE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim site` takes."""
-    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check|test", required=True)
+    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check|test|moved|restored", required=True)
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
     init.add_argument("--work", default="", help="directory that the worker nodes see, if not the state directory")
     init.add_argument("--account", action="append", default=[], help="as root: make what this account needs")
     check = verbs.add_parser("check", help="prove with real operations that this place works (exit 3: it does not)")
     check.add_argument("--json", action="store_true", help="print one JSON document")
+    verbs.add_parser("moved", help="go on with a state directory that is in a new place, or on a new machine")
+    verbs.add_parser("restored", help="go on with one that comes from a backup or a snapshot, or is a copy")
     site_test.add_arguments(verbs.add_parser("test", help="run jobs through the batch system, for real"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a site, or check one."""
-    verbs = {"init": _init, "check": _check, "test": site_test.run}
+    verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
     return verbs[arguments.site_verb](arguments)
 
 
@@ -57,6 +59,20 @@ def _init(arguments: argparse.Namespace) -> int:
     for name in arguments.account:
         for line in site_init.make_account(name):
             say(line)
+    return 0
+
+
+def _go_on(arguments: argparse.Namespace) -> int:
+    """Tell JIM what has become of the state directory, and what JIM makes of it; then its keeper goes on."""
+    from jim import restoring
+    from jim.run_grid_job import wake
+
+    site = site_file.load()
+    if not (site.state / "status.db").exists():
+        raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing was moved there, or restored")
+    for line in getattr(restoring, arguments.site_verb)(site):
+        say(line)
+    wake(site.state)
     return 0
 
 

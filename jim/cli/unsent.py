@@ -9,7 +9,6 @@ from jim import credentials
 from jim.cli.reading import View
 from jim.cli.text import span
 from jim.model import State
-from jim.sandbox import grid_directory
 from jim.statusdb.rows import GridJob, LocalJob
 
 LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched
@@ -41,7 +40,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
         count -= len(held)
         if not count:
             return
-    lapsed = credentials.expired(grid_directory(view.site.work, job.id), credentials.now())
+    lapsed = credentials.expired(view.directory(job.id), credentials.now())
     if lapsed:
         yield Wait(f"{many(count, 'wait', 'waits')} to be sent: {lapsed}", "they go once it is renewed, under its path")
         return

@@ -89,7 +89,7 @@ def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]])
         by_submission.setdefault(each.k, []).append(each)
     ids: dict[tuple[str, int], None] = {}  # in order, each once
     for k, mine in by_submission.items():
-        holders = fence(submission_directory(house.site.work, mine[0].grid, k), [each.idx for each in mine])
+        holders = fence(submission_directory(house.directory(mine[0].grid), k), [each.idx for each in mine])
         # A batch system that accepted it twice may run it as another batch job than the one we were told.
         for each in mine:
             told = holders[each.idx].batch

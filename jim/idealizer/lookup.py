@@ -15,7 +15,7 @@ from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
 from jim.idealizer.submit import give_up, refused
 from jim.model import Listing, Witness
-from jim.sandbox import claims, fence, submission_directory, tries_sent, was_removed
+from jim.sandbox import claims, fence, submission_directory, told_in, tries_sent, was_removed
 from jim.statusdb.rows import Submission
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,10 @@ def look_up(house: House) -> None:
 def _look(house: House, submission: Submission, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
-    directory = submission_directory(house.site.work, submission.grid, submission.k)
+    directory = submission_directory(house.directory(submission.grid), submission.k)
+    told = told_in(directory)
+    if told and told.mark != submission.mark:
+        raise JimError(f"{directory} is that of another submission, {told.mark}")
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))

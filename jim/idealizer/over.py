@@ -63,7 +63,7 @@ def _last_looks(house: House, attempts: Sequence[Attempt]) -> list[Last]:
 
 def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
     key = attempt.grid, attempt.k, attempt.idx
-    directory = submission_directory(house.site.work, attempt.grid, attempt.k)
+    directory = submission_directory(house.directory(attempt.grid), attempt.k)
     try:
         left = trace(directory, attempt.idx)
         nonce = left.claim.nonce if left.claim else "-"

@@ -108,7 +108,7 @@ def query(house: House) -> None:
     if not house.store.submissions("recorded", "confirmed"):
         house.next_query = now
         return
-    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query):
+    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query, house.waited_for):
         return
     house.next_query = now + house.site.batch.query_seconds
     house.workers.start(
@@ -188,12 +188,13 @@ def _found(house: House, store: Store, listing: Listing) -> Iterator[tuple[tuple
 
 def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
     """Find what waits in the queue although its attempt has ended: a batch system may put jobs back by itself."""
-    ours = re.compile(rf"jim-{house.instance}-([0-9]+)-([0-9]+)")
+    ours = re.compile(rf"jim-(?:{'|'.join(house.hold.instances)})-([0-9]+)-([0-9]+)")
     known = {(each.batch_id, each.idx) for each in live}
     for key, seen in listing.items():
         mark = ours.fullmatch(seen.mark) if (seen.state in _PENDING or seen.stays) and key not in known else None
         attempt = store.attempt(int(mark[1]), int(mark[2]), key[1]) if mark else None
-        if attempt and attempt.verdict:
+        submission = store.submission(attempt.grid, attempt.k) if attempt and attempt.verdict else None
+        if submission and submission.mark == seen.mark:
             yield key
 
 

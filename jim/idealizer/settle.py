@@ -126,13 +126,13 @@ def _exit_record(directory: Path, live: Live, left: Trace) -> str:
 
 def _left(house: House, doubt: Doubt) -> Settled:
     """Look for no more than an exit record."""
-    directory = submission_directory(house.site.work, doubt.live.grid, doubt.live.k)
+    directory = submission_directory(house.directory(doubt.live.grid), doubt.live.k)
     return Settled(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
 
 
 def _look(house: House, doubt: Doubt) -> Settled:
     live = doubt.live
-    directory = submission_directory(house.site.work, live.grid, live.k)
+    directory = submission_directory(house.directory(live.grid), live.k)
     sight = _see(house, directory, live)
     if sight.record:
         return Settled(doubt, sight.record)

@@ -12,15 +12,25 @@ from typing import Any
 
 from jim import arrivals, credentials, verdict, verdicts
 from jim.analysis import Action
-from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Refused, Unclear, shown
+from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Outdated, Refused, Unclear, shown
 from jim.handlers.base import Attributes, Handler
 from jim.house import House
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import run
 from jim.model import NO_ANSWER, Answer, Batch, Job, State, Step, Witness
+from jim.records import Told
 from jim.request import handler_of
-from jim.sandbox import Line, mark_sent, prepare_submission, submission_directory, tries_sent, was_removed
+from jim.sandbox import (
+    Line,
+    mark_sent,
+    prepare_submission,
+    submission_directory,
+    submissions_in,
+    told_in,
+    tries_sent,
+    was_removed,
+)
 from jim.settings import Payload
 from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
@@ -29,6 +39,14 @@ log = logging.getLogger(__name__)
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
 ACCEPTED = ("unknown", "full", "recorded", "confirmed", "ended")  # submissions that the batch system may have
 UNSENT = ("intended", "refused", "full", "cancelled")  # while there is one of these, no other submission is made
+
+
+class Occupied(JimError):
+    """A submission directory that was another submission's before; `last` is the highest number of all there."""
+
+    def __init__(self, message: str, last: int) -> None:
+        super().__init__(message)
+        self.last = last
 
 
 def send(house: House) -> None:
@@ -57,7 +75,7 @@ def _bundle(house: House) -> None:
             waiting = [each for each in waiting if _told_of_all(house, each) == first]
             k = job.submissions + 1
             seconds = verdicts.asked_seconds(house, waiting[0])
-            house.store.intend(job.id, k, f"jim-{house.instance}-{job.id}-{k}", waiting, seconds)
+            house.store.intend(job.id, k, f"jim-{house.hold.instance}-{job.id}-{k}", waiting, seconds)
             room -= len(waiting)
 
 
@@ -82,6 +100,7 @@ def _send(house: House, submission: Submission) -> None:
     elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
         verdicts.keep_sent_with(house, submission, jobs[0])
+        house.hold.expect(house.store)
         house.workers.start(
             submission.mark,
             partial(_hand_over, house, job, submission, jobs, avoided(house, jobs[0], jobs[0].attempt - 1)),
@@ -101,7 +120,9 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     """Prepare the submission directory, run the batch command, and return the batch id. Runs in a worker."""
     site, adapter = house.site, house.adapter
     handler = handler_of(job.job_type, site.site.handlers)
-    directory = submission_directory(site.work, job.id, submission.k)
+    directory = submission_directory(house.directory(job.id), submission.k)
+    house.hold.reach()
+    _refuse_another_s(directory, submission, jobs)
     if tries_sent(directory) > submission.tries:  # of which we know that nothing was done
         raise Unclear("JIM was ended before the batch system's answer was recorded")
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
@@ -118,6 +139,13 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     mark_sent(directory, submission.tries + 1)
     answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=batch.mark)
     return read(partial(_batch_id, house), answer)
+
+
+def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
+    """Refuse a directory that another submission has, as one may that the store has forgotten: directories win."""
+    told = told_in(directory)
+    if told and told != Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)}):
+        raise Occupied(f"{directory} is that of another submission", max(submissions_in(directory.parent)))
 
 
 def _batch_id(house: House, answer: Answer) -> str:
@@ -200,7 +228,13 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
     the batch command could not even be started.
     """
     grid, k, reason = submission.grid, submission.k, str(error)
-    if isinstance(error, Refused):
+    if isinstance(error, Outdated):
+        raise error
+    if isinstance(error, Occupied):
+        with house.store.transaction():
+            give_up(house, submission, partial(verdict.of_never_sent, reason))
+            house.store.set_grid_job(grid, submissions=max(error.last, k))
+    elif isinstance(error, Refused):
         house.store.set_submission(grid, k, state="refused", reason=reason, tries=0, due=0.0)
     elif isinstance(error, Full):  # the batch system is well
         house.chunk = max(1, submission.size // 2)

@@ -1,30 +1,43 @@
-"""Taking turns: all accounts of a site together ask the batch system once per interval."""
+"""Taking turns: all accounts of a site together ask the batch system once per interval.
+
+Each has a file of its own, and its time is that of its last question. Nobody else can write it, and none is locked: who
+may read a file may lock it, too.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import time
 from pathlib import Path
 
 log = logging.getLogger(__name__)
-PATIENCE = 60  # intervals: a neighbour that keeps the lock, or sets the time ahead, must not keep us blind
+PATIENCE = 60  # intervals: however many accounts there are
 
 
-def take_turn(file: Path | None, interval: float, waited: float) -> bool:
-    """Tell whether the batch system may be asked now, and count it as asked; the file's time is the last question's."""
-    if file is None or waited > PATIENCE * interval:
+def take_turn(own: Path | None, interval: float, waited: float, waited_for: dict[str, float]) -> bool:
+    """Tell whether the batch system may be asked now, and count it as asked.
+
+    We wait for one question of each other account, no more: `waited_for` keeps which, until we have asked.
+    """
+    if own is None:
         return True
     try:
-        with file.open("r+b") as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if 0 <= time.time() - os.fstat(turn.fileno()).st_mtime < interval:
-                return False
-            os.utime(turn.fileno())
-            return True
-    except BlockingIOError:
-        return False
+        if waited <= PATIENCE * interval and _asked_by_others(own, interval, waited_for):
+            return False
+        os.utime(own)
     except OSError as error:  # made by `jim site init --account`; without it each account keeps its own interval
         log.debug("no turns are taken: %s", error)
-        return True
+    waited_for.clear()
+    return True
+
+
+def _asked_by_others(own: Path, interval: float, waited_for: dict[str, float]) -> bool:
+    """Tell whether another account has asked within an interval, and that question is the one we wait for."""
+    now, found = time.time(), False
+    with os.scandir(own.parent) as files:
+        for each in files:
+            asked = each.stat(follow_symlinks=False).st_mtime
+            if each.name != own.name and 0 <= now - asked < interval:
+                found |= waited_for.setdefault(each.name, asked) == asked
+    return found

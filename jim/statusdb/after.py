@@ -12,18 +12,23 @@ def remove(store: Store, job: GridJob) -> None:
     """Make a grid job unseen, free its key, and remember that its files are to be removed."""
     with store.transaction():
         store.forget(job.id)
-        store.db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (job.id,))
+        store.db.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (job.id, job.place))
 
 
-def removed(store: Store) -> list[int]:
-    """Give the grid jobs that are unseen, and of which files may be left."""
-    return [number for (number,) in store.db.execute("SELECT grid FROM removed ORDER BY grid")]
+def removed(store: Store) -> list[tuple[int, str]]:
+    """Give the grid jobs that are unseen, each with the directory that may be left of it."""
+    return list(store.db.execute("SELECT grid, place FROM removed ORDER BY grid"))
 
 
 def known_as(store: Store, key: str) -> int:
     """Give the number of the grid job that has a key; 0: none has it, or none any more."""
     row = store.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def places(store: Store) -> dict[int, str]:
+    """Give the directories of grid jobs that have not that of their number."""
+    return dict(store.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
 
 def is_removed(store: Store, number: int) -> None:

@@ -19,12 +19,15 @@ UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
     "DROP TRIGGER local_job_moved;",
     """
-    CREATE TABLE removed (grid INTEGER PRIMARY KEY);
+    CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
     CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
     ALTER TABLE submission ADD COLUMN wall_seconds INTEGER;
     ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
     ALTER TABLE attempt ADD COLUMN over TEXT NOT NULL DEFAULT '';
     CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
+    ALTER TABLE grid_job ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+    ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
+    UPDATE grid_job SET place = id WHERE step <> 'accepted';
     """,
 )
 
@@ -68,6 +71,8 @@ class GridJob:
     request_text: str
     splitter: str = ""  # that the request names
     priority: int = 0
+    nonce: str = ""  # made by the door; a version before made none
+    place: str = ""  # the name of its directory; empty: it has none
 
     @cached_property
     def request(self) -> dict[str, Any]:
@@ -187,7 +192,12 @@ ENDED = (
 
 
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
+RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"
+ADD_GRID_JOB = (
+    "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce) "
+    "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?)"
+)
 HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )

@@ -23,7 +23,9 @@ CREATE TABLE grid_job (
     created TEXT NOT NULL,
     updated TEXT NOT NULL,
     splitter TEXT NOT NULL DEFAULT '',  -- that the request names
-    priority INTEGER NOT NULL DEFAULT 0 -- the highest is sent first
+    priority INTEGER NOT NULL DEFAULT 0, -- the highest is sent first
+    nonce TEXT NOT NULL DEFAULT '',     -- made by the door; no other grid job is taken for it
+    place TEXT NOT NULL DEFAULT ''      -- the name of its directory; empty: it has none
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 
@@ -108,7 +110,7 @@ CREATE TABLE journal (
 CREATE INDEX journal_of ON journal (grid, n);
 
 -- Grid jobs that are unseen, and of which files may be left.
-CREATE TABLE removed (grid INTEGER PRIMARY KEY);
+CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
 
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;

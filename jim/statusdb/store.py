@@ -94,16 +94,16 @@ class Store:
 
     # Grid jobs
 
-    def add_grid_job(self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any]) -> bool:
+    def add_grid_job(
+        self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any], nonce: str = ""
+    ) -> bool:
         """Take a grid job in; a key or number that is known already changes nothing."""
+        job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
         with self.transaction():
-            cursor = self.db.execute(
-                "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter) "
-                "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
-                (number, key, request["job_type"], owner, created, self.clock.utc(), request.get("splitter") or ""),
-            )
+            cursor = self.db.execute(rows.ADD_GRID_JOB, (number, key, job_type, owner, created, now, splitter, nonce))
             if cursor.rowcount:
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
+                self.db.execute(rows.RAISE)
                 self.note(number, "accepted", Witness.USER)
         return bool(cursor.rowcount)
 
@@ -289,6 +289,7 @@ class Store:
         """Record, before anything is done, that these waiting local jobs go out together as submission k."""
         now = self.clock.utc()
         with self.transaction():
+            self.db.execute(rows.RAISE)
             self.db.execute(
                 "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds) "
                 "VALUES (?, ?, ?, ?, 'intended', ?, ?)",

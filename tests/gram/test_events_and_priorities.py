@@ -37,7 +37,7 @@ def telling(place):
         workers=Workers(1),
         health=None,
         history=None,
-        instance="0",
+        hold=None,
     )
     yield house
     house.workers.stop()

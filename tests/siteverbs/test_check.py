@@ -59,6 +59,7 @@ def test_a_good_place_is_good(check, tmp_path):
         "locks",
         "state files",
         "status DB",
+        "serials",
         "state space",
         "work directory",
         "work space",

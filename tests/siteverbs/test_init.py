@@ -150,6 +150,9 @@ def test_an_account_gets_what_it_needs(tmp_path, jim_site, managed, capsys):
     modes = {".": 0o755, ".by-uid": 0o755, ".published": 0o755, ME.pw_name: 0o700, f".published/{ME.pw_name}": 0o750}
     assert {name: (place / name).stat().st_mode & 0o777 for name in modes} == modes
     assert {(place / name).stat().st_uid for name in modes} == {ME.pw_uid}
+    turn = (place / ".turns" / ME.pw_name).stat()
+    assert (turn.st_mode & 0o777, turn.st_uid) == (0o644, ME.pw_uid)
+    assert load().turn == place / ".turns" / ME.pw_name
     link = place / ".by-uid" / str(ME.pw_uid)
     assert str(link.readlink()) == f"../{ME.pw_name}"
     assert link.resolve() == load().state.resolve()
@@ -171,7 +174,7 @@ def test_a_strict_umask_shuts_nobody_out(tmp_path, jim_site, managed):
         jim_site("init", "--account", ME.pw_name)
     finally:
         os.umask(old)
-    for place in ("etc/jim", "var/lib/jim", "var/lib/jim/.by-uid", "var/lib/jim/.published"):
+    for place in ("etc/jim", "var/lib/jim", "var/lib/jim/.by-uid", "var/lib/jim/.published", "var/lib/jim/.turns"):
         assert (tmp_path / place).stat().st_mode & 0o777 == 0o755, place
     assert (tmp_path / "etc/jim/site.toml").stat().st_mode & 0o777 == 0o644
 

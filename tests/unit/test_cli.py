@@ -1,10 +1,13 @@
 """The people's door: its words, its command line, handing in and wishing."""
 
+import argparse
 import json
 import os
 import pwd
 import re
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -408,6 +411,36 @@ def test_root_lets_each_account_look_after_itself(home, tmp_path, monkeypatch):
     (tmp_path / "managed" / "link").symlink_to(tmp_path)
     assert list(keeper._accounts(tmp_path / "managed")) == [mine]
     assert home.capsys.readouterr().out == "no such account: there is no such account; left alone\n"
+
+
+@pytest.mark.parametrize("name", ["status.db", "status.db-wal", "status.db-journal", "keeper.lock"])
+def test_a_pipe_in_place_of_a_file_holds_nobody(home, name):
+    """Of root's `keeper --all` one account would take a minute with it, and every account after it."""
+    home.add()
+    home.store.close()
+    (home.site.state / name).unlink(missing_ok=True)
+    os.mkfifo(home.site.state / name)
+    code = (
+        "from jim.cli import keeper, main; keeper.start_keeper = lambda state: None; raise SystemExit(main(['keeper', "
+        "'--all']))"
+    )
+    command = [sys.executable, "-P", "-s", "-c", code]
+    environment = {**os.environ, "JIM_STATE": str(home.site.state), "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    if name == "keeper.lock":
+        assert "keeper started" in done.stdout
+    else:
+        assert (done.returncode, f"{name} is no regular file: put it aside" in done.stderr) == (1, True)
+
+
+def test_accounts_are_looked_after_at_the_same_time(home, monkeypatch):
+    """One that takes its minute holds up no other."""
+    meet = threading.Barrier(3)
+    monkeypatch.setattr("jim.cli.keeper.site_file.load", lambda: home.site._replace(managed=True))
+    monkeypatch.setattr("jim.cli.keeper.os.getuid", lambda: 0)
+    monkeypatch.setattr("jim.cli.keeper._accounts", lambda place: iter(["a", "b", "c"]))
+    monkeypatch.setattr("jim.cli.keeper._start_as", lambda name: int(meet.wait(10) < 0 or name == "b"))
+    assert keeper.run(argparse.Namespace(all=True)) == 1
 
 
 def test_a_child_runs_as_the_account(home, monkeypatch):

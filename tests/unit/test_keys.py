@@ -189,7 +189,7 @@ def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(wo
 def test_what_was_aged_out_halfway_and_retried_is_not_active_without_a_directory(world):
     """As by a version before, which was killed between the removal of the directory and that of the rows."""
     finished(world)
-    remove_grid_directory(world.site.work, 1)
+    remove_grid_directory(world.site.work / "1")
     utc = world.clock.utc
     world.restart()
     world.clock.utc = utc

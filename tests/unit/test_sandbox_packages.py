@@ -271,13 +271,15 @@ def test_a_job_types_own_file_and_one_that_is_sent_along(tmp_path: Path) -> None
     make_state(site)
     (tmp_path / "card.txt").write_text("mass 80\n")
     request = {"job_type": "own", "inputs": [str(tree(tmp_path))]}
-    prepare_grid_job(site, 1, Own(), request)
+    for name in ("1", "2"):
+        (site.work / name).mkdir()
+    prepare_grid_job(site, site.work / "1", Own(), request)
     with tarfile.open(packed(site.work)[0]) as tar:
         assert {"card.txt", "code/run.sh"} < set(tar.getnames())
-    prepare_grid_job(site, 1, Own(), {**request, "inputs": []})
+    prepare_grid_job(site, site.work / "1", Own(), {**request, "inputs": []})
     assert sweep(site.work) == 1
     with pytest.raises(BadRequest, match=r"inputs: the job type own has a file card.txt of its own"):
-        prepare_grid_job(site, 2, Own(), {**request, "inputs": [str(tmp_path / "card.txt")]})
+        prepare_grid_job(site, site.work / "2", Own(), {**request, "inputs": [str(tmp_path / "card.txt")]})
 
 
 def test_what_a_site_gives_to_every_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,79 @@
+"""What is found in the work directory after a restore, stored as if it had never been forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jim.model import FROZEN, State, Step, Witness
+from jim.statusdb.rows import GridJob, LocalJob
+from jim.statusdb.store import Store
+
+AFTER_THE_BACKUP = "sent after what was restored had been saved"
+DONE = FROZEN | {State.COMPLETED}
+Place = tuple[int, int]  # submission and index
+Attempts = Mapping[int, tuple[int, int]]  # by index: n, attempt
+
+
+def known(store: Store, grid: int) -> set[int]:
+    """Give the numbers of a grid job's submissions."""
+    return {k for (k,) in store.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
+
+
+def latest(store: Store, job: GridJob, found: Mapping[int, Attempts]) -> dict[int, tuple[Place, int]]:
+    """Say which local jobs go on with an attempt that was found: where it is, and its number.
+
+    Attempts count up, and none was ever sent before the one before had ended. What has completed goes on with none.
+    """
+    last: dict[int, tuple[Place, int]] = {}
+    for k, attempts in sorted(found.items()):
+        for idx, (n, attempt) in attempts.items():
+            if n < job.size and attempt > last.get(n, ((0, 0), 0))[1]:
+                last[n] = (k, idx), attempt
+    local = {n: store.local_job(job.id, n) for n in last}
+    return {n: each for n, each in last.items() if _goes_on(local[n], each[1])}
+
+
+def _goes_on(local: LocalJob, attempt: int) -> bool:
+    return local.state not in DONE and attempt > local.attempt
+
+
+def superseded(
+    store: Store, job: GridJob, found: Mapping[int, Attempts], last: Mapping[int, tuple[Place, int]]
+) -> Iterator[Place]:
+    """Give the attempts that must not be alive: those found that do not count, and those before others."""
+    counts = {place for place, _ in last.values()}
+    yield from ((k, idx) for k, attempts in found.items() for idx in attempts if (k, idx) not in counts)
+    for n in last:
+        yield from ((each.k, each.idx) for each in store.attempts(job.id, n=n) if not each.verdict)
+
+
+def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping[int, Attempts], highest: int) -> None:
+    """Store submissions that were found, each to be looked for like one whose answer was lost.
+
+    Of their attempts only those are stored that their local jobs go on with.
+    """
+    last = latest(store, job, found)
+    now, counts = store.clock.utc(), {place for place, _ in last.values()}
+    with store.transaction():
+        for n in last:
+            for each in store.attempts(job.id, n=n):
+                if not each.verdict:
+                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason="another one was sent after it")
+        for k, attempts in found.items():
+            counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
+            state = "unknown" if counting else "ended"
+            store.db.execute(
+                "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (job.id, k, marks[k], max(attempts), state, AFTER_THE_BACKUP, now),
+            )
+            store.db.executemany(
+                "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
+                ((job.id, k, idx, *each, now) for idx, each in counting.items()),
+            )
+        for n, ((k, _), attempt) in last.items():
+            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
+            store.set_local_job(job.id, n, attempt=attempt, submission=k, **told)
+        store.set_grid_job(job.id, submissions=max(highest, job.submissions))
+        store.note(job.id, "restored", Witness.KEEPER, f"{len(found):,} submissions found, {AFTER_THE_BACKUP}")
+        if last and job.step in (Step.COLLECTING, Step.FINISHED):  # as a retry did that is forgotten
+            store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")

@@ -1,0 +1,149 @@
+"""A state directory that comes from a backup or a snapshot, or is a copy: the three stories, with real processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tarfile
+
+import pytest
+
+from jim import inbox, request, restoring
+from jim.errors import Outdated
+from tests.faults.real import LIMIT, until
+
+SHARED = '[site]\nwork = "WORK"\n'
+WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
+
+
+def saved(place, name="backup"):
+    """Save the state directory as it is, but for the batch system, which in earnest is elsewhere."""
+    shutil.copytree(place.state, place.place / name, ignore=shutil.ignore_patterns("batch", "keeper.log"))
+    return place.place / name
+
+
+def put_back(place, backup):
+    """Put a saved state directory in the place of what is there now."""
+    for each in place.state.iterdir():
+        if each.name not in ("batch", "keeper.log"):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    shutil.copytree(backup, place.state, dirs_exist_ok=True)
+
+
+def which(place, grid):
+    """Give what the payload of a grid job has written, from its tar."""
+    with place.store() as store:
+        job = store.grid_job(grid)
+    assert job.outcome == "completed", place.journal(grid)
+    with tarfile.open(job.result["tar"]) as tar:
+        return tar.extractfile(f"{grid}.0/which.txt").read()
+
+
+def submit(place, key):
+    """Hand in what tells by its output which request it was."""
+    script = place.payload(body=f"echo {key} >which.txt").rename(place.place / f"{key}.sh")
+    raw = {"job_type": "executable", "executable": str(script), "outputs": ["which.txt"]}
+    return inbox.deposit(place.state, key, request.check(raw)[1] | {"key": key})
+
+
+def refused(place, words):
+    """See that no keeper goes on, and that people are told what they can say."""
+    assert place.keep() != 0
+    for each in (words, "jim site restored", "jim site moved"):
+        assert each in place.log().splitlines()[-1]
+    checked = place.door("site", "check")
+    assert checked.returncode == 3
+    assert words in checked.stdout
+
+
+def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_after_a_restore(place):
+    """Restored from a backup: its number was used, and door and keeper are asked before anyone says so."""
+    hurt = place("p", settings=SHARED)
+    submit(hurt, "first")
+    hurt.finish()
+    backup = saved(hurt)
+    assert submit(hurt, "forgotten") == 2
+    hurt.finish()
+    assert which(hurt, 2) == b"forgotten\n"
+    put_back(hurt, backup)
+    assert submit(hurt, "new") == 2, "the door goes on"
+    refused(hurt, "is older than what was done with it")
+    with pytest.raises(Outdated, match=r"was not only moved.*say `jim site restored`"):
+        list(restoring.moved(hurt.site))
+    told = "\n".join(restoring.restored(hurt.site))
+    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more (its key is forgotten)" in told
+    assert submit(hurt, "newer") == 4, "three was drawn to go past it"
+    hurt.finish()
+    assert (which(hurt, 2), which(hurt, 4)) == (b"new\n", b"newer\n")
+    assert (hurt.site.work / "2/result/2.tar").exists()
+    assert len(list(hurt.site.work.glob("2-*"))) == 1
+    assert hurt.door("site", "check").returncode == 0
+
+
+def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
+    """Rolled back with its VM, while the first attempts ran: by now one has ended, and the second attempt runs."""
+    hurt = place("p", settings=SHARED, batch="touch_seconds = 1")
+    hurt.submit(2, body=f'[ "$JIM_LOCAL_JOB.$JIM_ATTEMPT" != 0.1 ] || exec sleep 1000\n{WAITS}')
+    keeper = hurt.start_keeper()
+    until(lambda: len(hurt.events("start")) == 2, "both run")
+    until(lambda: hurt.state_of(0) == hurt.state_of(1) == "running", "both are seen to run")
+    keeper.send_signal(signal.SIGSTOP)
+    snapshot = saved(hurt)
+    keeper.send_signal(signal.SIGCONT)
+    group = (hurt.site.work / "1/s1/claim.1").read_text()
+    os.killpg(int(group.split("pid ")[1].split()[0]), signal.SIGKILL)
+    until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
+    keeper.kill()
+    keeper.wait()
+    put_back(hurt, snapshot)
+    refused(hurt, "is older than what was done with it")
+    told = list(restoring.restored(hurt.site))
+    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in told
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of(0) == "running", "what was forgotten is found to run")
+    (hurt.place / "payload.sh.go").touch()
+    assert keeper.wait(LIMIT) == 0
+    hurt.check(2)
+    assert sorted(hurt.events("start")) == [(0, 1), (0, 2), (1, 1)]
+
+
+def test_a_machine_that_is_rolled_back_under_a_living_keeper_stops_it(place):
+    """A snapshot may hold the keeper's memory, too: it opens nothing anew, and sends nothing more all the same."""
+    hurt = place("p", settings=SHARED)
+    hurt.submit(1, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: hurt.state_of(0) == "running", "it runs")
+    serial = hurt.site.work / "serial"
+    number, nonce = serial.read_text().split()
+    serial.write_text(f"{int(number) + 5} {nonce}\n")  # as the same keeper wrote before it was rolled back
+    hurt.submit(1, key="later")
+    assert keeper.wait(LIMIT) == 3 or keeper.returncode == 1
+    assert "another keeper has worked in" in hurt.log()
+    assert not (hurt.site.work / "2").exists()
+    (hurt.place / "payload.sh.go").touch()
+    list(restoring.restored(hurt.site))
+    hurt.finish()
+    hurt.check(1)
+    hurt.check(1, grid=2)
+
+
+def test_of_a_copy_on_a_second_head_node_only_one_goes_on(place):
+    """It shares the work directory: the copy is stopped by its path; once it is told to go on, the first one stops."""
+    first = place("p", settings=SHARED)
+    submit(first, "first")
+    first.finish()
+    second = place("q", settings=f'[site]\nwork = "{first.place / "work"}"\n')
+    put_back(second, saved(first))
+    assert second.site.work == first.site.work
+    assert submit(first, "old") == submit(second, "new") == 2
+    first.finish()
+    assert which(first, 2) == b"old\n"
+    refused(second, "is older than what was done with it")
+    assert submit(first, "running") == 3
+    list(restoring.restored(second.site))
+    second.finish()
+    assert which(second, 2) == b"new\n"
+    refused(first, "has been taken over by another copy")
+    assert not (first.site.work / "3").exists()
+    assert which(first, 2) == b"old\n"

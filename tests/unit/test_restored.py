@@ -1,0 +1,487 @@
+"""A state directory that is older than its work directory, or elsewhere: noticed, said, and gone on with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+
+from jim import inbox, restoring, serial
+from jim.cli import site_verbs
+from jim.errors import BadSite, Outdated
+from jim.model import State, Step
+from jim.opening import hold_of
+from jim.sandbox import fence
+from jim.serial import instances_in, own_work, serials
+from jim.site import Site, make_state
+from jim.statusdb import after
+from jim.statusdb.store import Store
+from tests.stand_ins import TO_FORMAT_4
+
+OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
+
+
+class Death(BaseException):
+    """The keeper is killed."""
+
+
+def save(world):
+    """Save the state directory, as a backup does while no keeper runs."""
+    world.house.store.close()
+    shutil.copytree(world.site.state, world.site.state.parent / "backup", ignore=shutil.ignore_patterns("work"))
+    world.restart()
+
+
+def put_back(world, *names):
+    """Restore it, or only some files of it."""
+    world.house.store.close()
+    backup = world.site.state.parent / "backup"
+    for each in world.site.state.iterdir():
+        if each.name != "work" and (not names or each.name in names):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    for each in backup.iterdir():
+        if not names or each.name in names:
+            to = world.site.state / each.name
+            shutil.copytree(each, to) if each.is_dir() else shutil.copy2(each, to)
+
+
+def restored(world):
+    told = list(restoring.restored(world.site))
+    world.restart()
+    return told
+
+
+def stopped(world, words):
+    with pytest.raises(Outdated, match=words):
+        world.restart()
+
+
+def sent(world, count=1, number=1, **asked):
+    """Hand in a grid job, and see it sent."""
+    assert world.submit(count, key=f"k{number}", **asked) == number
+    world.until(lambda: world.store.submissions("recorded", "confirmed", grid=number))
+
+
+def fail_and_send_again(world, index=1, batch_id="1"):
+    """Let an attempt be killed by its site, and see the next one sent."""
+    world.batch.start(batch_id, index)
+    world.batch.finish(batch_id, index, code=None, signal=9)
+    before = len(world.batch.accepted)
+    world.until(lambda: len(world.batch.accepted) > before, seconds=30.0)
+
+
+# Noticing
+
+
+def test_a_state_directory_restored_from_a_backup_is_noticed(world):
+    save(world)
+    sent(world)
+    put_back(world)
+    stopped(world, "older than what was done with it: its serial is 1 in the state directory, 1 in its status.db, ")
+    assert world.submit(1, key="later") == 1, "the doors go on"
+    restored(world)
+
+
+@pytest.mark.parametrize("saved", ["before it was sent", "after"])
+def test_a_status_db_restored_alone_is_noticed(world, saved):
+    if saved == "after":
+        sent(world)
+    save(world)
+    if saved == "after":
+        fail_and_send_again(world)
+    else:
+        sent(world)
+    put_back(world, *OF_STATE)
+    stopped(world, "its serial is . in the state directory, . in its status.db, . in the work directory")
+    restored(world)
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == ("completed" if saved == "after" else "failed")
+
+
+def test_a_state_directory_that_is_on_another_machine_now_is_noticed(world, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(serial, "MACHINE", tmp_path / "machine-id")
+    world.store.db.execute("DELETE FROM meta WHERE name = 'machine'")
+    sent(world)
+    for text in ("one\n", "uninitialized\n", "", "one\n"):  # a machine without an id is not compared
+        (tmp_path / "machine-id").write_text(text)
+        world.restart()
+    (tmp_path / "machine-id").write_text("another\n")
+    stopped(world, "and is now .*/state on machine another: it was moved or copied")
+    assert world.house.store.close() is None
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    monkeypatch.setattr("jim.run_grid_job.wake", lambda state: None)
+    parser = argparse.ArgumentParser()
+    site_verbs.add_arguments(parser)
+    assert site_verbs.run(parser.parse_args(["moved"])) == 0
+    assert "goes on as" in capsys.readouterr().out
+    assert site_verbs.run(parser.parse_args(["moved"])) == 0
+    assert "nothing was to do" in capsys.readouterr().out
+    world.restart()
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
+
+
+def test_a_state_directory_in_another_place_is_noticed_and_moved(world):
+    sent(world)
+    world.house.store.close()
+    away = world.site.state.with_name("away")
+    world.site.state.rename(away)
+    world.site = world.site._replace(state=away)
+    stopped(world, "it was moved or copied")
+    list(restoring.moved(world.site))
+    world.restart()
+
+
+def test_a_kill_at_each_point_of_raising_needs_no_word_of_anyone(world, monkeypatch):
+    """The store first, then the state directory, then the work directory: none of these may look like a restore."""
+    real, left = serial.replace_durably, [0]
+
+    def dying(path, content):
+        left[0] -= 1
+        if left[0] < 0:
+            raise Death
+        real(path, content)
+
+    world.submit(1)
+    for steps in range(4):
+        for made in (world.restart, lambda: world.go(1)):
+            left[0] = steps
+            with monkeypatch.context() as patch:
+                patch.setattr(serial, "replace_durably", dying)
+                try:
+                    made()
+                except Death:
+                    with closing(Store(world.site.state / "status.db", world.clock)) as store:
+                        found = serials(world.site, store)
+                    assert found.store >= found.state >= found.work
+            world.restart()
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
+
+
+def test_a_lost_answer_of_the_last_write_is_not_taken_for_another_keeper(world, monkeypatch):
+    sent(world)
+    real, failing = serial.replace_durably, [True]
+
+    def lost(path, content):
+        real(path, content)
+        if failing and path.parent == world.site.work and failing.pop():
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(serial, "replace_durably", lost)
+    world.submit(1, key="k2")
+    world.until(lambda: len(world.batch.accepted) == 2)
+
+
+def test_a_keeper_ends_when_another_one_has_worked_in_its_work_directory(world):
+    """As that of a machine that was cloned with its id, or of one that was rolled back with its memory."""
+    sent(world)
+    store, world.house.store = world.house.store, None
+    hold_of(world.site, store)
+    world.house.store = store
+    world.submit(1, key="k2")
+    with pytest.raises(Outdated, match="another keeper has worked in"):
+        world.go(3)
+    assert not (world.site.work / "2").exists()
+    world.restart()
+    world.run_all(2)
+
+
+# The version before
+
+
+def test_a_state_directory_of_the_version_before_opens_and_ends_well(world):
+    """With jobs that wait, run, and have ended: it has no serials, and its grid jobs neither nonce nor owner."""
+    sent(world, 3)
+    world.batch.start(1, 1)
+    world.batch.start(1, 2)
+    world.batch.finish(1, 2)
+    world.go(1)
+    world.submit(1, key="k2")
+    world.house.store.close()
+    with sqlite3.connect(world.site.state / "status.db") as db:
+        db.executescript(TO_FORMAT_4)
+        db.execute("DELETE FROM meta WHERE name IN ('serial', 'machine', 'path')")
+    for file in (world.site.state / "serial", world.site.work / "serial", world.site.work / "1/owner"):
+        file.unlink()
+    request = world.site.state / "inbox" / inbox.request_name("k2")
+    request.write_text(request.read_text().replace('"nonce"', '"more"'))
+    world.restart()
+    assert (world.store.grid_job(1).place, world.store.grid_job(1).nonce) == ("1", "")
+    world.batch.finish(1, 1)
+    for number in (1, 2):
+        world.run_all(number)
+        assert world.store.grid_job(number).outcome == "completed"
+    assert len(world.batch.ledger) == 4
+    assert world.store.grid_job(2).place == "2"
+
+
+# Whose directory it is
+
+
+def test_a_number_told_again_by_a_door_gets_a_directory_of_its_own(world):
+    save(world)
+    sent(world)
+    world.run_all(1)
+    put_back(world)
+    assert world.submit(1, key="new") == 1
+    told = restored(world)
+    assert any("1 is of a grid job that is not known any more (its key is k1)" in line for line in told)
+    old = sorted(each.name for each in (world.site.work / "1").iterdir())
+    world.run_all(1)
+    job = world.store.grid_job(1)
+    assert (job.outcome, job.key, job.place) == ("completed", "new", f"1-{job.nonce}")
+    assert job.result["tar"] == str(world.site.work / job.place / "result/1.tar")
+    assert [mark for mark, _ in world.batch.ledger] == ["jim-cafe0001-1-1", f"jim-{world.house.hold.instance}-1-1"]
+    world.restart()
+    assert world.house.directory(1) == world.site.work / job.place
+    after.remove(world.store, job)
+    world.house.next_aging = 0.0
+    world.go(3)
+    assert not (world.site.work / job.place).exists()
+    assert sorted(each.name for each in (world.site.work / "1").iterdir()) == old
+    assert world.submit(1, key="newer") == 3, "two was drawn to go past it"
+
+
+def test_what_ends_before_it_is_split_leaves_another_s_directory_alone(world):
+    save(world)
+    sent(world)
+    world.run_all(1)
+    put_back(world)
+    world.submit(1, key="new")
+    restored(world)
+    tar = (world.site.work / "1/result/1.tar").read_bytes()
+    world.wish("cancel", "1")
+    world.until(lambda: world.finished(1))
+    assert world.store.grid_job(1).outcome == "killed"
+    assert (world.site.work / "1/result/1.tar").read_bytes() == tar
+
+
+# What was sent, and is forgotten
+
+
+@pytest.fixture
+def forgotten(world):
+    """A grid job of two that run; in its backup both are the first attempts, meanwhile a second one was sent."""
+    sent(world, 2)
+    world.batch.start(1, 2)
+    world.go(1)
+    save(world)
+    fail_and_send_again(world)
+    return world
+
+
+def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
+    world = forgotten
+    put_back(world)
+    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in restored(world)
+    world.batch.start(2, 1)
+    world.batch.finish(2, 1)
+    world.batch.finish(1, 2)
+    world.run_all(1)
+    assert world.store.counts(1) == {State.COMPLETED: 2}
+    assert (len(world.batch.accepted), len(world.batch.ledger)) == (2, 3)
+    assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again", "completed"]
+
+
+def test_what_was_sent_after_the_backup_and_is_gone_is_fenced_and_sent_anew(forgotten):
+    world = forgotten
+    world.batch.kill(2)
+    put_back(world)
+    restored(world)
+    world.batch.finish(1, 2)
+    world.until(lambda: len(world.batch.accepted) == 3, seconds=30.0)
+    assert world.batch.accepted[-1] == f"jim-{world.house.hold.instance}-1-3"
+    assert not world.batch.start(2, 1), "it is fenced"
+    world.run_all(1)
+    assert world.store.counts(1) == {State.COMPLETED: 2}
+
+
+def test_what_has_ended_after_the_backup_is_not_done_again(forgotten):
+    world = forgotten
+    world.batch.start(2, 1)
+    world.batch.finish(2, 1)
+    world.batch.finish(1, 2)
+    world.until(lambda: world.finished(1))
+    put_back(world)
+    restored(world)
+    world.until(lambda: world.finished(1))
+    assert world.store.counts(1) == {State.COMPLETED: 2}
+    assert (len(world.batch.accepted), len(world.batch.ledger)) == (2, 3)
+
+
+def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world):
+    """Of two that both believed to go on: what the other one has sent is not believed, nor does it start any more."""
+    sent(world, 2)
+    there = world.site.work / "1"
+    shutil.copytree(there / "s1", there / "s7")
+    jobs = (there / "s7/jobs").read_text().replace("jim-cafe0001-1-1", "jim-cafe0001-1-7")
+    (there / "s7/jobs").write_text(jobs)
+    (there / "s7/c.1").write_text("nonce abc\nhost n\npid 1\nbatch 9\nrestart -\n")
+    os.link(there / "s7/c.1", there / "s7/claim.1")
+    world.house.store.close()
+    restored(world)
+    assert (there / "s7/over.1").exists()
+    assert fence(there / "s7", [2])[2].fence
+    assert not (there / "s7/over.2").exists()
+    world.run_all(1)
+    assert world.store.counts(1) == {State.COMPLETED: 2}
+    assert world.store.grid_job(1).submissions == 7
+
+
+def test_what_was_split_and_sent_after_the_backup_is_not_split_beside_what_runs(world):
+    world.batch.lies = []
+    world.submit(2)
+    save(world)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 1)
+    put_back(world)
+    restored(world)
+    world.until(lambda: world.finished(1))
+    job = world.store.grid_job(1)
+    assert (job.outcome, "sent before the state directory was restored" in job.reason) == ("failed", True)
+    assert not world.batch.start(1, 2), "what has not started never will"
+    assert len(world.batch.accepted) == 1
+    assert not (world.site.work / "1/result").exists()
+
+
+def test_what_a_finished_grid_job_was_retried_for_goes_on(world):
+    sent(world)
+    world.batch.start(1)
+    world.batch.finish(1, code=3)
+    world.until(lambda: world.finished(1))
+    save(world)
+    world.wish("retry", "1")
+    world.until(lambda: len(world.batch.accepted) == 2)
+    put_back(world)
+    restored(world)
+    world.batch.start(2)
+    world.batch.finish(2)
+    world.until(lambda: world.finished(1))
+    assert (world.store.grid_job(1).outcome, len(world.batch.accepted)) == ("completed", 2)
+
+
+def test_a_request_that_only_its_key_remembers_is_taken_again(world):
+    save(world)
+    world.submit(1)
+    world.go(1)
+    world.store.db.execute("PRAGMA wal_checkpoint")
+    shutil.rmtree(world.site.work / "1", ignore_errors=True)
+    put_back(world, *OF_STATE)
+    assert "taken in again, for status.db has forgotten them: 1" in restored(world)
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
+    assert world.submit(1) == 1
+
+
+def test_a_submission_directory_that_another_has_is_left_to_it(world):
+    """As where nobody noticed a restore: directories win, and the next number is above all of them."""
+    world.submit(1)
+    world.go(1)
+    assert world.store.grid_job(1).step is Step.RESOLVED
+    for k in (1, 4):
+        (world.site.work / f"1/s{k}").mkdir()
+        (world.site.work / f"1/s{k}/jobs").write_text("* mark jim-cafe0001-1-1\n1 n 0\n1 attempt 9\n")
+        (world.site.work / f"1/s{k}/sent").write_text("1\n")
+    world.until(lambda: world.batch.accepted, seconds=10.0)
+    assert world.batch.accepted == ["jim-cafe0001-1-5"]
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
+
+
+def test_a_look_for_a_submission_believes_no_other_s_directory(world):
+    world.batch.lies = ["@submit", "lost before"]
+    world.submit(1)
+    world.until(lambda: world.store.submissions("unknown"))
+    jobs = world.site.work / "1/s1/jobs"
+    own = jobs.read_text()
+    jobs.write_text(own.replace("jim-cafe0001-1-1", "jim-beef0002-1-1"))
+    world.go(5, seconds=30.0)
+    assert "is that of another submission, jim-beef0002-1-1" in world.store.submission(1, 1).trouble
+    jobs.write_text(own)
+    world.run_all(1)
+
+
+def test_marks_of_before_are_believed_as_they_are_stored_and_no_others(world):
+    sent(world)
+    world.house.store.close()
+    restored(world)
+    assert world.house.hold.instance != "cafe0001"
+    spool = world.site.work / "spool"
+    claim = "nonce a\nhost n\npid 1\nbatch 1\nrestart -\n"
+    for name in (f"jim-{world.house.hold.instance}-1-1.1.start", "jim-beef0002-1-1.1.start"):
+        (spool / name).write_text(claim)
+    world.go(1)
+    assert (len(list((world.site.work / "rejected").iterdir())), world.state(1)) == (2, State.SUBMITTED)
+    world.batch.start(1)
+    world.go(1)
+    assert world.state(1) is State.RUNNING
+    world.batch.finish(1)
+    world.until(lambda: world.finished(1))
+    world.batch.tasks["1", 1].state = State.HELD
+    sent(world, number=3)  # two was drawn to go past it
+    world.until(lambda: world.batch.tasks["1", 1].state is State.KILLED)
+
+
+def test_restored_is_given_again_where_it_was_killed(forgotten, monkeypatch):
+    world = forgotten
+    put_back(world)
+    steps = ["jim.restoring.Hold.take", "jim.restoring._take_up_all", "jim.restoring.inbox.draw_id"]
+    for step in steps:
+        with monkeypatch.context() as patch:
+            patch.setattr(step, lambda *_, **__: (_ for _ in ()).throw(Death))
+            with pytest.raises(Death):
+                list(restoring.restored(world.site))
+        stopped(world, "taken over by another copy|older than")
+    restored(world)
+    assert len(instances_in(world.site.state)) == 1 + 1 + len(steps)
+    world.batch.start(2, 1)
+    world.batch.finish(2, 1)
+    world.batch.finish(1, 2)
+    world.run_all(1)
+    assert len(world.batch.ledger) == 3
+
+
+def test_the_work_directory_of_another_is_not_taken(world, tmp_path):
+    sent(world)
+    world.house.store.close()
+    (world.site.work / "instance").write_text("beef0002\n")
+    with pytest.raises(BadSite, match="belongs to another state directory"):
+        list(restoring.restored(world.site))
+
+
+# Two at the same instant
+
+
+def test_of_two_keepers_that_open_one_empty_work_directory_one_goes_on(tmp_path):
+    """Of two state directories: the file is made by a link, and then read."""
+    for turn in range(30):
+        work = tmp_path / f"work{turn}"
+        sites = [Site(tmp_path / f"{name}{turn}/state") for name in "ab"]
+        for site in sites:
+            make_state(site)
+            shutil.rmtree(site.work)
+            work.mkdir(exist_ok=True)
+            site.work.symlink_to(work)
+        ready, outcomes = threading.Barrier(2), []
+
+        def take(site, name, ready=ready, outcomes=outcomes):
+            ready.wait()
+            try:
+                own_work(site, (name,), used=False)
+                outcomes.append(name)
+            except BadSite:
+                outcomes.append("")
+
+        threads = [threading.Thread(target=take, args=each) for each in zip(sites, ("aa", "bb"), strict=True)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert sorted(outcomes)[0] == "", outcomes
+        assert sorted(outcomes)[1] == (work / "instance").read_text().strip()
