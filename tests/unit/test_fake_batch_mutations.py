@@ -1,7 +1,8 @@
-"""JIM broken on purpose, one thing at a time: the histories notice."""
+"""JIM broken on purpose, one thing at a time: the histories notice, or a test of its own where nothing ends wrongly."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,12 +11,15 @@ from hypothesis import Phase
 from jim import verdict, verdicts
 from jim.adapters import sge
 from jim.errors import BatchError, Full, JimError, Refused, Unclear
-from jim.idealizer import cancel, lookup, query, settle, submit
+from jim.idealizer import cancel, health, lookup, query, settle, submit
 from jim.model import State, Witness
 from jim.records import Claim
+from jim.site import Batch
 from tests.fake_batch.play import play
+from tests.stand_ins import World
 
 ENOUGH = 150  # histories within which each of these was noticed, from its seed on
+FEW = 8  # histories of one seed: the first so many have noticed what is not left to `make torture`
 
 
 def no_fence(patch):
@@ -98,21 +102,81 @@ def over_time_says_the_batch_system(patch):
     patch.setattr(verdict, "before_its_time", lambda found, *_: found)
 
 
-@pytest.mark.torture
+def play_enough(machine, dialect, seed, block):
+    for number in range(seed, seed + ENOUGH // block):
+        play(machine, dialect, number, block, (Phase.generate,))
+
+
 @pytest.mark.parametrize(
-    ("mutation", "machine", "dialect", "seed"),
+    ("mutation", "machine", "dialect", "seed", "block"),
     [
-        (no_fence, "Troubles", "slurm", 3),
-        (absence_by_one_listing, "Glitches", "pbs", 1),
-        (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
-        (completed_says_the_batch_system, "Troubles", "slurm", 2),
-        (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),
-        (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
-        (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 3),
-        (over_time_says_the_batch_system, "Troubles", "lsf", 1),
+        (no_fence, "Troubles", "slurm", 1, FEW),
+        (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
+        *(
+            pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
+            for each in [
+                (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
+                (completed_says_the_batch_system, "Troubles", "slurm", 2),
+                (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),
+                (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
+                (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 3),
+                (over_time_says_the_batch_system, "Troubles", "lsf", 1),
+            ]
+        ),
     ],
 )
-def test_broken_on_purpose(monkeypatch, mutation, machine, dialect, seed):
+def test_broken_on_purpose(monkeypatch, mutation, machine, dialect, seed, block):
     mutation(monkeypatch)
     with pytest.raises(AssertionError):
-        play(machine, dialect, seed, ENOUGH, (Phase.generate,))
+        play_enough(machine, dialect, seed, block)
+
+
+# The breaker. When it trips changes no end, only how long it takes: no history notices.
+
+
+def the_breaker_trips_at_once(patch):
+    """Leave the batch system alone after a single failure."""
+    patch.setattr(health, "TRIPS_AFTER", 1)
+
+
+def the_breaker_never_trips(patch):
+    """Send to a batch system that does not answer."""
+    patch.setattr(health, "TRIPS_AFTER", sys.maxsize)
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    return World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0))
+
+
+def hand_in_after(world, failures):
+    """Let so many listings fail in a row, then hand in another grid job, and give it; no time passes."""
+    first = world.submit(key=f"before {failures}")
+    world.until(lambda: world.state(first) is State.SUBMITTED)
+    world.batch.lies = ["@query", "down"] * failures
+    world.until(lambda: world.house.health.failures == failures, seconds=0.2)
+    grid = world.submit(key=f"after {failures}")
+    world.go(4)
+    return grid
+
+
+def breaks_after_three_failures(world):
+    """Check that fewer keep nothing from being sent, and that three do, until it is asked again."""
+    for failures in (1, 2):
+        grid = hand_in_after(world, failures)
+        assert world.state(grid) is State.SUBMITTED, f"held up by {failures}"
+        world.until(lambda: not world.house.health.failures)
+    grid = hand_in_after(world, 3)
+    assert world.state(grid) is State.WAITING
+    world.until(lambda: world.state(grid) is State.SUBMITTED)
+
+
+def test_the_breaker(world):
+    breaks_after_three_failures(world)
+
+
+@pytest.mark.parametrize("mutation", [the_breaker_trips_at_once, the_breaker_never_trips])
+def test_the_breaker_broken_on_purpose(world, monkeypatch, mutation):
+    mutation(monkeypatch)
+    with pytest.raises(AssertionError):
+        breaks_after_three_failures(world)
