@@ -35,7 +35,7 @@ NOISE = [
     "null\n",
     "}\n",
 ]
-CUTS_AT_MOST = 1500
+AT_MOST = pytest.mark.parametrize("most", [60, pytest.param(1500, marks=pytest.mark.torture)])  # of each answer
 ROWS = 20_000
 SHELL = re.compile(r"(?:.*/)?\w*sh")
 
@@ -133,13 +133,13 @@ def test_a_ping_is_judged_by_its_exit_code_alone(adapter, captured):
 # What no answer may do
 
 
-def test_an_answer_cut_anywhere_shows_nothing_but_the_truth(good, captured):
+@AT_MOST
+def test_an_answer_cut_anywhere_shows_nothing_but_the_truth(good, captured, most):
     """At best it is refused. Some batch systems' listings have no end of their own: there it may show less."""
     text, whole = good.answer.out, shown(good.parse, good.answer)
     framed = next(told for version, told in conformance.sidecars(good.adapter, captured) if version == good.version)
     may_be_blank = conformance.says_nothing(good.adapter, captured)
-    step = max(1, len(text) // CUTS_AT_MOST)
-    for length in range(0, len(text), step):
+    for length in range(len(text) - 1, -1, -max(1, len(text) // most)):
         part = shown(good.parse, answer(text[:length], good.answer.err, good.answer.code))
         if isinstance(whole, str):
             assert part in (None, whole)
@@ -150,11 +150,11 @@ def test_an_answer_cut_anywhere_shows_nothing_but_the_truth(good, captured):
             assert part is None
 
 
-def spoilt(text):
-    """Spoil each line in turn: the second half is gone, or all of it, or its end."""
+def spoilt(text, most):
+    """Spoil one line in turn, of so many: the second half is gone, or all of it, or its end."""
     lines = re.findall(r".*\n|.+", text)
-    for at, line in enumerate(lines):
-        bare = line.rstrip("\n")
+    for at in range(len(lines) - 1, -1, -max(1, len(lines) // most)):
+        line, bare = lines[at], lines[at].rstrip("\n")
         for instead in (f"{bare[: len(bare) // 2]}\n", "???\n", bare):
             yield line, instead, "".join([*lines[:at], instead, *lines[at + 1 :]])
 
@@ -163,10 +163,11 @@ def without_texts(seen):
     return seen._replace(mark="", reason="")
 
 
-def test_a_spoilt_line_inside_is_seen_and_costs_no_job(listing):
+@AT_MOST
+def test_a_spoilt_line_inside_is_seen_and_costs_no_job(listing, most):
     """Only that a name or a reason was cut, nobody can see; the line may also be one that does not matter."""
     whole = listing.parse(listing.answer)
-    for line, instead, text in spoilt(listing.answer.out):
+    for line, instead, text in spoilt(listing.answer.out, most):
         part = shown(listing.parse, listing.answer._replace(out=text))
         if part is not None:
             where = f"{instead!r} for {line!r}"
@@ -260,8 +261,17 @@ def test_a_listing_is_read_at_fifty_thousand_jobs_a_second(adapter, captured):
         if "huge" in expected:
             rows = "".join(expected["huge"]["row"] % (100 + at // 1000, at % 1000 + 1) for at in range(ROWS))
             text = answer(expected["huge"]["head"] + rows + expected["huge"]["tail"])
-            assert len(adapter.parse_query(text)) >= ROWS
-            assert any(took(lambda text=text: adapter.parse_query(text)) < 0.4 * slower() for _ in range(5))
+            found = []
+            assert any(
+                in_time(lambda text=text, found=found: found.append(adapter.parse_query(text))) for _ in range(5)
+            )
+            assert len(found[0]) >= ROWS
+
+
+def in_time(task):
+    """Tell whether it takes no longer than it may; how slow this machine is only matters where it does."""
+    spent = took(task)
+    return spent < 0.4 or spent < 0.4 * slower()
 
 
 def slower():
@@ -398,7 +408,8 @@ def test_a_change_can_be_undone(adapter, verb, undone_by):
 
 
 def names_all(command, ids):
-    return all(any(id_ in word for word in command) for id_, _ in ids)
+    words = "\n".join(command)
+    return all(id_ in words for id_, _ in ids)
 
 
 def test_marks_survive(adapter):
