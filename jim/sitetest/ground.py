@@ -24,6 +24,7 @@ from jim.statusdb.rows import GridJob, LocalJob
 
 PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0
+STUMBLING_SECONDS = 10.0  # of these, with an adapter that cannot read who has ended: the next minute it cannot, either
 ROUND_SECONDS = 0.1
 PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
 COMMAND_SECONDS = 60.0  # for commands that have so long
@@ -67,15 +68,17 @@ class Ground:
 
     def __exit__(self, *_: object) -> None:
         """Cancel what is not finished, wait for it, and remove every file."""
-        deadline = time.monotonic() + CLEANING_SECONDS
-        while not self._all_cancelled() and time.monotonic() < deadline:
+        began, limit = time.monotonic(), CLEANING_SECONDS
+        while not self._all_cancelled() and time.monotonic() < began + limit:
             with suppress(JimError, OSError):  # what is wrong with the batch system has been said
                 self._round()
+            in_vain = self._stumbled() and not self.rounds.house.unsaid
+            limit = min(CLEANING_SECONDS, STUMBLING_SECONDS) if in_vain else CLEANING_SECONDS
         while not self.rounds.house.workers.idle():  # a command under way would make its files again
             with suppress(JimError, OSError), foreign(self.fault):
                 self.rounds.deliver(ROUND_SECONDS)
         with suppress(JimError):
-            self.remains += self._remains()
+            self.remains += self._remains(limit)
         self.rounds.close()
         self._remove()
 
@@ -91,15 +94,15 @@ class Ground:
     def _unfinished(self) -> list[GridJob]:
         return self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
 
-    def _remains(self) -> Iterator[Finding]:
-        """Name the batch jobs that may have outlived the test, with the commands that end or find them."""
+    def _remains(self, seconds: float) -> Iterator[Finding]:
+        """Name the batch jobs that may be left after so long, with the commands that end or find them."""
         ids = [(each.batch_id, each.idx) for each in self.store.live() if each.batch_id]
         marks = [each.mark for job in self._unfinished() for each in self.store.submissions("unknown", grid=job.id)]
         with foreign(self.fault):
             end = [f"end them: {shlex.join(self.adapter.cancel_command(ids))}"] if ids else []
             find = [f"find them: {shlex.join(self.adapter.find_command(mark))}" for mark in marks]
         if end or find:
-            said = f"after {CLEANING_SECONDS:.0f} s these may still be there: "
+            said = f"after {seconds:.0f} s these may still be there: "
             said += ", ".join([*(f"batch job {id_}, index {index}" for id_, index in ids), *marks])
             yield Finding("cleaning", WARNING, said, "; ".join((*end, *find)))
 
@@ -177,9 +180,13 @@ class Ground:
             if self.rounds.deliver(ROUND_SECONDS):
                 while self.rounds.deliver(0):
                     pass
-        for trouble in (self.rounds.house.health.trouble, self.rounds.house.history.trouble):
-            if trouble.startswith(STUMBLES):  # a keeper goes on, but this site's adapter is on trial
-                raise JimError(f"{self.fault}: {trouble}")
+        if trouble := self._stumbled():  # a keeper goes on, but this site's adapter is on trial
+            raise JimError(f"{self.fault}: {trouble}")
+
+    def _stumbled(self) -> str:
+        """Give what the batch system, or its history, has said last, if its adapter stumbled over it."""
+        troubles = self.rounds.house.health.trouble, self.rounds.house.history.trouble
+        return next((each for each in troubles if each.startswith(STUMBLES)), "")
 
     def _progress(self) -> dict[State, int]:
         """Count the local jobs that the batch system has taken, by state."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
+from jim.sitetest.interruption import Interrupted, Interruption
 from tests.faults.real import until
 
 
@@ -31,7 +34,11 @@ def running(tried):
     return process, longest()
 
 
-@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+LONG = pytest.mark.torture
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("which", [SIGNALS[0], *(pytest.param(each, marks=LONG) for each in SIGNALS[1:])])
 def test_a_signal_ends_it_cleanly(tried, which):
     process, payloads = running(tried)
     process.send_signal(which)
@@ -42,6 +49,19 @@ def test_a_signal_ends_it_cleanly(tried, which):
     assert json.loads((tried.state / "site-test.json").read_text())["line"] == line
     assert tried.leftovers() == []
     until(lambda: not any(map(alive, payloads)), "their end")
+
+
+@pytest.mark.parametrize("which", SIGNALS)
+def test_each_of_these_signals_is_noted_and_heeded_later(which):
+    before = signal.getsignal(which)
+    with Interruption() as interruption:
+        interruption.heed()
+        os.kill(os.getpid(), which)
+        with pytest.raises(Interrupted, match=f"^interrupted by {which.name}$"):
+            interruption.heed()
+        with pytest.raises(Interrupted):  # however often it looks
+            interruption.heed()
+    assert signal.getsignal(which) is before
 
 
 def test_each_finding_is_said_at_once(tried):
@@ -66,8 +86,10 @@ ADAPTER = Broken"""
 @pytest.mark.parametrize("level", ["config", "roundtrip"])
 def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
     tried.write_adapter(BROKEN)
+    began = time.monotonic()
     done = tried.test(level, "array", "--json")
     assert (done.returncode, done.stderr) == (3, "")
+    assert time.monotonic() - began < 40  # what cannot be learned is not waited for a minute
     report = json.loads(done.stdout)
     assert report["line"].startswith("JIM SITE UNKNOWN - ")
     assert "TypeError: unhashable type (broken.py, line 6)" in report["line"]
@@ -81,8 +103,12 @@ def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
     assert tried.leftovers() == []
 
 
-def test_what_a_killed_one_left_is_swept_by_the_next(tried):
+def test_what_runs_is_no_leftover_and_what_was_killed_is_swept_by_the_next(tried):
     process, payloads = running(tried)
+    done = tried.test("--load", "1")
+    assert done.returncode == 0, done.stdout
+    assert "left by" not in done.stdout
+    assert all(map(alive, payloads))
     process.kill()
     process.communicate()
     assert tried.leftovers() != []
@@ -91,16 +117,6 @@ def test_what_a_killed_one_left_is_swept_by_the_next(tried):
     assert ", left by a site test that was killed: its jobs were ended, its files removed" in done.stdout
     assert tried.leftovers() == []
     until(lambda: not any(map(alive, payloads)), "their end")
-
-
-def test_what_runs_is_no_leftover(tried):
-    process, payloads = running(tried)
-    done = tried.test("--load", "1")
-    assert done.returncode == 0, done.stdout
-    assert "left by" not in done.stdout
-    assert all(map(alive, payloads))
-    process.terminate()
-    process.communicate(timeout=60)
 
 
 def test_what_another_batch_system_was_given_is_only_named(tried):
