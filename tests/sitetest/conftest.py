@@ -64,3 +64,9 @@ class StandInSite:
 @pytest.fixture
 def tried(tmp_path):
     return StandInSite(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A site for tests that take no harm from each other."""
+    return StandInSite(tmp_path_factory.mktemp("site"))

@@ -205,9 +205,13 @@ def test_a_command_line_that_cannot_be_read_is_no_verdict_on_the_site(tried, wor
     assert (done.returncode, done.stderr) == (3, "")  # for monitoring 2 is a site that has failed
     (line,) = done.stdout.splitlines()
     assert line.startswith(f"JIM SITE UNKNOWN - {said}")
-    done = tried.test(*words, "--json")
+
+
+def test_nor_is_it_one_for_programs(tried):
+    done = tried.test("--load", "abc", "--json")
     assert (done.returncode, done.stderr) == (3, "")
     report = json.loads(done.stdout)
+    line = "JIM SITE UNKNOWN - argument --load: invalid int value: 'abc' (`jim site test --help` shows how)"
     assert (report["status"], report["line"], report["jobs"], report["checks"]) == ("unknown", line, 0, [])
 
 

@@ -25,6 +25,13 @@ def site(tried):
     return lambda: read_site(tried.state / "site.toml", tried.state)
 
 
+def change(tried, was, now):
+    """Have another word in the site file."""
+    file = tried.state / "site.toml"
+    assert was in file.read_text()
+    file.write_text(file.read_text().replace(was, now))
+
+
 @pytest.fixture
 def hasty(monkeypatch):
     monkeypatch.setattr(ground, "PATIENCE_SECONDS", 2.0)  # on a busy machine a command takes a second
@@ -41,6 +48,7 @@ def test_a_batch_system_that_takes_nothing_is_not_waited_for(tried, site, hasty,
     seen = tried.place / "seen"
     command = tried.write_command(f"[ ! -e {seen} ] || {again or ':'}; touch {seen}; echo something odd >&2; exit 1")
     tried.write(more=f'[batch.commands]\nsubmit = ["{command}"]\n')
+    change(tried, "command_seconds = 5", "command_seconds = 3")
     with Ground(site()) as own:
         found = the_only(levels.batch(own))
     assert found.level == "failed"
@@ -67,8 +75,9 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
 
 
 def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
-    monkeypatch.setattr(levels, "LIMIT_SECONDS", 4.0)  # longer than patience with who does not answer
-    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
+    monkeypatch.setattr(levels, "LIMIT_SECONDS", 3.0)  # longer than patience with who does not answer
+    change(tried, "slots = 8", "slots = 1")
+    change(tried, "query_seconds = 0.2", "query_seconds = 0.8")
     with Ground(site()) as own:
         first = own.submit("first", "sleep 60")
         assert own.until(lambda: own.starts(first), 30)
@@ -79,21 +88,21 @@ def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypat
     assert own.remains == []
 
 
-@pytest.fixture
-def in_vain(tried, site, monkeypatch):
+@pytest.fixture(scope="module")
+def in_vain(shared):
     """A batch system with one slot, which is taken, that says of what waits that it can never start."""
-    truth = Local.parse_query
 
-    def parse_query(self, answer):
-        seen = truth(self, answer)
+    def parse_query(answer):
+        seen = Local.parse_query(own.adapter, answer)
         waits = {key: each for key, each in seen.items() if each.state is State.SUBMITTED}
         return seen | {key: each._replace(reason="PartitionTimeLimit") for key, each in waits.items()}
 
-    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
-    with Ground(site()) as own:
+    change(shared, "slots = 8", "slots = 1")
+    site = read_site(shared.state / "site.toml", shared.state)
+    with pytest.MonkeyPatch.context() as patch, Ground(site) as own:
         first = own.submit("first", "sleep 3600")
         assert own.until(lambda: own.starts(first), 30)
-        monkeypatch.setattr(Local, "parse_query", parse_query)
+        patch.setattr(own.adapter, "parse_query", parse_query)
         yield own
 
 
@@ -122,7 +131,8 @@ def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
 
 def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
     monkeypatch.setattr(ground, "PATIENCE_SECONDS", 1.0)
-    (tried.state / "site.toml").write_text((tried.state / "site.toml").read_text().replace("slots = 8", "slots = 1"))
+    change(tried, "slots = 8", "slots = 1")
+    change(tried, "query_seconds = 0.2", "query_seconds = 0.8")
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 5.0)
     with Ground(site()) as own:
         job = own.submit_many("many", "sleep 1", 6)
@@ -132,9 +142,7 @@ def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
 def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
     """A site whose commands need longer than some limit of the test's own would never pass."""
     assert LEVELS["glitch"].settings == {}
-    (tried.state / "site.toml").write_text(
-        (tried.state / "site.toml").read_text().replace("command_seconds = 5", "command_seconds = 300")
-    )
+    change(tried, "command_seconds = 5", "command_seconds = 300")
     with Ground(site()) as own:
         assert own.patience >= 900 + 2 * 0.2  # a submission, a question and a ping that hang, one after the other
 
