@@ -273,7 +273,8 @@ def test_a_batch_command_out_of_reach_submits_hours_later(place, late):
     """It has left its session and its environment, so nothing finds it; the fence makes its job harmless."""
     hurt = place("p", slots=4)
     away = 'setsid env -i PATH="$PATH" PYTHONPATH="$PYTHONPATH" sh -c \'kill -STOP $$; exec "$@"\' - "$@" &'
-    hurt.command("submit", f'once || exec "$@"\n{away}\necho $! >"$place/still"; exit 1')
+    gone = 'until grep -q "^State:.T" /proc/$!/status; do sleep 0.02; done'  # before, it would still be found
+    hurt.command("submit", f'once || exec "$@"\n{away}\n{gone}; echo $! >"$place/still"; exit 1')
     hurt.submit(1, body=WAITS)
     keeper = hurt.start_keeper()
     pid = still(hurt)
