@@ -95,6 +95,7 @@ def test_outputs_changed_after_they_were_verified_do_not_slip_in(place):
     hurt.check(2)
 
 
+@pytest.mark.torture
 def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
     hurt, keeper, _ = changed_after_all(place)
     hurt.wish("cancel", 1)

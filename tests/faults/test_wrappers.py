@@ -78,6 +78,7 @@ def go(place) -> None:
     (place.place / "payload.sh.go").touch()
 
 
+@pytest.mark.torture
 def test_a_task_started_again_is_refused_while_it_runs_and_after_its_end(place):
     hurt = place("p")
     hurt.submit(1, body=WAITS)
@@ -99,6 +100,7 @@ def test_a_task_started_again_is_refused_while_it_runs_and_after_its_end(place):
 GATE = 'until [ -e "$place/go.$LOCALBATCH_ID" ]; do sleep 0.02; done; exec "$real" "$@"'
 
 
+@pytest.mark.torture
 def test_many_starts_of_a_task_at_once(place):
     hurt = place("p", slots=3)
     hurt.front("ln", GATE)
@@ -157,13 +159,13 @@ def test_both_of_two_batch_jobs_are_cancelled(place):
 @pytest.mark.parametrize(
     ("lie", "attempts"),
     [
-        ('"$real" "$@"; exit 1', [(0, 1)]),  # it linked, and its answer was lost
-        (
+        pytest.param('"$real" "$@"; exit 1', [(0, 1)], id="made the link and said no", marks=pytest.mark.torture),
+        pytest.param(
             'case $2 in claim.*) [ -e "$place/lied" ] || { : >"$place/lied"; exit 0; } ;; esac; exec "$real" "$@"',
             [(0, 2)],
+            id="said yes and made no link",
         ),
     ],
-    ids=["made the link and said no", "said yes and made no link"],
 )
 def test_ln_lies(place, lie, attempts):
     hurt = place("p")
@@ -237,6 +239,7 @@ def still(place) -> int:
     return int(until(lambda: file.exists() and file.read_text(), "the batch command"))
 
 
+@pytest.mark.torture
 def test_a_standing_batch_command_is_ended_and_does_not_submit_later(place):
     hurt = place("p", batch="command_seconds = 1")
     hurt.command("submit", STILL)

@@ -252,7 +252,15 @@ def test_the_daemon_forgets_in_parts(place, monkeypatch):
     assert known(place) == [set()] * 3
 
 
-@pytest.mark.parametrize("at", ["DELETE FROM jobs", "DELETE FROM ledger", "DELETE FROM tasks", "COMMIT"])
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param("DELETE FROM jobs", marks=pytest.mark.torture),
+        pytest.param("DELETE FROM ledger", marks=pytest.mark.torture),
+        "DELETE FROM tasks",
+        "COMMIT",
+    ],
+)
 def test_a_daemon_killed_while_it_forgets_leaves_whole_jobs(place, at):
     old = cancelled(place, size=3)
     later(place, 31)

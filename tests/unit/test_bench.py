@@ -22,8 +22,8 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("short", 1, marks=pytest.mark.torture),
         pytest.param("splitting", 8, marks=pytest.mark.torture),
         ("requests", 5),
-        ("gram", 2),
-        ("sandbox", 1),
+        pytest.param("gram", 2, marks=pytest.mark.torture),
+        pytest.param("sandbox", 1, marks=pytest.mark.torture),
     ],
 )
 def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bounds):

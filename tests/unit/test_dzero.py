@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,7 @@ def test_a_request_with_a_segfault_and_then_its_merging(site):
     assert site.submit(JDF.replace("= 20000", "= 750") + more) == "1"
     while "generator 750 of 750 events" not in (said := site.jim("show", "1")):
         assert "failed" not in said
+        time.sleep(0.3)
     assert not re.search("^phase +d0gstar", said, re.MULTILINE)
     assert site.jim("xml", "1").count('name="generator" done="250" total="250" unit="events"') == 3
     gate.touch()

@@ -66,6 +66,8 @@ def imports(file: str) -> tuple[Import, ...]:
 
 def _imports(node: ast.AST, *, loaded: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         if isinstance(child, ast.Import):
             yield from (Import(each.name, loaded) for each in child.names)
         elif isinstance(child, ast.ImportFrom):
