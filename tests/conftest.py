@@ -1,5 +1,6 @@
 """For all tests."""
 
+import gc
 import os
 import signal
 from contextlib import closing
@@ -25,6 +26,15 @@ def is_good_for_tests(place):
         return False
     found = os.statvfs(place)
     return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
+
+
+# What is collected stays: to look for garbage in it, again and again, takes a third of the time of collecting it.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 # JIM waits until a disk has what it stores, thousands of times in all tests: that takes more than what they show.

@@ -95,7 +95,7 @@ def flood(place, size: int) -> None:
 
 
 def test_a_flood_of_publications(place):
-    flood(place, 1_000)
+    flood(place, 300)
 
 
 @pytest.mark.torture

@@ -112,7 +112,7 @@ def test_what_runs_is_no_leftover_and_what_was_killed_is_swept_by_the_next(tried
     process.kill()
     process.communicate()
     assert tried.leftovers() != []
-    done = tried.test("config", "--load", "1")
+    done = tried.test("--load", "1")
     assert done.returncode == 0, done.stdout
     assert ", left by a site test that was killed: its jobs were ended, its files removed" in done.stdout
     assert tried.leftovers() == []

@@ -33,8 +33,11 @@ def test_a_good_site_passes_and_nothing_is_left(tried, levels, jobs, checks):
     assert (tried.state / "site-test.json").stat().st_mode & 0o777 == 0o640
 
 
+MISSING = '[batch.commands]\nsubmit = ["/nowhere/sbatchh"]\n'
+
+
 def test_it_says_beforehand_what_it_submits(tried):
-    tried.write(more="[limits]\nattempts = 2\n")
+    tried.write(more=f"{MISSING}[limits]\nattempts = 2\n")
     assert tried.test("batch", "--load", "3").stdout.splitlines()[:3] == [
         "submits 4 local jobs to local (batch 1, load 3), and cleans up after itself",
         "each is a batch job or a member of an array; one that is lost, or that the site kills, is sent again,",
@@ -43,6 +46,7 @@ def test_it_says_beforehand_what_it_submits(tried):
 
 
 def test_a_level_without_jobs_says_so(tried):
+    tried.write(more=MISSING)
     assert tried.test("config").stdout.splitlines()[0] == "submits no job to local"
 
 
@@ -74,7 +78,7 @@ def test_outputs_codes_signals_and_the_time_limit_come_back(tried):
 
 
 def test_a_missing_command_is_named_and_nothing_that_needs_it_is_tried(tried):
-    tried.write(more='[batch.commands]\nsubmit = ["/nowhere/sbatchh"]\n')
+    tried.write(more=MISSING)
     began = time.monotonic()
     done = tried.test("all", "--load", "5")
     assert (done.returncode, time.monotonic() - began < 20) == (2, True)

@@ -11,8 +11,10 @@ from tests.fake_batch.engine import Phase, Submission
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.liar import Lie
 
+OTHERS = [pytest.param(name, marks=pytest.mark.torture) for name in ("sge", "pbs", "torque", "lsf")]
 
-@pytest.fixture(params=["slurm", "sge", "pbs", "torque", "lsf", "condor"])
+
+@pytest.fixture(params=["slurm", "condor", *OTHERS])
 def gateway(request, tmp_path, monkeypatch):
     gateway = Gateway(tmp_path, monkeypatch, import_module(f"tests.fake_batch.dialects.{request.param}").DIALECT())
     gateway.submit(2)
