@@ -89,7 +89,7 @@ class Place:
         (place / "work").mkdir(exist_ok=True)
         site = place / "site.toml"
         site.write_text(
-            f"[batch]\nslots = {slots}\nquery_seconds = 0.3\nvisible_seconds = 0.3\n{batch}\n"
+            f"[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = 0.3\n{batch}\n"
             f"[keep]\nidle_seconds = 0.0\n{settings.replace('WORK', str(place / 'work'))}"
         )
         self.site = read(site, self.state)

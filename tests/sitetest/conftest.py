@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).parents[2]
-QUICK = "slots = 8\nquery_seconds = 0.2\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
+QUICK = "slots = 8\nquery_seconds = 0.3\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
 
 
 class StandInSite:

@@ -77,7 +77,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
 def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 3.0)  # longer than patience with who does not answer
     change(tried, "slots = 8", "slots = 1")
-    change(tried, "query_seconds = 0.2", "query_seconds = 0.8")
+    change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
     with Ground(site()) as own:
         first = own.submit("first", "sleep 60")
         assert own.until(lambda: own.starts(first), 30)
@@ -108,8 +108,14 @@ def in_vain(shared):
 
 @pytest.mark.parametrize(
     "level",
-    [levels.batch, levels.roundtrip, levels.array, partial(levels.load, pieces=3), glitch.glitch],
-    ids=["batch", "roundtrip", "array", "load", "glitch"],
+    [
+        pytest.param(levels.batch, id="batch"),
+        pytest.param(levels.roundtrip, id="roundtrip"),
+        # They wait for their outcome as the first one does.
+        pytest.param(levels.array, id="array", marks=pytest.mark.torture),
+        pytest.param(partial(levels.load, pieces=3), id="load", marks=pytest.mark.torture),
+        pytest.param(glitch.glitch, id="glitch"),
+    ],
 )
 def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
     for module in (levels, glitch):  # what is waited for all the same only gives a warning
@@ -132,7 +138,7 @@ def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
 def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
     monkeypatch.setattr(ground, "PATIENCE_SECONDS", 1.0)
     change(tried, "slots = 8", "slots = 1")
-    change(tried, "query_seconds = 0.2", "query_seconds = 0.8")
+    change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 5.0)
     with Ground(site()) as own:
         job = own.submit_many("many", "sleep 1", 6)
