@@ -51,10 +51,15 @@ def test_who_asks_for_help_gets_it(place, name, word):
 def test_what_is_no_id_is_no_job(place, text):
     place.add(4, size=2)
     with pytest.raises(UnknownJob, match="is no id"):
-        target_of(text)
-    code, out, _ = place.door("jim-cancel", text)
-    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+        target_of(text)  # as the other doors do
     code, out, _ = place.door("jim-poll", text)
+    assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
+
+
+@pytest.mark.parametrize("text", ["0", "4.01", "-4"])
+def test_nor_can_it_be_cancelled(place, text):
+    place.add(4, size=2)
+    code, out, _ = place.door("jim-cancel", text)
     assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
 
 

@@ -180,6 +180,7 @@ def test_ln_lies(place, lie, attempts):
         assert "cannot read claim.1 (exit 72)" in (hurt.site.work / "1/s1/log.1").read_text()
 
 
+@pytest.mark.torture
 def test_a_wrapper_that_comes_after_its_successors_end(place):
     """The batch system promises an id and forgets the job; its wrapper turns up during and after the next attempt."""
     hurt = place("p")

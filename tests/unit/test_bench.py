@@ -21,7 +21,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         ("answer", 2),
         pytest.param("short", 1, marks=pytest.mark.torture),
         pytest.param("splitting", 8, marks=pytest.mark.torture),
-        ("requests", 5),
+        pytest.param("requests", 5, marks=pytest.mark.torture),
         pytest.param("gram", 2, marks=pytest.mark.torture),
         pytest.param("sandbox", 1, marks=pytest.mark.torture),
     ],

@@ -110,7 +110,7 @@ def play_enough(machine, dialect, seed, block):
 @pytest.mark.parametrize(
     ("mutation", "machine", "dialect", "seed", "block"),
     [
-        (no_fence, "Troubles", "slurm", 1, FEW),
+        (no_fence, "Troubles", "local", 1, FEW),
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
