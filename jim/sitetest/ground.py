@@ -32,7 +32,8 @@ REASONS = 20
 GIVEN = ("unknown", "recorded", "confirmed", "ended", "void")  # submissions that may have a batch id
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
-TIMES = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: ")
+# In what two attempts say of the same: how long it took, which attempt it was, its mark, its directory.
+VARYING = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: |\bjim-[0-9a-f]+-\d+-\d+\b|/s\d+/")
 
 
 def prefix(site: Site) -> str:
@@ -265,10 +266,10 @@ def _distance(progress: dict[State, int]) -> int:
 
 
 def _distinct(reasons: list[str]) -> Iterator[str]:
-    """Leave out what another reason says, too, but for its times."""
+    """Leave out what another reason says, too, but for what varies."""
     told: list[str] = []
     for reason in sorted(reasons, key=len, reverse=True):
-        words = TIMES.sub("", reason)
+        words = VARYING.sub("", reason)
         if words and not any(words in each for each in told):
             told.append(words)
             yield reason

@@ -205,6 +205,12 @@ def test_a_time_limit_that_is_none_is_told_as_that():
     assert found.todo.startswith("have the batch system end what passes its limit")
 
 
+def test_what_two_attempts_say_alike_is_told_once():
+    said = "not accepted: qsub --name jim-ec44a644-1-{0} /w/1/s{0}/job.sh (exit 1 after 0.{0} s): something odd"
+    last = f"attempt 3: {said.format(3)}"
+    assert list(ground._distinct([said.format(2), last, "and another", said.format(3)])) == [last, "and another"]
+
+
 def test_of_very_many_batch_jobs_only_some_are_named():
     found = levels.failed(StandInGround(State.FAILED, ""), "load", 7, "exit 1")
     assert found.said == "exit 1; batch job 10, 11, 12, 13, 14, …"
