@@ -83,7 +83,7 @@ def resolved(path: Path, *, strict: bool = False) -> Path:
     try:
         found = path.resolve(strict=strict)
         found.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if strict:
             raise
     except RuntimeError:
