@@ -22,7 +22,7 @@ from jim.files import read_regular, replace_durably
 from jim.model import Step
 from jim.opening import is_used
 from jim.records import Told
-from jim.sandbox import LONGEST_OWNER, OWNER, fence, is_owned, put_over, submissions_in, told_in, trace
+from jim.sandbox import LONGEST_OWNER, OWNER, fence, has_another, is_owned, put_over, submissions_in, told_in, trace
 from jim.serial import INSTANCE, Hold, home, home_before, instances_in, instances_of, is_elsewhere, own_work, serials
 from jim.site import Site, make_state
 from jim.statusdb import found as rows
@@ -119,6 +119,10 @@ def _key_of(place: Path) -> str:
 def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
     """Take up the submissions of a grid job that have a directory and no row."""
     there = submissions_in(place)
+    for row in store.submissions("intended", grid=job.id):
+        own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
+        if has_another(place / f"s{row.k}", Told(row.mark, own)):
+            rows.void(store, job, row.k)
     unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - rows.known(store, job.id))}
     if not unknown:
         return

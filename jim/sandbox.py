@@ -113,6 +113,17 @@ def told_in(directory: Path) -> Told | None:
         return read_jobs(read_regular(directory / "jobs", LONGEST_JOBS).decode(errors="replace"))
     except FileNotFoundError:
         return None
+    except JimError as error:
+        raise JimError(f"{directory / 'jobs'}: {error}") from error
+
+
+def has_another(directory: Path, own: Told) -> bool:
+    """Tell whether a submission directory says that it is another submission's; one that is spoilt says nothing."""
+    with suppress(JimError):
+        told = told_in(directory)
+        if told and told.mark:  # of what was found after a restore not all attempts are stored
+            return told.mark != own.mark or not own.attempts.items() <= told.attempts.items()
+    return False
 
 
 def was_removed(work: Path, directory: Path) -> bool:

@@ -15,7 +15,8 @@ from jim.idealizer.retry import AGAIN, delay
 from jim.idealizer.run import end_marked, run
 from jim.idealizer.submit import give_up, refused
 from jim.model import Listing, Witness
-from jim.sandbox import claims, fence, submission_directory, told_in, tries_sent, was_removed
+from jim.records import Told
+from jim.sandbox import claims, fence, has_another, submission_directory, tries_sent, was_removed
 from jim.statusdb.rows import Submission
 
 log = logging.getLogger(__name__)
@@ -40,20 +41,25 @@ def look_up(house: House) -> None:
         if free and (house.clock.boot() >= submission.due or (cancelled and house.adapter.shared_work)):
             house.workers.start(
                 submission.mark,
-                partial(_look, house, submission, house.clock.boot(), cancelled=cancelled),
+                partial(_look, house, submission, _told(house, submission), house.clock.boot(), cancelled=cancelled),
                 partial(_looked, house, submission),
                 partial(_could_not_look, house, submission),
                 command=True,
             )
 
 
-def _look(house: House, submission: Submission, since: float, *, cancelled: bool) -> Found:
+def _told(house: House, submission: Submission) -> Told:
+    """Say what the directory of a submission should tell of it."""
+    attempts = house.store.attempts(submission.grid, k=submission.k)
+    return Told(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
+
+
+def _look(house: House, submission: Submission, own: Told, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
     directory = submission_directory(house.directory(submission.grid), submission.k)
-    told = told_in(directory)
-    if told and told.mark != submission.mark:
-        raise JimError(f"{directory} is that of another submission, {told.mark}")
+    if has_another(directory, own):
+        raise JimError(f"{directory} is that of another submission")
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))

@@ -23,14 +23,14 @@ from jim.records import Told
 from jim.request import handler_of
 from jim.sandbox import (
     Line,
+    has_another,
     mark_sent,
     prepare_submission,
     submission_directory,
-    submissions_in,
-    told_in,
     tries_sent,
     was_removed,
 )
+from jim.serial import CHOICE
 from jim.settings import Payload
 from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.verdicts import WORDS
@@ -39,14 +39,6 @@ log = logging.getLogger(__name__)
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
 ACCEPTED = ("unknown", "full", "recorded", "confirmed", "ended")  # submissions that the batch system may have
 UNSENT = ("intended", "refused", "full", "cancelled")  # while there is one of these, no other submission is made
-
-
-class Occupied(JimError):
-    """A submission directory that was another submission's before; `last` is the highest number of all there."""
-
-    def __init__(self, message: str, last: int) -> None:
-        super().__init__(message)
-        self.last = last
 
 
 def send(house: House) -> None:
@@ -142,10 +134,10 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
 
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
-    """Refuse a directory that another submission has, as one may that the store has forgotten: directories win."""
-    told = told_in(directory)
-    if told and told != Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)}):
-        raise Occupied(f"{directory} is that of another submission", max(submissions_in(directory.parent)))
+    """Stop where a directory is that of another submission: the store has forgotten it, and it may run."""
+    own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
+    if has_another(directory, own):
+        raise Outdated(f"{directory} holds what the status.db has forgotten, as after a restore. {CHOICE}")
 
 
 def _batch_id(house: House, answer: Answer) -> str:
@@ -230,11 +222,7 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
     grid, k, reason = submission.grid, submission.k, str(error)
     if isinstance(error, Outdated):
         raise error
-    if isinstance(error, Occupied):
-        with house.store.transaction():
-            give_up(house, submission, partial(verdict.of_never_sent, reason))
-            house.store.set_grid_job(grid, submissions=max(error.last, k))
-    elif isinstance(error, Refused):
+    if isinstance(error, Refused):
         house.store.set_submission(grid, k, state="refused", reason=reason, tries=0, due=0.0)
     elif isinstance(error, Full):  # the batch system is well
         house.chunk = max(1, submission.size // 2)

@@ -19,6 +19,18 @@ def known(store: Store, grid: int) -> set[int]:
     return {k for (k,) in store.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
 
+def void(store: Store, job: GridJob, k: int) -> None:
+    """Forget an intent whose directory is another submission's: nothing of it was ever sent."""
+    with store.transaction():
+        for each in store.attempts(job.id, k=k):
+            local = store.local_job(job.id, each.n)
+            if (local.submission, local.attempt) == (k, each.attempt):
+                before = {"state": State.WAITING, "attempt": each.attempt - 1, "submission": None}
+                store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason="")
+        store.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (job.id, k))
+        store.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (job.id, k))
+
+
 def latest(store: Store, job: GridJob, found: Mapping[int, Attempts]) -> dict[int, tuple[Place, int]]:
     """Say which local jobs go on with an attempt that was found: where it is, and its number.
 

@@ -379,19 +379,26 @@ def test_a_request_that_only_its_key_remembers_is_taken_again(world):
     assert world.submit(1) == 1
 
 
-def test_a_submission_directory_that_another_has_is_left_to_it(world):
-    """As where nobody noticed a restore: directories win, and the next number is above all of them."""
-    world.submit(1)
+def test_a_submission_directory_that_another_has_stops_the_keeper(world):
+    """As where nobody noticed a restore: what it holds may run, so that nothing may be sent beside it."""
+    world.submit(2)
     world.go(1)
     assert world.store.grid_job(1).step is Step.RESOLVED
     for k in (1, 4):
-        (world.site.work / f"1/s{k}").mkdir()
-        (world.site.work / f"1/s{k}/jobs").write_text("* mark jim-cafe0001-1-1\n1 n 0\n1 attempt 9\n")
-        (world.site.work / f"1/s{k}/sent").write_text("1\n")
-    world.until(lambda: world.batch.accepted, seconds=10.0)
-    assert world.batch.accepted == ["jim-cafe0001-1-5"]
+        directory = world.site.work / f"1/s{k}"
+        directory.mkdir()
+        (directory / "jobs").write_text(f"* mark jim-cafe0001-1-{k}\n1 n 0\n1 attempt {k}\n")
+        (directory / "sent").write_text("1\n")
+    with pytest.raises(Outdated, match=r"holds what the status.db has forgotten"):
+        world.go(3)
+    assert world.batch.accepted == []
+    world.house.store.close()
+    assert "1: submissions 1, 4 were sent after what was restored had been saved: taken up again" in restored(world)
+    assert fence(world.site.work / "1/s1", [1])[1].fence
+    assert [world.store.local_job(1, n).attempt for n in (0, 1)] == [4, 0]
     world.run_all(1)
-    assert world.store.grid_job(1).outcome == "completed"
+    assert world.batch.accepted == [f"jim-{world.house.hold.instance}-1-{k}" for k in (5, 6)]
+    assert world.store.counts(1) == {State.COMPLETED: 2}
 
 
 def test_a_look_for_a_submission_believes_no_other_s_directory(world):
@@ -402,8 +409,8 @@ def test_a_look_for_a_submission_believes_no_other_s_directory(world):
     own = jobs.read_text()
     jobs.write_text(own.replace("jim-cafe0001-1-1", "jim-beef0002-1-1"))
     world.go(5, seconds=30.0)
-    assert "is that of another submission, jim-beef0002-1-1" in world.store.submission(1, 1).trouble
-    jobs.write_text(own)
+    assert "is that of another submission" in world.store.submission(1, 1).trouble
+    jobs.write_text(own.replace("n 0", "n ?"))
     world.run_all(1)
 
 
