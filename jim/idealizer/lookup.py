@@ -66,7 +66,7 @@ def _look(house: House, submission: Submission, own: Told, since: float, *, canc
     far = not house.adapter.shared_work  # no fence reaches its worker nodes: good answers alone tell
     # What is cancelled was mostly never handed over.
     if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
-        batch_id = _asked_for(house, submission.mark, since, at_any_rate=far or not cancelled)
+        batch_id = _ask(house, submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
         patient = far or (submission.state == "unknown" and not cancelled)
@@ -78,16 +78,6 @@ def _look(house: House, submission: Submission, own: Told, since: float, *, canc
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
     others = [house.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
     return Found(bool(others), max(others, default=""), fenced)
-
-
-def _asked_for(house: House, mark: str, since: float, *, at_any_rate: bool) -> str:
-    """Ask for the batch job of a mark; where the fence does not wait for an answer, none is as good as a no."""
-    try:
-        return _ask(house, mark, since)
-    except BatchError:
-        if at_any_rate:
-            raise
-        return ""
 
 
 def _ask(house: House, mark: str, since: float) -> str:
