@@ -199,7 +199,7 @@ def test_what_is_not_there_fails_the_grid_job_with_its_reason(world, catalogue, 
     assert job.outcome == "failed"
     assert job.reason.startswith(f"cannot be split: {reason.format(catalogue)}")
     assert (job.size, world.store.local_jobs(1)) == (0, [])
-    assert {each.name for each in (world.site.work / "1").rglob("*")} <= {"result", "1.tar"}
+    assert {each.name for each in (world.site.work / "1").rglob("*")} <= {"owner", "result", "1.tar"}
     world.go(1)
     assert "GRAM_SCRIPT_ERROR" in world.answer(1)
 
