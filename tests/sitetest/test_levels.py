@@ -214,7 +214,10 @@ def test_a_command_line_that_cannot_be_read_is_no_verdict_on_the_site(tried, wor
 def test_other_verbs_refuse_such_a_command_line_as_ever_and_help_is_help(tried):
     done = tried.test("--help")
     assert (done.returncode, done.stdout.splitlines()[0].split()[:4]) == (0, ["usage:", "jim", "site", "test"])
-    for words, why in ((("check", "--jsn"), "unrecognized arguments: --jsn"), ((), "required: init|check|test")):
+    for words, why in (
+        (("check", "--jsn"), "unrecognized arguments: --jsn"),
+        ((), "required: init|check|test|moved|restored"),
+    ):
         done = tried.site(*words)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("jim: ")
