@@ -48,6 +48,7 @@ class Adapter(ABC):
     # Once this batch system tells that a job has ended, no process of it lives. Where that is not certain, the
     # next attempt has to wait until the claim of the ended one has not been touched for some minutes.
     end_is_death: bool = False
+    leaves_nothing: bool = False  # likewise, and what touches the claim has ended, too: nothing is to be waited for
     can_suspend: bool = False  # users may suspend what runs
     can_avoid: bool = False  # a submission may name hosts that it shall not run on
 

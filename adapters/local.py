@@ -28,7 +28,7 @@ class Local(Adapter):
     name = "local"
     index_variable, id_variable = "LOCALBATCH_INDEX", "LOCALBATCH_ID"
     array_limit, name_length = 10_000, 200
-    end_is_death = True  # an ended task's leavings are killed before its end is told
+    end_is_death = leaves_nothing = True  # an ended task's leavings are killed before its end is told
     can_suspend = True
     # The transaction may be there all the same when SQLite looks again.
     unclear = (r"cannot record: disk I/O error", r"done, but cannot answer")

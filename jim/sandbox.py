@@ -277,12 +277,15 @@ def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
     """Tell whoever holds a claim, should it live after all, that its attempt is given up: durably, and once."""
     own = directory / f"o.{os.urandom(8).hex()}"
     replace_durably(own, f"nonce {nonce}\nwhy {why}\nend\n".encode())
+    over = directory / f"over.{index}"
     with suppress(FileExistsError):
-        os.link(own, directory / f"over.{index}")
+        os.link(own, over)
     own.unlink()
     # Over NFS the answer of `link` can be lost; and a wrapper that asks makes a directory of this name for a moment.
-    if not stat.S_ISREG((directory / f"over.{index}").lstat().st_mode):
-        raise JimError(f"{directory}/over.{index} could not be put there just now")
+    if not stat.S_ISREG(over.lstat().st_mode):
+        with suppress(OSError):
+            over.rmdir()  # its node may have died just then
+        raise JimError(f"{over} could not be put there just now")
     sync_directory(directory)
 
 

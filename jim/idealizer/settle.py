@@ -144,7 +144,7 @@ def _look(house: House, doubt: Doubt) -> Settled:
     if doubt.last - doubt.since < house.site.batch.visible_seconds:
         return Settled(doubt)
     if was_removed(house.site.work, directory):
-        dead = live.started and _is_dead(house, doubt)
+        dead = live.started and (_is_gone(house, doubt) or _is_dead(house, doubt))
         return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # nothing can be put there
     return _of_claim(house, doubt, directory, sight.left.claim)
 
@@ -188,7 +188,7 @@ def _of_claim(house: House, doubt: Doubt, directory: Path, claim: Claim | None) 
     if refused or holder not in ("", live.batch_id):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
-    return Settled(doubt, dead=_is_dead(house, doubt))
+    return Settled(doubt, gone=_is_gone(house, doubt), dead=_is_dead(house, doubt))
 
 
 def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
@@ -202,6 +202,11 @@ def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
         silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
     doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
+
+
+def _is_gone(house: House, doubt: Doubt) -> bool:
+    """Tell whether certainly nothing of a started attempt lives, by the word of a batch system that sees to that."""
+    return house.adapter.leaves_nothing and doubt.ended is not None and doubt.ended.state.final
 
 
 def _is_dead(house: House, doubt: Doubt) -> bool:

@@ -125,9 +125,9 @@ def test_nothing_is_given_up_where_that_cannot_be_written(world, monkeypatch):
 def test_the_directory_by_which_a_wrapper_asks_is_not_taken_for_it(world):
     (place(world) / "over.1").mkdir()
     forget(world)
-    world.go(3 * SILENT, 1.0)
+    world.until(lambda: world.store.given_up())
+    world.go(1)
     assert verdict(world) == ""
-    (place(world) / "over.1").rmdir()
     world.until(lambda: verdict(world), rounds=10)
     assert (place(world) / "over.1").is_file()
 

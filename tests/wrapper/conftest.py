@@ -21,7 +21,17 @@ def applets(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(params=sorted(SHELLS))
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    yield from made(request, tmp_path)
+
+
+# What takes seconds: under the one shell that a worker node has in any case, and under the others by `make torture`.
+@pytest.fixture(params=[each if each == "sh" else pytest.param(each, marks=pytest.mark.torture) for each in SHELLS])
+def slow_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    yield from made(request, tmp_path)
+
+
+def made(request: pytest.FixtureRequest, place: Path) -> Iterator[Site]:
     path = request.getfixturevalue("applets") if request.param == "busybox" else os.defpath + ":/usr/bin:/bin"
-    made = Site(tmp_path, SHELLS[request.param], path)
-    yield made
-    made.end()
+    site = Site(place, SHELLS[request.param], path)
+    yield site
+    site.end()

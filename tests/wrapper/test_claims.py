@@ -1,7 +1,5 @@
 """The wrapper under every shell: one of many runs, and a claim is alive as long as its wrapper is."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.wrapper.worker import HOST, MARK, Site, processes_of, sh, until
@@ -90,9 +88,3 @@ def test_nothing_is_left_running(site: Site) -> None:
     process = site.start()
     assert process.wait(10) == 0
     until(lambda: not processes_of(process.pid), 0.5)
-
-
-def wait_for_touches(claim: Path, count: int) -> None:
-    for _ in range(count):
-        last = claim.stat().st_mtime_ns
-        until(lambda last=last: claim.stat().st_mtime_ns > last)

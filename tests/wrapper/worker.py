@@ -47,6 +47,13 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
         tick.wait(0.003)
 
 
+def wait_for_touches(claim: Path, count: int) -> None:
+    """Wait until a claim was touched so often."""
+    for _ in range(count):
+        last = claim.stat().st_mtime_ns
+        until(lambda last=last: claim.stat().st_mtime_ns > last)
+
+
 def processes_of(session: int) -> list[str]:
     """Give the command lines of the living processes of a session."""
     return list(living(session).values())

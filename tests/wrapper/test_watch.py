@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.test_claims import wait_for_touches
-from tests.wrapper.worker import MARK, Site, living, python, sh, until
+from tests.wrapper.worker import MARK, Site, living, python, sh, until, wait_for_touches
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -88,10 +87,10 @@ def toucher_of(site: Site) -> int:
 
 
 @pytest.fixture
-def place(site: Site) -> Iterator[Site]:
-    site.path = f"{site.path}:{os.defpath}"  # for what payloads call
-    yield site
-    for pid in (*ours(site), *left(site)):
+def place(slow_site: Site) -> Iterator[Site]:
+    slow_site.path = f"{slow_site.path}:{os.defpath}"  # for what payloads call
+    yield slow_site
+    for pid in (*ours(slow_site), *left(slow_site)):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
 
@@ -219,7 +218,13 @@ def give_up(site: Site, nonce: str = "") -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("payload", ["in its group", "in a session of its own", "deaf to TERM"])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "in its group",
+        *(pytest.param(each, marks=pytest.mark.torture) for each in ("in a session of its own", "deaf to TERM")),
+    ],
+)
 def test_an_attempt_that_was_given_up_is_ended_without_a_record(place: Site, payload: str) -> None:
     process = start(place, *PAYLOADS[payload])
     give_up(place)
