@@ -269,6 +269,7 @@ def denying(site: LiveSite) -> int:
 def denying_at_cancel(site: LiveSite) -> int:
     (site.place / "denying").write_text("".join(f"{words}\n" for words in DENIALS[site.system]))
     job = site.submit(PIECES, body=LONG)
+    until(lambda: site.called("submit"), "it is handed over")
     site.door("jim-cancel", str(job))
     return job
 
