@@ -92,10 +92,12 @@ def test_a_file_that_may_be_read_and_cannot_be(site: Site) -> None:
 
 
 def test_a_file_that_may_not_be_read(site: Site) -> None:
+    # busybox looks at the uid alone: it takes root for able to read all, also where the kernel does not let it.
+    why = "failing" if PLAIN and "busybox" in site.shell[0] else "unreadable"
     site.shell = [*PLAIN, *site.shell]
     site.jobs(*sh("printf abc >x; chmod 000 x"), facts=("out x",))
     assert site.run() == 0
-    assert site.manifest() == ["refused unreadable x"]
+    assert site.manifest() == [f"refused {why} x"]
 
 
 @pytest.mark.parametrize("mode", ["000", "400"])
