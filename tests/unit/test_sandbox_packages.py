@@ -372,7 +372,7 @@ def test_a_package_ages_with_its_grid_jobs(tmp_path: Path, monkeypatch: pytest.M
         world.batch.finish(id_)
         world.until(lambda grid_job=grid_job: world.finished(grid_job))
         assert package.exists()
-        world.go(3, seconds=3600.0)
-        assert not (world.site.work / str(grid_job)).exists()
+        place = world.site.work / str(grid_job)
+        world.until(lambda place=place: not place.exists(), seconds=3600.0)
     world.go(2, seconds=3600.0)
     assert list((world.site.work / "packages").iterdir()) == []
