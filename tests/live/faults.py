@@ -211,13 +211,12 @@ def taken_for_running(site: LiveSite) -> int:
     job = site.submit(PIECES, body=body, wall_seconds=60)
     _runs(site, job, PIECES)
     until(lambda: len(site.events("end", job)) == PIECES - 5, "all others have ended", 90)
-    payloads = [psutil.Process(pid) for pid in site.living(job)]
-    wrappers = [each.parent() for each in payloads]
-    daemons = [each.parent() for each in wrappers]
+    attempts = [_all_of(site.wrapper(job, n)) for n in range(5)]  # each with its wrapper last
+    daemons = [each[-1].parent() for each in attempts]
     for each in daemons:
         each.suspend()
     try:
-        for each in (*wrappers, *payloads):
+        for each in (process for attempt in attempts for process in reversed(attempt)):
             each.kill()
         until(lambda: not operator("squeue", "-h", "-t", "running").strip(), "their time is over", 180)
     finally:
@@ -323,7 +322,8 @@ def full(site: LiveSite) -> int:
 
 def forgotten(site: LiveSite) -> int:
     """Let all end, some by force, and be forgotten by the batch system while no keeper runs."""
-    body = '[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL $PPID $$\nsleep 1'
+    wrapper = '$(sed -n "s/^pid //p" "../claim.$JIM_INDEX")'
+    body = f'[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL {wrapper} $PPID $$\nsleep 1'
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES, body=body)
         hold.there()
