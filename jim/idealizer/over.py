@@ -20,7 +20,7 @@ from jim.files import read_regular
 from jim.house import House, Key
 from jim.model import State, Witness
 from jim.records import LONGEST_RECORD
-from jim.sandbox import put_over, submission_directory, trace
+from jim.sandbox import put_over, submission_directory, trace, was_removed
 from jim.statusdb.rows import Attempt
 from jim.verdict import Verdict
 
@@ -36,6 +36,7 @@ class Last:
     key: Key
     record: str = ""  # its exit record
     ended: bool = False  # nothing has touched its claim since it was given up, or it says itself that it is gone
+    error: str = ""  # why it could not be told that it is given up
 
 
 def give_up(house: House, key: Key, found: Verdict, touched: float) -> None:
@@ -65,7 +66,11 @@ def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
     key = attempt.grid, attempt.k, attempt.idx
     directory = submission_directory(house.directory(attempt.grid), attempt.k)
     try:
+        if was_removed(house.site.work, directory):  # there is nothing left that could be touched
+            return Last(key, ended=True)
         left = trace(directory, attempt.idx)
+        if left.claim is None and house.adapter.shared_work:
+            raise JimError(f"its claim cannot be found in {directory}")
         nonce = left.claim.nonce if left.claim else "-"
         put_over(directory, attempt.idx, nonce, f"attempt {attempt.attempt} was given up")
         left = trace(directory, attempt.idx)
@@ -73,8 +78,7 @@ def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
         if left.exit_record and left.exit_record.attempt == attempt.attempt:
             record = read_regular(directory / f"exit.{attempt.idx}", LONGEST_RECORD).decode(errors="replace")
     except (OSError, JimError) as error:
-        log.warning("%d: submission %d, index %d cannot be given up just now: %s", *key, error)
-        return Last(key)
+        return Last(key, error=str(error))
     return Last(key, record, left.gone or (left.touched == touched and not left.unreadable))
 
 
@@ -84,6 +88,8 @@ def _ended(house: House, looks: Sequence[Last]) -> None:
             attempt = house.store.attempt(*each.key)
             if attempt is None or attempt.verdict:
                 continue
+            if each.error and house.pace(("over", each.key)):
+                log.warning("%d: submission %d, index %d cannot be given up just now: %s", *each.key, each.error)
             if each.record:
                 arrivals.ended(house, each.key, each.record)
             elif each.ended:

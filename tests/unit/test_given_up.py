@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -229,3 +231,33 @@ def test_a_payload_that_removes_its_grid_job_s_directory_has_failed(world):
     world.until(lambda: world.finished(1))
     job = world.store.local_job(1, 0)
     assert (job.state, job.reason) == (State.FAILED, "its directory was removed while attempt 1 ran")
+
+
+def test_a_directory_that_is_removed_after_the_decision_holds_up_no_verdict(world):
+    (world.site.work / "instance").write_text("cafe0001\n")
+    forget(world)
+    world.until(lambda: world.store.given_up())
+    shutil.rmtree(world.site.work / "1")
+    world.until(lambda: verdict(world), rounds=10)
+
+
+def test_nobody_is_given_up_by_a_name_that_he_does_not_know(world, monkeypatch):
+    """Over NFS the head node may go on not finding a claim for a minute."""
+    real, away = over.trace, replace(over.trace(place(world), 1), claim=None)
+    monkeypatch.setattr(over, "trace", lambda *_: away)
+    forget(world)
+    world.until(lambda: world.store.given_up())
+    world.go(4, 1.0)
+    assert not (place(world) / "over.1").exists()
+    assert verdict(world) == ""
+    monkeypatch.setattr(over, "trace", real)
+    world.until(lambda: verdict(world), rounds=10)
+    assert (place(world) / "over.1").read_text().startswith(f"nonce {world.batch.tasks['1', 1].nonce}\n")
+
+
+def test_what_cannot_be_given_up_is_not_told_at_every_look(world, monkeypatch, caplog):
+    monkeypatch.setattr(over, "put_over", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    forget(world)
+    world.go(10 * SILENT, 1.0)
+    told = [each for each in caplog.messages if "cannot be given up just now" in each]
+    assert 1 <= len(told) <= 20
