@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.taking import Figure
+from jim.sandbox import PROGRAMS
 from tests.live.site import DONE, USER, LiveSite, install, operator, start_lab, until
 
 LATER = 'options = ["--begin=now+1hour"]\n'  # it stays in the queue
@@ -134,7 +135,7 @@ def _bare(site: LiveSite, job: int, jobs: int) -> float:
     theirs, own = site.state / f"work/{job}", site.place / f"bare-{job}"
     (own / "s1").mkdir(parents=True)
     (site.place / "spool").mkdir(exist_ok=True)
-    for name in ("local-job", "jim-publish", "s1/jobs", "s1/job.sh"):
+    for name in (*PROGRAMS, "s1/jobs", "s1/job.sh"):
         shutil.copy(theirs / name, own / name)
     script = own / "s1/job.sh"
     script.write_text(script.read_text().replace(str(theirs), str(own)))

@@ -29,6 +29,7 @@ from jim.statusdb.rows import GridJob
 OWNER = "owner"  # in a grid job's directory, whose it is
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
+PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
 SENT = "sent"  # which try of the batch command may have been run last; never taken away
 LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
 
@@ -156,7 +157,7 @@ def is_seen(work: Path) -> bool:
 
 def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes) -> None:
     """Fill a grid job's directory: the wrapper as it is today, and the input package, once."""
-    for name in ("local-job", "jim-publish"):
+    for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now())
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes)
@@ -204,7 +205,7 @@ def _pack_luggage(directory: Path) -> None:
     luggage, place = directory / LUGGAGE, directory.parent
     luggage.mkdir(mode=0o700, exist_ok=True)
     replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
-    names = ("local-job", "jim-publish", packages.HELD, *credentials.KINDS)
+    names = (*PROGRAMS, packages.HELD, *credentials.KINDS)
     for each in (directory / "jobs", *(place / name for name in names)):
         if each.exists():
             with suppress(FileExistsError):

@@ -24,7 +24,7 @@ from jim.files import open_to_all, replace_durably, sync_directory
 from jim.idealizer.run import run
 from jim.model import Job
 from jim.records import read_exit_record
-from jim.sandbox import Line, fence, prepare_submission, shell_directory
+from jim.sandbox import PROGRAMS, Line, fence, prepare_submission, shell_directory
 from jim.serial import told
 from jim.site import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site_code import load_all
@@ -210,7 +210,7 @@ def _wrapper(work: Path) -> Finding:
     with tempfile.TemporaryDirectory(dir=work, prefix=".check-") as name:
         place = Path(name)
         (place / "spool").mkdir()
-        for program in ("local-job", "jim-publish"):
+        for program in PROGRAMS:
             shutil.copy(shell_directory() / program, place / program)
         settings = [("mark", "jim-check-1-1"), ("spool", "../spool"), ("touch", "60"), ("limit", "1000000")]
         line = Line(Job(1, "check", 0, 1), ("/bin/echo", "hello"))

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from jim.model import Job
-from jim.sandbox import Line, prepare_submission
+from jim.sandbox import PROGRAMS, Line, prepare_submission
 from tests.faults.real import BATCH, LIMIT, ROOT, Place, at_once
 
 PIECES = 2
@@ -104,7 +104,7 @@ def wrapper_directory(place: Place):
     """Make a submission directory with one index, as the keeper does."""
     grid = place.site.work / "1"
     grid.mkdir()
-    for name in ("local-job", "jim-publish"):
+    for name in PROGRAMS:
         (grid / name).write_bytes((ROOT / "shell" / name).read_bytes())
         (grid / name).chmod(0o755)
     job = Job(1, "k", 0, 1)

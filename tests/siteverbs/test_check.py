@@ -11,6 +11,7 @@ from jim import site as site_file
 from jim import site_check
 from jim.errors import BadSite
 from jim.model import Piece
+from jim.sandbox import PROGRAMS
 from jim.site import load
 from jim.site_check import FAILED, OK, WARNING, Finding, findings
 from jim.statusdb.store import Store
@@ -183,8 +184,8 @@ def test_space_is_counted(tmp_path, monkeypatch, free, inodes, level):
 def test_a_wrapper_that_cannot_run_fails_with_its_last_words(check, monkeypatch, tmp_path):
     shell = tmp_path / "shell"
     shell.mkdir()
-    for name, text in (("local-job", "#!/bin/sh\necho no tools here >&2\nexit 72\n"), ("jim-publish", "")):
-        (shell / name).write_text(text)
+    for name in PROGRAMS:
+        (shell / name).write_text("#!/bin/sh\necho no tools here >&2\nexit 72\n")
         (shell / name).chmod(0o755)
     monkeypatch.setattr(site_check, "shell_directory", lambda: shell)
     found = check()["wrapper"]
@@ -197,7 +198,7 @@ def test_a_wrapper_that_cannot_run_fails_with_its_last_words(check, monkeypatch,
 def test_a_wrapper_that_leaves_no_exit_record_fails(check, monkeypatch, tmp_path):
     shell = tmp_path / "shell"
     shell.mkdir()
-    for name in ("local-job", "jim-publish"):
+    for name in PROGRAMS:
         (shell / name).write_text("#!/bin/sh\n")
         (shell / name).chmod(0o755)
     monkeypatch.setattr(site_check, "shell_directory", lambda: shell)

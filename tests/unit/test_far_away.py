@@ -52,7 +52,7 @@ def test_the_job_takes_along_what_it_needs(world):
     submit(world)
     directory = world.batch.tasks["1", 1].directory
     assert sorted(each.name for each in (directory / "luggage").iterdir()) == [
-        *("jim-publish", "jobs", "local-job", "remote-job")
+        *("jim-publish", "jobs", "local-job", "local-job-outputs", "local-job-watch", "remote-job")
     ]
     assert "set -- 1/s1 " in (directory / "job.sh").read_text()
 

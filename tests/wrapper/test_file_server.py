@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import ABC, Site, pack, sh
+from tests.wrapper.worker import ABC, HELLO, Site, pack, sh, until
 
 
 def failing_lists(site: Site, tmp: Path) -> dict[str, str]:
@@ -96,6 +96,19 @@ def test_a_package_that_is_ready_and_not_there_is_made_again(site: Site) -> None
     assert [site.file(f"run.{index}/stdout") for index in range(1, 5)] == ["hello\n"] * 4
     assert (place / (place / "ready").read_text().strip()).is_dir()
     assert not list(place.glob("ready.*"))
+
+
+@pytest.mark.parametrize("left", [0, 3000], ids=["missing", "cut"])
+def test_a_part_of_the_wrapper_that_cannot_be_read_just_now_is_read_again(site: Site, left: int) -> None:
+    part = site.here.parent / "local-job-outputs"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:left]) if left else part.unlink()
+    site.jobs(*sh("echo hello"))
+    process = site.start()
+    until(lambda: list(site.here.glob("code.1.*")))
+    part.write_bytes(whole)
+    assert process.wait(30) == 0
+    assert f"file 6 {HELLO} stdout\n" in site.file("exit.1")
 
 
 def test_an_older_wrapper_runs_what_the_keeper_writes_now(site: Site) -> None:

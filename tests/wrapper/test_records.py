@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from jim.model import Job
-from jim.sandbox import Line, prepare_submission, trace
-from tests.wrapper.worker import ABC, HELLO, HOST, MARK, NOTHING, PROGRAMS, SHELL, TIME, Site, python, sh
+from jim.sandbox import PROGRAMS, Line, prepare_submission, trace
+from tests.wrapper.worker import ABC, HELLO, HOST, MARK, NOTHING, SHELL, TIME, Site, python, sh
 
 
 def test_exit_record_line_by_line(site: Site) -> None:

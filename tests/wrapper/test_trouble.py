@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.wrapper.worker import HELLO, MARK, PROGRAMS, Site, sh
+from jim.sandbox import PROGRAMS
+from tests.wrapper.worker import HELLO, MARK, Site, sh
 
 
 def test_a_missing_directory_stays_missing(site: Site) -> None:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jim.sandbox import PROGRAMS
+
 SHELL = Path(__file__).parents[2] / "shell"
-PROGRAMS = ("local-job", "jim-publish")
 MARK = "jim-3f9a-12-1"
 HOST = Path("/proc/sys/kernel/hostname").read_text().strip()
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
