@@ -368,6 +368,23 @@ def keeper_killed(site: LiveSite) -> int:
     return job
 
 
+def restored(site: LiveSite) -> int:
+    """Put back the state directory as it was when the first of two submissions had just been handed over."""
+    with site.held("after", "submit") as hold:
+        job = site.submit(PIECES, body="sleep 3")
+        hold.there()
+        os.kill(site.keeper, signal.SIGKILL)
+        backup = site.saved()
+        hold.go()
+    site.wake()
+    until(lambda: len(site.events("end", job)) >= 5, "some have ended", 90)
+    os.kill(site.keeper, signal.SIGKILL)
+    site.put_back(backup)
+    site.jim("site", "restored")
+    site.wake()
+    return job
+
+
 FAULTS = {
     "frozen at submit": Fault("slurmctld stopped (SIGSTOP) while sbatch was answered", frozen_at_submit),
     "frozen at query": Fault("slurmctld stopped while squeue was answered and local jobs ended", frozen_at_query),
@@ -404,6 +421,11 @@ FAULTS = {
     ),
     "stopped and thawed": Fault(
         "5 jobs stopped while squeue did not show them, and thawed when their successors had ended", stopped_and_thawed
+    ),
+    "restored": Fault(
+        "JIM's state directory put back as it was when sbatch had just been answered; 5 or more have ended since",
+        restored,
+        more="[limits]\nper_submission = 25\n",
     ),
     "full": Fault(
         "MaxJobCount of 20 reached by submissions of 8",

@@ -337,6 +337,23 @@ class LiveSite:
         """The keeper's pid."""
         return int((self.state / "keeper.lock").read_text())
 
+    def saved(self) -> Path:
+        """Save the state directory, as a backup does: without the work directory."""
+        backup = self.place / "backup"
+        shutil.copytree(self.state, backup, ignore=shutil.ignore_patterns("work", "keeper.log"))
+        return backup
+
+    def put_back(self, backup: Path) -> None:
+        """Put what was saved in the place of what is there now."""
+        for each in self.state.iterdir():
+            if each.name not in ("work", "keeper.log"):
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+        shutil.copytree(backup, self.state, dirs_exist_ok=True)
+        for top in self.state.iterdir():
+            if top.name != "work":
+                for each in (top, *top.rglob("*")):
+                    shutil.chown(each, USER, USER)
+
     def close(self) -> None:
         """End its keeper; what it has in the batch system goes with the lab."""
         with suppress(OSError, ValueError, ProcessLookupError):
