@@ -199,8 +199,8 @@ def test_the_page_holds_as_it_is_written(tmp_path):
 
 
 def here(line):
-    """Do without sudo; and keepers that are to be ended may have ended, or need a moment."""
-    done = line.replace("sudo -u mc", "runuser -u mc --")
+    """Do without sudo, and answer for the reader; keepers that are to be ended may have ended, or need a moment."""
+    done = line.replace("sudo -u mc", "runuser -u mc --").replace("apt-get install", "apt-get install --yes")
     if line.startswith("pkill"):
         done = f"{{ {done} || :; sleep 2; }}"
     if line.startswith("make uninstall"):  # the local batch system takes its minute
