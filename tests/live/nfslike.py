@@ -5,8 +5,10 @@ The test itself is neither: it sees what the server has. So do the ledgers, whic
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from jim.model import State
-from tests.faults.real import DONE, KEEPER, Place, until
+from tests.faults.real import Place, until
 from tests.live.faults import Counts
 from tests.live.site import LABS, ROOT
+from tests.wrapper.worker import Site
 
 LAB = LABS / "nfslike"
 CLIENTS = ("head", "node")
@@ -76,11 +79,12 @@ class SharedPlace(Place):
     # The payload of a person who knows their file server.
     writes = f"until {Place.writes}; do sleep 0.1; done 2>/dev/null"
 
-    def __init__(self, place: Path, *, slots: int = 8, batch: str = "") -> None:
+    def __init__(self, place: Path, *, slots: int = 8, batch: str = "", per_submission: int = 4) -> None:
         work = LAB / "shared" / place.name
         work.mkdir()
         batch = f"touch_seconds = {TOUCH}\n{batch}"
-        super().__init__(place, f'[site]\nwork = "{work}"\n', batch, slots, visible_seconds=CACHE + 1)
+        more = f'[site]\nwork = "{work}"\n[limits]\nper_submission = {per_submission}\n'
+        super().__init__(place, more, batch, slots, visible_seconds=CACHE + 1)
         for verb in VERBS:
             self.command(verb, HIDE + '"$@"' if verb in ("query", "find") else COUNT + '"$@"')
 
@@ -111,6 +115,21 @@ class SharedPlace(Place):
         """Tell when each claim was touched last, by the server's clock, which is this machine's."""
         return [each.stat().st_mtime for each in self.site.work.glob("*/s*/claim.*")]
 
+    def finish(self) -> None:
+        """Run keepers, which a file server may end, until nothing is left to do, and nothing to be seen late."""
+
+        def finished() -> bool:
+            return self.keep() == 0 and not list(self.site.work.glob("spool/[!.]*"))
+
+        until(finished, "nothing is left to do")
+
+    def away(self, seconds: float, *, soft: int = 0, later: float = 0) -> float:
+        """Let the server be away from now on, for the node a while longer; give the time when all are back."""
+        back = time.time() + seconds
+        says("head", {"away_until": f"{back:f}", "soft": soft})
+        says("node", {"away_until": f"{back + later:f}", "soft": soft})
+        return back + later
+
     def through(self, pieces: int, **request: Any) -> Counts:
         """Run a grid job to its end."""
         self.submit(pieces, **request)
@@ -129,3 +148,60 @@ class SharedPlace(Place):
         again = sum(done.values()) - len(done)
         wrong = pieces - lost - states[State.COMPLETED]
         return Counts(pieces, lost, twice, again, wrong)
+
+
+# Fences an index in a submission directory once a lock is to be had, and tells whether that was in time.
+FENCE = """
+import fcntl, sys
+from pathlib import Path
+from jim.sandbox import fence
+directory, index, gate = Path(sys.argv[1]), int(sys.argv[2]), open(sys.argv[3])
+fcntl.flock(gate, fcntl.LOCK_SH)
+sys.exit(0 if fence(directory, [index])[index].fence else 71)
+"""
+
+
+class Twins(Site):
+    """A submission directory that both clients share, and starts of it at the same moment."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(LAB / "shared" / place.name, [], os.defpath)
+        self.ledger, self.gate = place / "ledger", place / "gate"
+        self.ledger.touch()
+        self.gate.touch()
+
+    def both(self, index: int) -> list[int]:
+        """Start the wrapper on both clients; give how it exits."""
+        return self._at_once(*([by(client), *self._wrapper(index)] for client in CLIENTS))
+
+    def fence_and_start(self, index: int) -> bool:
+        """Take the claim on the head node and start the wrapper on the other; tell who was the first."""
+        words = [str(self.here), str(index), str(self.gate)]
+        fence, start = self._at_once(
+            [by("head"), sys.executable, "-P", "-s", "-c", FENCE, *words], [by("node"), *self._wrapper(index)]
+        )
+        assert (fence, start) in ((0, 71), (71, 0)), "both know who has won"
+        return fence == 0
+
+    def _wrapper(self, index: int) -> list[str]:
+        wait = 'flock -s "$0" true; exec /bin/sh "$@"'
+        words = [str(self.here.parent / "local-job"), str(self.here), str(index)]
+        return ["/bin/sh", "-c", wait, str(self.gate), *words]
+
+    def _at_once(self, *commands: list[str]) -> list[int]:
+        """Run commands that wait for the gate, once all of them wait; give how they exit."""
+        quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        clean = {"PATH": os.defpath, "HOME": "/", "PYTHONPATH": str(ROOT)}
+        with self.gate.open() as gate:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            runs = [subprocess.Popen(each, env=clean, start_new_session=True, **quiet) for each in commands]
+            self.started += runs
+            waiting = f":{self.gate.stat().st_ino} "
+            until(
+                lambda: sum("->" in line and waiting in line for line in _locks()) == len(commands), "all wait", 30
+            )
+        return [each.wait(120) for each in runs]
+
+
+def _locks() -> list[str]:
+    return Path("/proc/locks").read_text().splitlines()
