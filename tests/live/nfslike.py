@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.model import State
-from tests.faults.real import Place, until
+from tests.faults.real import LIMIT, Place, until
 from tests.live.faults import Counts
 from tests.live.site import LABS, ROOT
 from tests.wrapper.worker import Site
@@ -103,7 +103,7 @@ class SharedPlace(Place):
         wanted = self.called(verb) + times
         until(lambda: self.called(verb) >= wanted, f"{verb} is called {times} times")
 
-    def started(self, count: int) -> None:
+    def running(self, count: int) -> None:
         """Wait until so many payloads have started."""
         until(lambda: len(self.events("start")) >= count, f"{count} payloads run")
 
@@ -121,6 +121,8 @@ class SharedPlace(Place):
         def finished() -> bool:
             return self.keep() == 0 and not list(self.site.work.glob("spool/[!.]*"))
 
+        for keeper in self.started:
+            keeper.communicate(timeout=LIMIT)
         until(finished, "nothing is left to do")
 
     def away(self, seconds: float, *, soft: int = 0, later: float = 0) -> float:

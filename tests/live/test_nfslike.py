@@ -85,7 +85,7 @@ def test_links_are_made_late(place):
 def test_the_server_is_away(place, soft, later):
     place.submit(8, body=GO)
     place.start_keeper()
-    place.started(8)
+    place.running(8)
     place.hidden.touch()
     place.is_called("query", 3)
     back = place.away(AWAY, soft=soft, later=later)
@@ -103,7 +103,7 @@ def test_local_jobs_end_while_the_server_is_away(place, soft):
     """A soft mount may cost a payload's outputs, and so the work is done again; never a good end."""
     place.submit(8, body=GO)
     place.start_keeper()
-    place.started(8)
+    place.running(8)
     place.away(AWAY, soft=soft)
     place.go()
     until(lambda: len(place.events("end")) == 8, "all payloads have ended", AWAY)

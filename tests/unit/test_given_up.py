@@ -192,6 +192,19 @@ def test_silence_begins_anew_after_a_file_server_was_away(world, away, how):
     world.until(lambda: verdict(world), rounds=20)
 
 
+def test_a_touch_of_before_that_is_seen_afterwards_does_not_show_that_its_node_is_back(world, away):
+    """The head node may reach the file server a minute before a worker node does."""
+    forget(world)
+    world.go(10, 1.0)
+    touch(world)
+    away["error"] = errno.EIO
+    world.go(3, 1.0)
+    away.clear()
+    world.go(int(COME_BACK_SECONDS) + SILENT - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=20)
+
+
 def test_a_time_in_which_nobody_looked_counts_only_in_part(world):
     forget(world)
     world.go(10, 1.0)
