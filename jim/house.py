@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 import threading
@@ -136,6 +137,7 @@ class House:
     waited_for: dict[str, float] = field(default_factory=dict)  # which question of each other account, before ours
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
+    blind_at: float = -math.inf  # when the work directory could not be seen for the last time
     next_settling: float = 0.0
     next_end: float = 0.0
     next_aging: float = 0.0

@@ -209,6 +209,7 @@ def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
     silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
     if left.touched != doubt.touched:
         silent = min(silent, 0.0)
+    silent = min(silent, now - house.blind_at - COME_BACK_SECONDS)  # some doubts are younger
     doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
 
@@ -267,6 +268,7 @@ def _take(house: House, key: Key, settled: Settled) -> None:
 def _listen_anew(house: House) -> None:
     """Forget the silence of all: while the keeper could not see the file server, worker nodes could not touch."""
     log.warning("the work directory could not be seen for a while: no silence from before counts")
+    house.blind_at = house.clock.boot()
     for key, doubt in house.doubts.items():
         house.doubts[key] = _listened_anew(house, doubt)
 

@@ -101,12 +101,13 @@ def test_the_server_is_away(place, soft, later):
 @pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
 def test_local_jobs_end_while_the_server_is_away(place, soft):
     """A soft mount may cost a payload's outputs, and so the work is done again; never a good end."""
-    place.submit(8, body=GO)
+    place.writes += f"\n{GO}"
+    place.submit(8)
     place.start_keeper()
     place.running(8)
     place.away(AWAY, soft=soft)
     place.go()
-    until(lambda: len(place.events("end")) == 8, "all payloads have ended", AWAY)
+    until(lambda: len(place.events("end")) == 8, "all payloads have ended", AWAY / 2)
     place.finish()
     counts = place.counts(8)
     assert counts._replace(again=0) == Counts(8, 0, 0, 0, 0)

@@ -205,6 +205,22 @@ def test_a_touch_of_before_that_is_seen_afterwards_does_not_show_that_its_node_i
     world.until(lambda: verdict(world), rounds=20)
 
 
+def test_an_attempt_that_is_missed_only_afterwards_is_given_the_same_time(world, away):
+    """Another one has shown that the file server was away."""
+    forget(world)
+    world.go(10, 1.0)
+    away["error"] = errno.EIO
+    world.go(3, 1.0)
+    away.clear()
+    world.batch.tasks["1", 1].hidden = 0
+    world.go(3, 1.0)
+    assert not world.house.doubts
+    forget(world)
+    world.go(int(COME_BACK_SECONDS) - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=SILENT + 10)
+
+
 def test_a_time_in_which_nobody_looked_counts_only_in_part(world):
     forget(world)
     world.go(10, 1.0)
