@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Key = tuple[int, int, int]  # an attempt: grid job, submission, index
+SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
 
 
 class Workers:

@@ -16,7 +16,7 @@ from pathlib import Path
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError
 from jim.files import passes, read_regular
-from jim.house import House, Key
+from jim.house import SLOW_SECONDS, House, Key
 from jim.idealizer import over
 from jim.idealizer.answer import read
 from jim.idealizer.query import Doubt
@@ -29,7 +29,6 @@ from jim.statusdb.rows import Live
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLED_AT_ONCE = 500
-SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
 COME_BACK_SECONDS = 90.0  # by then worker nodes reach a file server again that has come back: the grace of NFSv4
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)

@@ -199,9 +199,7 @@ class Twins(Site):
             runs = [subprocess.Popen(each, env=clean, start_new_session=True, **quiet) for each in commands]
             self.started += runs
             waiting = f":{self.gate.stat().st_ino} "
-            until(
-                lambda: sum("->" in line and waiting in line for line in _locks()) == len(commands), "all wait", 30
-            )
+            until(lambda: sum("->" in line and waiting in line for line in _locks()) == len(commands), "all wait", 30)
         return [each.wait(120) for each in runs]
 
 

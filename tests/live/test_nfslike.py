@@ -117,7 +117,9 @@ def test_local_jobs_end_while_the_server_is_away(place, soft):
 # Twins: a batch system has started the same attempt on both nodes at the same moment
 
 
-@pytest.mark.parametrize("faults", [{}, {"lost": 0.2}, {"late": 0.2, "late_seconds": 1}], ids=["caches", "lost", "late"])
+@pytest.mark.parametrize(
+    "faults", [{}, {"lost": 0.2}, {"late": 0.2, "late_seconds": 1}], ids=["caches", "lost", "late"]
+)
 def test_one_of_two_twins_runs(twins, faults):
     count = 20
     for index in range(1, count + 1):

@@ -221,6 +221,26 @@ def test_an_attempt_that_is_missed_only_afterwards_is_given_the_same_time(world,
     world.until(lambda: verdict(world), rounds=SILENT + 10)
 
 
+def test_rounds_that_fail_at_the_spool_show_that_a_file_server_is_away(world, monkeypatch):
+    """Nothing else looks then, as on a soft mount."""
+    forget(world)
+    world.go(10, 1.0)
+
+    def fails(path):
+        raise OSError(errno.EIO, "that")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jim.arrivals.os.scandir", fails)
+        patch.setattr("jim.arrivals.is_seen", lambda _: False)
+        for _ in range(3):
+            with pytest.raises(OSError, match="that"):
+                world.go(1)
+            world.clock.now += TOUCH
+    world.go(int(COME_BACK_SECONDS) - TOUCH - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=SILENT + 2 * TOUCH)
+
+
 def test_a_time_in_which_nobody_looked_counts_only_in_part(world):
     forget(world)
     world.go(10, 1.0)
