@@ -12,6 +12,7 @@ from tests.live.nfslike import BOTH, GO, HEAD, NODE, SharedPlace, Twins, faults_
 from tests.wrapper.worker import pack, sh
 
 AWAY = 20
+LONG = pytest.mark.long
 DATA = "mkdir -p d; until echo $1 >d/$JIM_LOCAL_JOB.dat; do sleep 0.1; done 2>/dev/null"
 
 
@@ -43,7 +44,7 @@ def test_caches_alone(place):
 # Answers that get lost, calls that fail
 
 
-@pytest.mark.parametrize("answer", ["EIO", "ETIMEDOUT", "again", pytest.param("any", marks=())])
+@pytest.mark.parametrize("answer", [*(pytest.param(each, marks=LONG) for each in ("EIO", "ETIMEDOUT", "again")), "any"])
 def test_answers_get_lost_on_the_node(place, answer):
     """Of link, rename and mkdir: done, and the client told otherwise."""
     before = faults_made("node")
@@ -52,6 +53,7 @@ def test_answers_get_lost_on_the_node(place, answer):
     assert faults_made("node") > before
 
 
+@LONG
 @pytest.mark.parametrize("answer", ["EIO", "again", "any"])
 @pytest.mark.parametrize("clients", [HEAD, BOTH], ids="-".join)
 def test_answers_get_lost(place, clients, answer):
@@ -61,6 +63,7 @@ def test_answers_get_lost(place, clients, answer):
     assert faults_made() > before
 
 
+@LONG
 @pytest.mark.parametrize("ops", ["link,rename,mkdir", "open", "read", "write,create", "list"])
 @pytest.mark.parametrize("clients", [HEAD, NODE, BOTH], ids="-".join)
 def test_calls_fail(place, clients, ops):
@@ -71,6 +74,7 @@ def test_calls_fail(place, clients, ops):
     assert faults_made() > before
 
 
+@LONG
 def test_links_are_made_late(place):
     """The client has given up asking for them by then."""
     with faulty(BOTH, late=0.3, late_seconds=2):
@@ -80,8 +84,10 @@ def test_links_are_made_late(place):
 # A server that is away for longer than three touches, while listings show no job
 
 
-@pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
-@pytest.mark.parametrize("later", [0, 20], ids=["both come back", "the node comes back later"])
+@pytest.mark.parametrize("soft", [0, pytest.param(1, marks=LONG)], ids=["hard", "soft"])
+@pytest.mark.parametrize(
+    "later", [0, pytest.param(20, marks=LONG)], ids=["both come back", "the node comes back later"]
+)
 def test_the_server_is_away(place, soft, later):
     place.submit(8, body=GO)
     place.start_keeper()
@@ -98,6 +104,7 @@ def test_the_server_is_away(place, soft, later):
     assert place.counts(8) == Counts(8, 0, 0, 0, 0)
 
 
+@LONG
 @pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
 def test_local_jobs_end_while_the_server_is_away(place, soft):
     """A soft mount may cost a payload's outputs, and so the work is done again; never a good end."""
@@ -118,7 +125,9 @@ def test_local_jobs_end_while_the_server_is_away(place, soft):
 
 
 @pytest.mark.parametrize(
-    "faults", [{}, {"lost": 0.2}, {"late": 0.2, "late_seconds": 1}], ids=["caches", "lost", "late"]
+    "faults",
+    [{}, pytest.param({"lost": 0.2}, marks=LONG), pytest.param({"late": 0.2, "late_seconds": 1}, marks=LONG)],
+    ids=["caches", "lost", "late"],
 )
 def test_one_of_two_twins_runs(twins, faults):
     count = 20
