@@ -48,7 +48,7 @@ def test_caches_alone(place):
 def test_answers_get_lost_on_the_node(place, answer):
     """Of link, rename and mkdir: done, and the client told otherwise."""
     before = faults_made("node")
-    with faulty(NODE, lost=0.3, answer=answer):
+    with faulty(NODE, lost=0.15, answer=answer):
         assert place.through(24) == Counts(24, 0, 0, 0, 0)
     assert faults_made("node") > before
 
