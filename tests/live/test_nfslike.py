@@ -13,7 +13,7 @@ from tests.wrapper.worker import pack, sh
 
 AWAY = 20
 LONG = pytest.mark.long
-DATA = "mkdir -p d; until echo $1 >d/$JIM_LOCAL_JOB.dat; do sleep 0.1; done 2>/dev/null"
+DATA = "until mkdir -p d && echo $1 >d/$JIM_LOCAL_JOB.dat; do sleep 0.1; done 2>/dev/null"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,10 +67,11 @@ def test_answers_get_lost(place, clients, answer):
 @pytest.mark.parametrize("ops", ["link,rename,mkdir", "open", "read", "write,create", "list"])
 @pytest.mark.parametrize("clients", [HEAD, NODE, BOTH], ids="-".join)
 def test_calls_fail(place, clients, ops):
-    """A local job that is told to be completed has its outputs, and its arguments were whole."""
+    """What is told to be completed has its outputs; where these could not be read for a moment, it is done again."""
     before = faults_made()
     with faulty(clients, refuse=0.05, ops=ops):
-        assert place.through(24, outputs=("d/*.dat",), body=DATA) == Counts(24, 0, 0, 0, 0)
+        counts = place.through(24, outputs=("d/*.dat",), body=DATA)
+    assert counts._replace(again=0) == Counts(24, 0, 0, 0, 0)
     assert faults_made() > before
 
 
