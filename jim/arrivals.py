@@ -9,18 +9,19 @@ import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from jim import inbox, verdict, verdicts
 from jim.database import part
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, missed, read_regular
+from jim.files import cut, missed, passes, read_regular
 from jim.handed_in import Wishes, take_request
-from jim.house import House, Key
+from jim.house import SLOW_SECONDS, House, Key
 from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
+from jim.sandbox import is_seen
 from jim.statusdb.rows import Attempt, Change
 from jim.statusdb.xml import fragment
 
@@ -100,10 +101,24 @@ def take_spool(house: House) -> None:
         house.workers.later("spool", lambda: take_spool(house))
 
 
+def _spool(house: House) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+    """Open the spool to be listed. Without it no round goes on, so nobody else sees that the file server is away."""
+    began, away = house.clock.boot(), False
+    try:
+        return os.scandir(house.site.work / "spool")
+    except OSError as error:
+        away = passes(error) and not is_seen(house.site.work)
+        raise
+    finally:
+        now = house.clock.boot()
+        if away or now - began > SLOW_SECONDS:
+            house.blind_at = now
+
+
 def _arrivals(house: House) -> Iterator[Arrival]:
     """List what is finished, starts before ends. Publications do not count with the rest: there may be any number."""
     found, looked = [], Counter[bool]()
-    with os.scandir(house.site.work / "spool") as entries:
+    with _spool(house) as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Key = tuple[int, int, int]  # an attempt: grid job, submission, index
+SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
 
 
 class Workers:
@@ -136,6 +138,7 @@ class House:
     waited_for: dict[str, float] = field(default_factory=dict)  # which question of each other account, before ours
     next_query: float = 0.0
     listed: float = 0.0  # when the last good listing was asked for
+    blind_at: float = -math.inf  # when the work directory could not be seen for the last time
     next_settling: float = 0.0
     next_end: float = 0.0
     next_aging: float = 0.0

@@ -7,6 +7,7 @@ longer show is in doubt, and settled by settle.py.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -43,6 +44,7 @@ class Doubt:
     started: str = ""  # by its claim
     ended: Observation | None = None  # what accounting said of this attempt's end
     finished: bool = False  # it said that the batch job has ended, whichever start that was of
+    told: float = math.inf  # since when it has said so, in seconds since boot
     stuck: str = ""  # why it stays in the queue without having started
     removed: bool = False  # its grid job's directory is not there any more
     back: bool = False  # it had started, and the queue shows it as pending again

@@ -16,7 +16,7 @@ from pathlib import Path
 from jim import arrivals, verdict, verdicts
 from jim.errors import BatchError, JimError
 from jim.files import passes, read_regular
-from jim.house import House, Key
+from jim.house import SLOW_SECONDS, House, Key
 from jim.idealizer import over
 from jim.idealizer.answer import read
 from jim.idealizer.query import Doubt
@@ -29,7 +29,6 @@ from jim.statusdb.rows import Live
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLED_AT_ONCE = 500
-SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
 COME_BACK_SECONDS = 90.0  # by then worker nodes reach a file server again that has come back: the grace of NFSv4
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)
@@ -92,12 +91,14 @@ def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
     except (BatchError, OSError) as error:
         # An exit record needs no other word; all else waits for it.
         return Looked([each for each in map(partial(_left, house), doubts) if each.record], error)
-    return Looked([_look(house, _told(doubt, ended, house.adapter.name_length)) for doubt in doubts])
+    return Looked([_look(house, _told(house, doubt, ended)) for doubt in doubts])
 
 
-def _told(doubt: Doubt, ended: Mapping[tuple[str, int], Observation], width: int) -> Doubt:
-    end = _end_of(doubt.live, ended, width)
-    return replace(doubt, ended=end, finished=end is not None and end.state.final)
+def _told(house: House, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
+    end = _end_of(doubt.live, ended, house.adapter.name_length)
+    finished = end is not None and end.state.final
+    told = min(doubt.told, house.clock.boot()) if finished else math.inf
+    return replace(doubt, ended=end, finished=finished, told=told)
 
 
 def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
@@ -141,7 +142,7 @@ def _look(house: House, doubt: Doubt) -> Settled:
     doubt = _seen(house, doubt, sight.left)
     if sight.left.gone:
         return Settled(doubt, gone=True)
-    if doubt.last - doubt.since < house.site.batch.visible_seconds:
+    if _may_be_seen_late(house, doubt):
         return Settled(doubt)
     if was_removed(house.site.work, directory):
         dead = live.started and (_is_gone(house, doubt) or _is_dead(house, doubt))
@@ -174,6 +175,12 @@ def _see(house: House, directory: Path, live: Live) -> Sight:
     return Sight(record, None if slow else left, slow)
 
 
+def _may_be_seen_late(house: House, doubt: Doubt) -> bool:
+    """Tell whether there may be an exit record that does not show yet: what was missed long ago may have just ended."""
+    visible = house.site.batch.visible_seconds
+    return doubt.last - doubt.since < visible or (doubt.finished and doubt.looked_at - doubt.told < visible)
+
+
 def _of_claim(house: House, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
     """Say what becomes of an attempt by who holds its claim; if nobody does, the keeper takes it."""
     live = doubt.live
@@ -195,11 +202,13 @@ def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
     """Take in what the claim shows.
 
     Silence is counted from look to look, and of a long time without a look only a part: nobody knows whether the file
-    server was there meanwhile.
+    server was there meanwhile. After it was away, a touch that shows may be one of before: it cuts no allowance short.
     """
-    silent, now = 0.0, house.clock.boot()
-    if left.touched == doubt.touched:
-        silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
+    now = house.clock.boot()
+    silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
+    if left.touched != doubt.touched:
+        silent = min(silent, 0.0)
+    silent = min(silent, now - house.blind_at - COME_BACK_SECONDS)  # some doubts are younger
     doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
 
@@ -241,7 +250,9 @@ def _take(house: House, key: Key, settled: Settled) -> None:
     seen = settled.doubt
     stopped = _may_be_stopped(house, seen) and not settled.gone
     silent = 0.0 if stopped else seen.silent
-    house.doubts[key] = replace(house.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at)
+    house.doubts[key] = replace(
+        house.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at, told=seen.told
+    )
     wish = verdicts.cancelled(house, seen.live.grid, seen.live.n)
     if settled.record:
         _take_record(house, key, settled.record)
@@ -256,6 +267,7 @@ def _take(house: House, key: Key, settled: Settled) -> None:
 def _listen_anew(house: House) -> None:
     """Forget the silence of all: while the keeper could not see the file server, worker nodes could not touch."""
     log.warning("the work directory could not be seen for a while: no silence from before counts")
+    house.blind_at = house.clock.boot()
     for key, doubt in house.doubts.items():
         house.doubts[key] = _listened_anew(house, doubt)
 

@@ -82,14 +82,20 @@ def doomed(seen, side: str, times: int = 0, move: str = "") -> tuple[str, ...]:
 class Place:
     """One state directory and its ledger of payloads."""
 
-    def __init__(self, place: Path, settings: str = "", batch: str = "", slots: int = 2) -> None:
+    keeper_by: tuple[str, ...] = ()  # what starts its keepers
+    batch_by: tuple[str, ...] = ()  # what starts its batch commands, where `command` puts something before them
+    writes = 'echo "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt'  # what its payloads leave
+
+    def __init__(
+        self, place: Path, settings: str = "", batch: str = "", slots: int = 2, visible_seconds: float = 0.3
+    ) -> None:
         place.mkdir(parents=True, exist_ok=True)
         self.place, self.state, self.ledger = place, place / "state", place / "ledger"
         self.ledger.touch()
         (place / "work").mkdir(exist_ok=True)
         site = place / "site.toml"
         site.write_text(
-            f"[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = 0.3\n{batch}\n"
+            f"[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = {visible_seconds}\n{batch}\n"
             f"[keep]\nidle_seconds = 0.0\n{settings.replace('WORK', str(place / 'work'))}"
         )
         self.site = read(site, self.state)
@@ -109,7 +115,7 @@ class Place:
             f"exec 9>>{lock}.$JIM_GRID_JOB.$JIM_LOCAL_JOB\n"
             f'flock -n 9 || echo "overlap $me" >>{ledger}\n'
             f'echo "start $me" >>{ledger}\n'
-            f'{body}\necho "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt\n'
+            f"{body}\n{self.writes}\n"
             f'echo "end $me" >>{ledger}\n'
         )
         script.chmod(0o755)
@@ -156,11 +162,14 @@ class Place:
         file.write_text(f"#!/bin/sh\nplace={shlex.quote(str(self.place))}\n{once}\n{script}\n")
         file.chmod(0o755)
         (self.place / f"once.{verb}").touch()
-        real = [*BATCH, str(self.state / "batch"), *({"query": ("list",), "change": ()}.get(verb, (verb,)))]
+        words = {"query": ("list",), "change": ()}.get(verb, (verb,))
+        real = [*self.batch_by, *BATCH, str(self.state / "batch"), *words]
+        told, line = (self.state / "site.toml").read_text(), f"{verb} = {[str(file), *real]!r}\n"
         with (self.state / "site.toml").open("a") as site:
-            if "[batch.commands]" not in (self.state / "site.toml").read_text():
+            if "[batch.commands]" not in told:
                 site.write("[batch.commands]\n")
-            site.write(f"{verb} = {[str(file), *real]!r}\n")
+            if line not in told:
+                site.write(line)
 
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("JIM_", "LD_", "SHIM_"))}
@@ -170,7 +179,7 @@ class Place:
     def start_keeper(self, more: dict[str, str] | None = None, command: tuple[str, ...] = KEEPER):
         """Start a keeper in the foreground of this test."""
         process = subprocess.Popen(
-            [*PLAIN, *command, str(self.state)],
+            [*PLAIN, *self.keeper_by, *command, str(self.state)],
             env=self.environment(more),
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -53,3 +53,22 @@ def test_the_end_of_a_second_start_is_not_that_of_the_first(world):
     world.go(20, 1.0)
     assert world.state(grid) is State.RUNNING
     world.until(lambda: world.state(grid) is State.WAITING)
+
+
+def test_a_record_is_waited_for_from_the_end_on_and_not_from_when_listings_missed_the_job(tmp_path, monkeypatch):
+    """A file of another node may be seen late."""
+    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60, visible_seconds=10.0))
+    world.batch.leaves_nothing = True
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.until(lambda: world.state(grid) is State.RUNNING)
+    task = world.batch.tasks["1", 1]
+    task.hidden = 10**6
+    world.go(20, 1.0)
+    task.hidden = 0
+    world.batch.kill(1)
+    world.go(8, 1.0)
+    assert world.state(grid) is State.RUNNING
+    world.batch.finish(1, spool=False)
+    world.until(lambda: world.state(grid) is State.COMPLETED)

@@ -194,6 +194,55 @@ def test_silence_begins_anew_after_a_file_server_was_away(world, away, how):
     world.until(lambda: verdict(world), rounds=20)
 
 
+def test_a_touch_of_before_that_is_seen_afterwards_does_not_show_that_its_node_is_back(world, away):
+    """The head node may reach the file server a minute before a worker node does."""
+    forget(world)
+    world.go(10, 1.0)
+    touch(world)
+    away["error"] = errno.EIO
+    world.go(3, 1.0)
+    away.clear()
+    world.go(int(COME_BACK_SECONDS) + SILENT - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=20)
+
+
+def test_an_attempt_that_is_missed_only_afterwards_is_given_the_same_time(world, away):
+    """Another one has shown that the file server was away."""
+    forget(world)
+    world.go(10, 1.0)
+    away["error"] = errno.EIO
+    world.go(3, 1.0)
+    away.clear()
+    world.batch.tasks["1", 1].hidden = 0
+    world.go(3, 1.0)
+    assert not world.house.doubts
+    forget(world)
+    world.go(int(COME_BACK_SECONDS) - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=SILENT + 10)
+
+
+def test_rounds_that_fail_at_the_spool_show_that_a_file_server_is_away(world, monkeypatch):
+    """Nothing else looks then, as on a soft mount."""
+    forget(world)
+    world.go(10, 1.0)
+
+    def fails(path):
+        raise OSError(errno.EIO, "that")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jim.arrivals.os.scandir", fails)
+        patch.setattr("jim.arrivals.is_seen", lambda _: False)
+        for _ in range(3):
+            with pytest.raises(OSError, match="that"):
+                world.go(1)
+            world.clock.now += TOUCH
+    world.go(int(COME_BACK_SECONDS) - TOUCH - 5, 1.0)
+    assert verdict(world) == ""
+    world.until(lambda: verdict(world), rounds=SILENT + 2 * TOUCH)
+
+
 def test_a_time_in_which_nobody_looked_counts_only_in_part(world):
     forget(world)
     world.go(10, 1.0)

@@ -70,6 +70,18 @@ def test_a_lost_answer_of_mkdir_costs_no_attempt(site: Site, done: bool) -> None
     assert site.file("ledger") == "ran\n"
 
 
+def test_a_payload_waits_where_its_output_cannot_be_opened_for_a_moment(site: Site, tmp_path: Path) -> None:
+    """It did not run, so that is no exit code of its own."""
+    library, failing = tmp_path / "open_fails.so", tmp_path / "opens"
+    source = Path(__file__).parent / "open_fails.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
+    failing.touch()
+    site.jobs(*sh("echo ran"))
+    assert site.run(LD_PRELOAD=str(library), OPEN_FAILS=str(failing)) == 0
+    assert site.file("run.1/stdout") == "ran\n"
+    assert not list(tmp_path.glob("opens*")), "it has failed"
+
+
 def test_a_shared_package_outlives_a_read_that_fails(site: Site) -> None:
     """Old wrappers took the package away that `ready` names, from all who share it, for ever."""
     place = pack(site)
