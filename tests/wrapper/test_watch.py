@@ -130,6 +130,24 @@ def test_whatever_outlives_its_wrapper_is_ended_and_only_then_called_gone(
     until(lambda: not ours(place))
 
 
+LEAVES = "sleep 98 & (setsid sleep 97 &); (trap '' TERM; exec sleep 96) & "
+
+
+@pytest.mark.parametrize(("end", "code"), [("kill -KILL $$", "-"), ("exit 3", "3")], ids=["killed", "failed"])
+def test_what_a_failed_payload_leaves_does_not_meet_the_next_attempt(place: Site, end: str, code: str) -> None:
+    """The payload's shell alone is killed, as for want of memory: what it has started would live on."""
+    place.jobs(*sh(f"{LEAVES}: >up; {end}"))
+    assert place.start().wait(20) == 1
+    assert not left(place)
+    assert place.record()["code"] == code
+
+
+def test_what_a_good_payload_leaves_is_left_to_the_batch_system(place: Site) -> None:
+    place.jobs(*sh(f"{LEAVES}: >up"))
+    assert place.start().wait(20) == 0
+    assert len(left(place)) == 3
+
+
 def test_the_whole_group_killed_with_a_payload_in_a_group_of_its_own(place: Site) -> None:
     process = start(place, *PAYLOADS["in a group of its own"])
     toucher_of(place)
