@@ -72,7 +72,7 @@ def test_a_payload_may_go_on_after_warnings(site: Site) -> None:
     assert process.wait(10) == 1
     record = site.record()
     assert (record["code"], record["signal"], record["reason"]) == ("9", "-", "signal HUP from the batch system")
-    assert not processes_of(process.pid)
+    until(lambda: not processes_of(process.pid))
 
 
 def test_a_warning_before_the_payload_began(site: Site) -> None:
