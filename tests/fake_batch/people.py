@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from functools import partial
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from jim import aging, inbox
 from jim.model import Step
 from tests.fake_batch.doors import BEFORE_A_WISH, POINTS, Asked, Doors
+from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import KEPT_DAYS
 from tests.fake_batch.histories import KNOBS, PICKS, Troubles
 from tests.fake_batch.wishes import VERBS, WHOLE, Wishes, more_of
@@ -16,6 +20,8 @@ from tests.fake_batch.wishes import VERBS, WHOLE, Wishes, more_of
 MOST_REQUESTS = 6
 DAYS = KEPT_DAYS * 86_400 + 60
 TARGETS = st.one_of(st.just(""), st.integers(0, 5).map(".{}".format), st.sampled_from((".0-1", ".1-3", ".0,2")))
+FAILING = ((), (), (0,), (1,), (0, 1), (2, 3), (0, 1, 2), (0, 1, 2, 3, 4))  # which local jobs
+FAILED, ENOUGH = st.integers(0, len(FAILING) - 1), 6  # rounds in which a grid job ends on a good day
 ONE_WISH = st.tuples(st.sampled_from(VERBS), PICKS, TARGETS, KNOBS)
 ASKED = st.builds(Asked, st.sampled_from(("key1", "key2", "key3")), st.integers(1, 4), st.booleans())
 
@@ -23,13 +29,50 @@ ASKED = st.builds(Asked, st.sampled_from(("key1", "key2", "key3")), st.integers(
 class People(Troubles):
     """Troubles, and people who do whatever they can."""
 
+    steps = 40
+
     def set_out(self):
         super().set_out()
         self.doors, self.wishes = Doors(self.gateway, self.patch), Wishes(self.oracle)
+        self.drawn = 0
+        self.patch.setattr(os, "urandom", self.urandom)  # what is named by it sorts the same in each replay
+        self.patch.setattr(inbox, "Clock", lambda: self.gateway.clock)
+        self.doomed_removal, remove = 0, aging._remove
+
+        def removing(house, job):
+            if self.doomed_removal:
+                self.gateway.kill.left, self.doomed_removal = self.doomed_removal, 0
+            remove(house, job)
+
+        self.patch.setattr(aging, "_remove", removing)
+
+    def urandom(self, size):
+        self.drawn += 1
+        return hashlib.sha256(b"%d" % self.drawn).digest()[:size]
 
     def hand_in(self, pieces):
         self.requests += 1
         self.doors.hand_in(Asked(f"key{self.requests}", pieces, by_files=pieces == 3))
+
+    # What comes to its end
+
+    @rule(failing=FAILED, rounds=st.integers(1, 6))
+    def let_all_end(self, failing, rounds):
+        """Let whatever waits run to its end, as on a good day; of the payloads some fail."""
+        for _ in range(0 if self.nodes.away else rounds):
+            for task in list(self.engine.tasks.values()):
+                if task.phase is Phase.PENDING:
+                    self.start_one(task)
+            for run in list(self.nodes.runs):
+                self.nodes.finish(run, int(int(run.facts["n"]) in FAILING[failing]))
+            self.on(1, 20.0)
+
+    @rule(failing=FAILED, one=ONE_WISH, other=ONE_WISH)
+    def wish_of_what_has_ended(self, failing, one, other):
+        self.let_all_end(failing, ENOUGH)
+        self.leave(*one)
+        self.leave(*other)
+        self.let_all_end(failing, 1)
 
     # Wishes
 
@@ -76,7 +119,13 @@ class People(Troubles):
     # Doors
 
     @precondition(lambda self: self.requests < MOST_REQUESTS)
-    @rule(asked=ASKED, others=st.lists(ASKED, max_size=2), alike=st.booleans(), point=st.sampled_from(POINTS), goes=st.booleans())
+    @rule(
+        asked=ASKED,
+        others=st.lists(ASKED, max_size=2),
+        alike=st.booleans(),
+        point=st.sampled_from(POINTS),
+        goes=st.booleans(),
+    )
     def meet_at_the_door(self, asked, others, alike, point, goes):
         """Let one door be held up while others hand in the same key, and perhaps the keeper takes what they left."""
         self.requests += 1
@@ -99,20 +148,30 @@ class People(Troubles):
 
     # Age
 
-    @rule(doomed=st.integers(0, 25), wish=st.one_of(st.none(), ONE_WISH), later=st.booleans(), asked=st.one_of(st.none(), ASKED))
-    def grow_old(self, doomed, wish, later, asked):
+    @rule(
+        failing=st.one_of(st.none(), FAILED),
+        doomed=st.integers(0, 12),
+        wish=st.one_of(st.none(), ONE_WISH),
+        later=st.booleans(),
+        asked=st.one_of(st.none(), ASKED),
+    )
+    def grow_old(self, failing, doomed, wish, later, asked):
         """Let what is finished be over; someone may wish something of it, or hand its key in, at any moment of that."""
+        if failing is not None:
+            self.let_all_end(failing, ENOUGH)
         self.see_the_last_of()
         self.gateway.wait(DAYS)
+        old = [job.key for job in self.gateway.store.grid_jobs(Step.FINISHED)]
         if wish and not later:
             self.leave(*wish)
-        self.gateway.kill.left = doomed
+        self.doomed_removal = doomed
         self.on()
         if wish and later:
             self.leave(*wish)
         if asked and self.requests < MOST_REQUESTS:
             self.requests += 1
-            self.doors.hand_in(asked)
+            self.doors.hand_in(asked._replace(key=old[0]) if old else asked)
+        self.doomed_removal = 0
         self.on()
 
     def see_the_last_of(self):
