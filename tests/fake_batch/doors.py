@@ -23,7 +23,11 @@ NOTHING_APART: dict[str, list[str]] = {"places": [], "environment": []}
 def checked(pieces: int, *, by_files: bool) -> dict[str, Any]:
     """Give a request with so many pieces, or one whose local jobs can be split again."""
     if by_files:
-        asked = ASKED | {"splitter": "LumiBased", "input_files": FILES, "splitter_parameters": {"lumis_per_job": pieces}}
+        asked = ASKED | {
+            "splitter": "LumiBased",
+            "input_files": FILES,
+            "splitter_parameters": {"lumis_per_job": pieces},
+        }
     else:
         sets = [[str(n)] for n in range(pieces)]
         asked = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": sets}

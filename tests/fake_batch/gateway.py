@@ -10,8 +10,8 @@ from jim.errors import Outdated
 from jim.idealizer import cancel, lookup, query, settle, submit
 from jim.keeper import FAILURES
 from jim.model import Step
-from jim.site import Batch, Keep, Limits, Site, make_state
 from jim.settings import General
+from jim.site import Batch, Keep, Limits, Site, make_state
 from jim.statusdb.store import Store
 from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine

@@ -15,6 +15,7 @@ from tests.fake_batch.doors import BEFORE_A_WISH, POINTS, Asked, Doors
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import KEPT_DAYS
 from tests.fake_batch.histories import KNOBS, PICKS, Troubles
+from tests.fake_batch.kill import Killed
 from tests.fake_batch.wishes import VERBS, WHOLE, Wishes, more_of
 
 MOST_REQUESTS = 6
@@ -22,7 +23,9 @@ DAYS = KEPT_DAYS * 86_400 + 60
 TARGETS = st.one_of(st.just(""), st.integers(0, 5).map(".{}".format), st.sampled_from((".0-1", ".1-3", ".0,2")))
 FAILING = ((), (), (0,), (1,), (0, 1), (2, 3), (0, 1, 2), (0, 1, 2, 3, 4))  # which local jobs
 FAILED, ENOUGH = st.integers(0, len(FAILING) - 1), 6  # rounds in which a grid job ends on a good day
-ONE_WISH = st.tuples(st.sampled_from(VERBS), PICKS, TARGETS, KNOBS)
+TAKEN = -1  # when a wish has been taken in, and its file is still there
+DOOM = st.one_of(st.just(0), st.just(TAKEN), st.integers(1, 30))  # when the keeper is killed; 0: it is not
+ONE_WISH = st.tuples(st.sampled_from((*VERBS, "retry", "resplit")), PICKS, TARGETS, KNOBS)
 ASKED = st.builds(Asked, st.sampled_from(("key1", "key2", "key3")), st.integers(1, 4), st.booleans())
 
 
@@ -37,14 +40,29 @@ class People(Troubles):
         self.drawn = 0
         self.patch.setattr(os, "urandom", self.urandom)  # what is named by it sorts the same in each replay
         self.patch.setattr(inbox, "Clock", lambda: self.gateway.clock)
-        self.doomed_removal, remove = 0, aging._remove
+        self.doomed_removal, self.doomed_taking = 0, False
+        self.patch.setattr(aging, "_remove", self.before(aging._remove, self.doom_the_removal))
+        self.patch.setattr(inbox, "taken", self.before(inbox.taken, self.die_before_a_file_is_gone))
 
-        def removing(house, job):
-            if self.doomed_removal:
-                self.gateway.kill.left, self.doomed_removal = self.doomed_removal, 0
-            remove(house, job)
+    def before(self, call, first):
+        def doing(*arguments):
+            first()
+            call(*arguments)
 
-        self.patch.setattr(aging, "_remove", removing)
+        return doing
+
+    def doom_the_removal(self):
+        if self.doomed_removal:
+            self.gateway.kill.left, self.doomed_removal = self.doomed_removal, 0
+
+    def die_before_a_file_is_gone(self):
+        if self.doomed_taking:
+            self.doomed_taking = False
+            raise Killed
+
+    def doomed_at(self, doom):
+        self.doomed_taking = doom == TAKEN
+        self.gateway.kill.left = max(0, doom)
 
     def urandom(self, size):
         self.drawn += 1
@@ -52,7 +70,7 @@ class People(Troubles):
 
     def hand_in(self, pieces):
         self.requests += 1
-        self.doors.hand_in(Asked(f"key{self.requests}", pieces, by_files=pieces == 3))
+        self.doors.hand_in(Asked(f"key{self.requests}", pieces, by_files=pieces % 2 == 1))
 
     # What comes to its end
 
@@ -67,22 +85,24 @@ class People(Troubles):
                 self.nodes.finish(run, int(int(run.facts["n"]) in FAILING[failing]))
             self.on(1, 20.0)
 
-    @rule(failing=FAILED, one=ONE_WISH, other=ONE_WISH)
-    def wish_of_what_has_ended(self, failing, one, other):
+    @rule(failing=FAILED, one=ONE_WISH, other=ONE_WISH, doomed=DOOM)
+    def wish_of_what_has_ended(self, failing, one, other, doomed):
         self.let_all_end(failing, ENOUGH)
         self.leave(*one)
         self.leave(*other)
+        self.doomed_at(doomed)
         self.let_all_end(failing, 1)
 
     # Wishes
 
-    @rule(wish=ONE_WISH)
-    def wish(self, wish):
+    @rule(wish=ONE_WISH, doomed=DOOM)
+    def wish(self, wish, doomed):
         self.leave(*wish)
+        self.doomed_at(doomed)
         self.on()
 
-    @rule(one=ONE_WISH, other=ONE_WISH, same=st.booleans(), held_up=st.booleans())
-    def wish_twice(self, one, other, same, held_up):
+    @rule(one=ONE_WISH, other=ONE_WISH, same=st.booleans(), held_up=st.booleans(), doomed=DOOM)
+    def wish_twice(self, one, other, same, held_up, doomed):
         """Leave two wishes before the keeper looks, perhaps for the same, perhaps in the same turn."""
         if same:
             other = (other[0], *one[1:3], other[3])
@@ -91,6 +111,7 @@ class People(Troubles):
         else:
             self.leave(*one)
             self.leave(*other)
+        self.doomed_at(doomed)
         self.on()
 
     def leave(self, verb, number, which, knob):
@@ -101,10 +122,12 @@ class People(Troubles):
             self.nodes.warned = bool(knob % 2)
         if verb in ("cancel", *WHOLE):
             self.nodes.end_what_is_stopped_for_ever()
+        if verb == "resplit":
+            grids = [job.id for job in self.gateway.store.grid_jobs() if job.splitter] or grids
         grid = grids[number % len(grids)]
         if verb in WHOLE:
             which = ""
-        elif verb in ("force", "resplit") and not which:
+        elif (verb == "force" and not which) or (verb == "resplit" and not which[1:].isdigit()):
             which = ".0"
         self.wishes.leave(verb, f"{grid}{which}", more_of(verb, knob))
 

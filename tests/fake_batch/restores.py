@@ -269,4 +269,3 @@ class Restores(People):
         super().teardown()
         for other in list(getattr(self, "others", ())):
             self.end_other(other)
-

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from jim import inbox
 from jim.errors import UnknownJob
 from jim.family_wishes import VERBS as WITH_WORDS
-from jim.model import FINAL, State
+from jim.model import FINAL, State, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
 from jim.statusdb.rows import GridJob, Journal
 from tests.fake_batch.gateway import WALL
-from tests.fake_batch.oracle import Oracle
+from tests.fake_batch.oracle import OPENED_BY, Oracle
 
 WHOLE = ("suspend", "resume", "edit", "priority")  # are for whole grid jobs
+Lines = Sequence[Journal]
 VERBS = ("cancel", "retry", "force", "resplit", *WHOLE)
 OPENING = ("retry", "force", "resplit")  # after which what was stopped may be sent again
 STATES = ("completed", "failed")
@@ -43,7 +44,9 @@ def more_of(verb: str, knob: int) -> dict[str, Any]:
         return {"to": STATES[knob % 2], "reason": f"seen {knob}"}
     if verb == "edit":
         return {"changes": ({"wall_seconds": WALL + knob % 7 * 60}, {"queue": f"q{knob % 3}"})[knob % 2]}
-    return {"resplit": {"parameters": {"lumis_per_job": 1 + knob % 2}}, "priority": {"priority": knob % 9}}.get(verb, {})
+    return {"resplit": {"parameters": {"lumis_per_job": 1 + knob % 2}}, "priority": {"priority": knob % 9}}.get(
+        verb, {}
+    )
 
 
 class Wishes:
@@ -86,43 +89,47 @@ class Wishes:
             assert wish.by in self.forgotten, f"acknowledged, and never seen: {wish} {self.oracle.story(wish.grid)}"
             return
         assert lines[at].now == f"{wish.verb} wished"
-        after = lines[at + 1 :]
+        before, after = lines[:at], lines[at + 1 :]
         said = next((line for line in after if not line.was), None)
         if said and said.now == f"{wish.verb} changes nothing":
             return
         if wish.verb in WITH_WORDS:
-            assert said and said.now == wish.verb, f"neither an effect nor a line: {wish} {self.oracle.story(wish.grid)}"
+            told = said.now if said else ""
+            assert told == wish.verb, f"neither an effect nor a line: {wish} {self.oracle.story(wish.grid)}"
         check = getattr(self, f"_{wish.verb}", None)
-        assert check is None or check(wish, job, after), f"no effect: {wish} {self.oracle.story(wish.grid)}"
+        assert check is None or check(wish, job, after, before), f"no effect: {wish} {self.oracle.story(wish.grid)}"
 
     # What each wish that was taken in must have done, by the lines after it
 
-    def _retry(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
-        """So many wait as is said; at most as many as were wished, and nothing that was not named."""
+    def _retry(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
+        """At most as many wait as were wished, and nothing that was not named, or has ended in another way."""
         opened = before_the_words(after)
+        ended = {line.n: line for line in before if line.n is not None and line.was}
         well = all(line.reason == "retry" and wish.names(line.n) for line in opened)
+        well &= all(wish.more["reason"] in ended[line.n].reason for line in opened)
+        well &= not wish.more["failed"] or all(line.was != State.KILLED.value for line in opened)
         return well and len(opened) <= (wish.more["most"] or len(opened))
 
-    def _force(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _force(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         return all(line.now == wish.more["to"] and wish.names(line.n) for line in before_the_words(after))
 
-    def _resplit(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _resplit(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         return len(before_the_words(after)) == 1 and wish.names(before_the_words(after)[0].n)
 
-    def _edit(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _edit(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         """It stands in the request, unless someone has changed the same once more."""
         (name, value), *_ = wish.more["changes"].items()
         again = any(line.now == "edit" and f"{name}=" in line.reason for line in after[1:])
         return again or job.request[name] == value
 
-    def _priority(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _priority(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         return any(line.now == "priority wished" for line in after) or job.priority == wish.more["priority"]
 
-    def _suspend(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _suspend(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         """Nothing is sent until someone lets it go on."""
         return not any(is_sent(line) for line in until(after, "resume wished", *OPENING))
 
-    def _cancel(self, wish: Wish, job: GridJob, after: Sequence[Journal]) -> bool:
+    def _cancel(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         """Nothing of it is sent any more, and what was alive has been killed, or it is told how it has ended."""
         until_opened = until(after, *OPENING)
         mine = [line for line in until_opened if wish.names(line.n) or line.n is None]
@@ -151,6 +158,11 @@ def is_sent(line: Journal) -> bool:
     return line.now == State.SUBMITTING.value and line.reason != AFTER_THE_BACKUP
 
 
+def is_opened(line: Journal) -> bool:
+    """Tell whether a line says that a person has done something with what had ended."""
+    return bool(line.was) and line.witness == Witness.USER.value and line.reason.startswith(OPENED_BY)
+
+
 def before_the_words(after: Sequence[Journal]) -> list[Journal]:
     """Give the lines of the local jobs that a wish has changed, which come before what is said of it."""
     lines = after[: next(at for at, line in enumerate(after) if not line.was)]
@@ -158,5 +170,6 @@ def before_the_words(after: Sequence[Journal]) -> list[Journal]:
 
 
 def until(after: Sequence[Journal], *words: str) -> Sequence[Journal]:
-    """Give the lines before the first that says one of these words."""
-    return after[: next((at for at, line in enumerate(after) if not line.was and line.now in words), len(after))]
+    """Give the lines before the first that says one of these words, or that a person has opened something again."""
+    ends = (at for at, line in enumerate(after) if (not line.was and line.now in words) or is_opened(line))
+    return after[: next(ends, len(after))]
