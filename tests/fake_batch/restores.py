@@ -28,7 +28,7 @@ from jim.run_grid_job import Rounds
 from jim.statusdb.store import Store
 from tests.fake_batch.doors import Printed
 from tests.fake_batch.kill import Killed
-from tests.fake_batch.people import DAYS, People
+from tests.fake_batch.people import ASKED, DAYS, MOST_REQUESTS, ONE_WISH, People
 from tests.fake_batch.wishes import Wish
 
 DATABASE = ("status.db", "status.db-wal", "status.db-shm")
@@ -108,9 +108,17 @@ class Restores(People):
         self.on()
 
     @precondition(lambda self: self.backup and not self.gateway.away)
-    @rule(whole=st.booleans(), elsewhere=st.booleans(), first=st.integers(0, 2), steps=st.integers(0, 60))
-    def put_back(self, whole, elsewhere, first, steps):
-        """Put the state directory back, or its status.db alone; doors and nodes go on before somebody says so."""
+    @rule(
+        whole=st.booleans(),
+        elsewhere=st.booleans(),
+        asked=st.lists(ASKED, max_size=3),
+        wish=st.one_of(st.none(), ONE_WISH),
+        starts=st.booleans(),
+        said=st.booleans(),
+        steps=st.integers(0, 60),
+    )
+    def put_back(self, whole, elsewhere, asked, wish, starts, said, steps):
+        """Put the state directory back, or its status.db alone; doors and nodes go on until somebody says so."""
         gateway = self.gateway
         gateway.house.store.close()
         self.files_back(whole)
@@ -120,9 +128,14 @@ class Restores(People):
         gateway.restart()
         self.forget(whole)
         self.must_have_stopped()
-        for _ in range(first):
+        for each in asked[: MOST_REQUESTS - self.requests]:  # numbers that were told before may be told again
+            self.requests += 1
+            self.doors.hand_in(each)
+        if wish:
+            self.leave(*wish)
+        if starts:
             self.start_all()
-        if gateway.stopped:
+        if gateway.stopped and said:
             self.say_restored(steps)
         self.on()
 
@@ -188,7 +201,8 @@ class Restores(People):
 
     @precondition(lambda self: not self.gateway.away)
     @rule(steps=st.integers(0, 60))
-    def say_restored_for_nothing(self, steps):
+    def say_that_it_was_restored(self, steps):
+        """Say so at last, or although nothing has happened."""
         self.oracle.finals = {}
         self.say_restored(steps)
         self.on()
@@ -250,7 +264,7 @@ class Restores(People):
     def end(self):
         self.gateway.see_again()
         if self.gateway.stopped:
-            self.gateway.restart()
+            self.say_restored()
         super().end()
 
     def resume(self, count):

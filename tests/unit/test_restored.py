@@ -192,6 +192,25 @@ def test_a_keeper_ends_when_another_one_has_worked_in_its_work_directory(world):
     world.run_all(2)
 
 
+def test_a_keeper_whose_work_directory_another_one_has_taken_removes_nothing_from_it(world):
+    """What is over for the one may have been retried with the other, and run."""
+    sent(world)
+    world.run_all(1)
+    store, world.house.store = world.house.store, None
+    hold_of(world.site, store)
+    world.house.store = store
+    world.clock.utc = lambda: "2100-01-01T00:00:00.000Z"
+    world.house.next_aging = 0.0
+    with pytest.raises(Outdated, match="another keeper has worked in"):
+        world.go(3)
+    assert (world.site.work / "1/result/1.tar").exists()
+    utc = world.clock.utc
+    world.restart()
+    world.clock.utc = utc
+    world.go(3)
+    assert not (world.site.work / "1").exists()
+
+
 # The version before
 
 
