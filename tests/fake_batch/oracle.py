@@ -30,7 +30,7 @@ class Oracle:
         self.wished: set[tuple[int, int | None]] = set()  # cancels: grid job, and local job or all
         self.known: dict[int, GridJob] = {}  # as of the last look
         self.aged: set[int] = set()  # grid jobs whose time was over
-        self.places: dict[int, str] = {}  # their directories
+        self.removed: set[str] = set()  # the directories of all that ever were
         self.torn: set[str] = set()  # directories that were removed, of grid jobs that a restore has brought back
 
     def happened(self) -> dict[tuple[str, int], set[str]]:
@@ -56,8 +56,8 @@ class Oracle:
             over = job.step is Step.FINISHED and age_seconds(job.updated, now) > KEPT_DAYS * 86_400
             assert over, f"removed, though its time was not over: {job}"
             self.aged.add(number)
+            self.removed.add(job.place)
         self.known = there
-        self.places.update((number, job.place) for number, job in there.items())
 
     def _one_on_the_way(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:
         place, store = self.gateway.store.grid_job(grid).place, self.gateway.store

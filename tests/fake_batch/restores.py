@@ -27,12 +27,14 @@ from jim.keeper import FAILURES
 from jim.run_grid_job import Rounds
 from jim.statusdb.store import Store
 from tests.fake_batch.doors import Printed
+from tests.fake_batch.histories import PICKS
 from tests.fake_batch.kill import Killed
 from tests.fake_batch.people import ASKED, DAYS, MOST_REQUESTS, ONE_WISH, People
 from tests.fake_batch.wishes import Wish
 
 DATABASE = ("status.db", "status.db-wal", "status.db-shm")
 LONG = 100  # rounds
+SAVED_EVERY, KEPT_BACKUPS = 3, 4
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Backup:
     left: tuple[Wish, ...]
     wished: frozenset
     aged: frozenset
+    before: tuple[Backup, ...]  # of the same life
 
 
 class Restores(People):
@@ -55,7 +58,9 @@ class Restores(People):
 
     def set_out(self):
         super().set_out()
-        self.backup: Backup | None = None
+        self.backups: list[Backup] = []  # the last ones
+        self.own: list[Backup] = []  # those of what has led to what is here: all of the state directory was put back
+        self.looks = 0
         self.others: list[tuple[House, Rounds]] = []  # keepers of copies, who do not know yet
         self.copies = 0
         self.patch.setattr(restoring, "Clock", lambda: self.gateway.clock)
@@ -69,6 +74,9 @@ class Restores(People):
     def on(self, rounds=1, seconds=None):
         super().on(rounds, seconds)
         self.let_the_others_go_on()
+        self.looks += 1
+        if self.looks % SAVED_EVERY == 0 and not self.gateway.stopped:
+            self.save()
 
     def let_the_others_go_on(self):
         """Let keepers go on whose work directory another one has taken: they end, and hand over nothing before that."""
@@ -90,13 +98,11 @@ class Restores(People):
 
     # A backup, and putting it back
 
-    @precondition(lambda self: not self.gateway.stopped)
-    @rule()
     def save(self):
         self.copies += 1
         place, doors, wishes = Path(self.place) / f"backup{self.copies}", self.doors, self.wishes
         shutil.copytree(self.gateway.site.state, place)
-        self.backup = Backup(
+        backup = Backup(
             place,
             len(self.engine.ledger),
             tuple(doors.printed),
@@ -104,11 +110,14 @@ class Restores(People):
             tuple(wishes.left),
             frozenset(self.oracle.wished),
             frozenset(self.oracle.aged),
+            tuple(self.own),
         )
-        self.on()
+        self.own = [*self.own, backup][-KEPT_BACKUPS:]
+        self.backups = [*self.backups, backup][-KEPT_BACKUPS:]
 
-    @precondition(lambda self: self.backup and not self.gateway.away)
+    @precondition(lambda self: self.backups and not self.gateway.away)
     @rule(
+        number=PICKS,
         whole=st.booleans(),
         elsewhere=st.booleans(),
         asked=st.lists(ASKED, max_size=3),
@@ -117,17 +126,19 @@ class Restores(People):
         said=st.booleans(),
         steps=st.integers(0, 60),
     )
-    def put_back(self, whole, elsewhere, asked, wish, starts, said, steps):
+    def put_back(self, number, whole, elsewhere, asked, wish, starts, said, steps):
         """Put the state directory back, or its status.db alone; doors and nodes go on until somebody says so."""
-        gateway = self.gateway
+        whole = whole or not self.own
+        choice = self.backups if whole else self.own
+        gateway, backup = self.gateway, choice[number % len(choice)]
         gateway.house.store.close()
-        self.files_back(whole)
+        self.files_back(backup, whole)
         if elsewhere:
             self.move_to_another_path()
         gateway.may_be_outdated = True
         gateway.restart()
-        self.forget(whole)
-        self.must_have_stopped()
+        self.forget(backup, whole)
+        self.must_have_stopped(backup)
         for each in asked[: MOST_REQUESTS - self.requests]:  # numbers that were told before may be told again
             self.requests += 1
             self.doors.hand_in(each)
@@ -139,23 +150,24 @@ class Restores(People):
             self.say_restored(steps)
         self.on()
 
-    def files_back(self, whole):
+    def files_back(self, backup, whole):
         state = self.gateway.site.state
         if whole:
             shutil.rmtree(state)
-            shutil.copytree(self.backup.place, state)
+            shutil.copytree(backup.place, state)
             return
         for name in DATABASE:
             (state / name).unlink(missing_ok=True)
-            if (self.backup.place / name).exists():
-                shutil.copy2(self.backup.place / name, state / name)
+            if (backup.place / name).exists():
+                shutil.copy2(backup.place / name, state / name)
 
-    def forget(self, whole):
+    def forget(self, backup, whole):
         """Expect no more than what a restore can know."""
-        backup, oracle, doors = self.backup, self.oracle, self.doors
-        oracle.torn |= {oracle.places[number] for number in oracle.aged - backup.aged}
+        oracle, doors = self.oracle, self.doors
+        oracle.torn |= {job.place for job in self.gateway.store.grid_jobs() if job.place in oracle.removed}
         oracle.finals, oracle.known = {}, {}
         if whole:
+            self.own = [*backup.before, backup]
             doors.printed, doors.gone = list(backup.printed), set(backup.gone)
             doors.begun, doors.perhaps = set(backup.begun), set(backup.perhaps)
             self.wishes.left, oracle.wished = list(backup.left), set(backup.wished)
@@ -173,9 +185,9 @@ class Restores(People):
             each.by for each in self.wishes.left if each.by not in told and f'"{each.by}"' not in waiting
         }
 
-    def must_have_stopped(self):
+    def must_have_stopped(self, backup):
         """Whatever was handed over since the backup is not known any more: no keeper may go on beside it."""
-        sent = {each.mark for each in self.engine.ledger[self.backup.ledger :] if each.event == "handed over"}
+        sent = {each.mark for each in self.engine.ledger[backup.ledger :] if each.event == "handed over"}
         known = {mark for (mark,) in self.gateway.store.db.execute("SELECT mark FROM submission")}
         assert self.gateway.stopped or sent <= known, f"it goes on, and has forgotten {sent - known}"
 
