@@ -7,6 +7,7 @@ What a restore costs nobody can know, and the oracle allows no more than this:
   if its file was taken before.
 - A grid job that grew old after the backup, and is there again, has lost its directory: its local jobs may end in any
   way but completed, and people have to cancel what gathers outputs that are gone.
+- Until somebody says what has happened, the store is as it was saved, and may call ended what runs since a retry.
 - What a restore has told to end, for it counts no more, lives until it touches its claim the next time.
 """
 
@@ -72,7 +73,10 @@ class Restores(People):
         (Path(self.place) / "machine-id").write_text(f"{name}\n")
 
     def on(self, rounds=1, seconds=None):
-        super().on(rounds, seconds)
+        if self.gateway.stopped and self.gateway.may_be_outdated:
+            self.gateway.go(rounds, self.pace if seconds is None else seconds)
+        else:
+            super().on(rounds, seconds)
         self.let_the_others_go_on()
         self.looks += 1
         if self.looks % SAVED_EVERY == 0 and not self.gateway.stopped:
@@ -165,7 +169,7 @@ class Restores(People):
         """Expect no more than what a restore can know."""
         oracle, doors = self.oracle, self.doors
         oracle.torn |= {job.place for job in self.gateway.store.grid_jobs() if job.place in oracle.removed}
-        oracle.finals, oracle.known = {}, {}
+        oracle.finals, oracle.known = {}, {job.id: job for job in self.gateway.store.grid_jobs()}
         if whole:
             self.own = [*backup.before, backup]
             doors.printed, doors.gone = list(backup.printed), set(backup.gone)
