@@ -369,6 +369,26 @@ def test_what_was_split_and_sent_after_the_backup_is_not_split_beside_what_runs(
     assert not (world.site.work / "1/result").exists()
 
 
+def test_what_was_sent_from_a_directory_beside_another_s_ends_after_a_second_restore(world):
+    """Both directories of its number have submissions, and it is to end without having been sent."""
+    save(world)
+    sent(world)
+    put_back(world)
+    assert world.submit(1, key="new") == 1
+    restored(world)
+    shutil.rmtree(world.site.state.parent / "backup")
+    save(world)
+    before = len(world.batch.accepted)
+    world.until(lambda: len(world.batch.accepted) > before)
+    put_back(world)
+    restored(world)
+    world.until(lambda: world.finished(1))
+    job = world.store.grid_job(1)
+    assert (job.outcome, "sent before the state directory was restored" in job.reason) == ("failed", True)
+    assert not world.batch.start(2), "what has not started never will"
+    assert (world.site.work / job.place / "result/1.tar").exists()
+
+
 def test_what_a_finished_grid_job_was_retried_for_goes_on(world):
     sent(world)
     world.batch.start(1)
