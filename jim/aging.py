@@ -10,6 +10,7 @@ from functools import partial
 
 from jim import inbox
 from jim.clock import age_seconds
+from jim.errors import JimError, Outdated
 from jim.house import House
 from jim.model import Step
 from jim.packages import sweep
@@ -30,8 +31,9 @@ def age(house: House) -> None:
     for number, place in after.removed(house.store):  # by a keeper that was killed, or could not
         _remove_files(house, number, place)
     for job in house.store.grid_jobs(Step.FINISHED):
-        if is_over(house, job) and not house.workers.busy(("age", job.id)):
-            house.workers.later(("age", job.id), partial(_remove, house, job))
+        name = ("age", job.id)
+        if is_over(house, job) and not house.workers.busy(name):  # looked at first: another keeper may have retried it
+            house.workers.start(name, house.hold.reach, partial(_remove, house, job), partial(_not_removed, job.id))
     _sweep_leftovers(house, house.site.keep.seconds(test=False))
     if not house.workers.busy("packages"):
         house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
@@ -60,7 +62,7 @@ def _swept(removed: int) -> None:
         log.info("%d input packages removed: no grid job needs them", removed)
 
 
-def _remove(house: House, job: GridJob) -> None:
+def _remove(house: House, job: GridJob, _: None) -> None:
     """Free the key, then make the grid job unseen in one transaction, then remove its files.
 
     Who hands in the key from then on gets another number, and that request waits for the transaction. Until that, a
@@ -78,8 +80,14 @@ def _remove_files(house: House, number: int, place: str) -> None:
     if not place:  # what lies in that of its number is another's
         after.is_removed(house.store, number)
     elif not house.workers.busy(name):
-        gone = partial(remove_grid_directory, house.site.work / place)
-        house.workers.start(name, gone, partial(_gone, house, number), partial(_not_removed, number))
+        remove = partial(_remove_directory, house, place)
+        house.workers.start(name, remove, partial(_gone, house, number), partial(_not_removed, number))
+
+
+def _remove_directory(house: House, place: str) -> None:
+    """Remove a grid job's directory, if it is there to be removed, and ours. Runs in a worker."""
+    house.hold.reach()
+    remove_grid_directory(house.site.work / place)
 
 
 def _gone(house: House, number: int, _: None) -> None:
@@ -87,6 +95,8 @@ def _gone(house: House, number: int, _: None) -> None:
 
 
 def _not_removed(grid: int | str, error: BaseException) -> None:
+    if isinstance(error, Outdated) or not isinstance(error, OSError | JimError):
+        raise error
     log.warning("%s: cannot be removed: %s", grid, error)
 
 

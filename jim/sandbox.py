@@ -30,6 +30,8 @@ OWNER = "owner"  # in a grid job's directory, whose it is
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
 PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
+# At the end of a directory's name: of what has ended without being sent, where the usual ones are used.
+NEVER_SENT = "0"
 SENT = "sent"  # which try of the batch command may have been run last; never taken away
 LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
 
@@ -64,11 +66,12 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
     """Make a grid job's directory, once; give its name. What another grid job of that number has made is its own.
 
     Numbers come again where a state directory was restored, and doors then drew before anyone noticed. `unsent`: nor is
-    one taken from which something was sent, for what has ended without being sent.
+    one taken from which something was sent, for what has ended without being sent: its own may be one, after a restore.
     """
     told = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
     other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
-    for name in (str(job.id), f"{job.id}-{other}"):
+    names = str(job.id), f"{job.id}-{other}", *([f"{job.id}-{other}{NEVER_SENT}"] if unsent else [])
+    for name in names:
         place = work / name
         place.mkdir(mode=0o700, exist_ok=True)
         if unsent and submissions_in(place):

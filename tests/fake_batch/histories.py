@@ -42,6 +42,7 @@ class Glitches(RuleBasedStateMachine):
     """Everything goes well, but what is said about it: whatever that is, each local job takes one attempt."""
 
     name: str
+    steps = STEPS
 
     @initialize(
         pace=st.sampled_from((0.3, 2.0, 6.0)),
@@ -359,4 +360,5 @@ class Troubles(Glitches):
         if count % 40 == 0:
             self.nodes.end_what_is_stopped_for_ever()
             for grid in self.gateway.grids():
-                self.gateway.wish("resume", str(grid))
+                with suppress(UnknownJob):
+                    self.gateway.wish("resume", str(grid))

@@ -1,8 +1,9 @@
-"""Ending the keeper in the middle: at any stored statement or file operation."""
+"""Ending the keeper, or what else shall happen, in the middle: at any stored statement or file operation."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.stand_ins import World
@@ -13,10 +14,11 @@ class Killed(BaseException):
 
 
 class Kill:
-    """Ends the keeper at the n-th thing it does to the disk; counts them when n is 0."""
+    """Ends the keeper at the n-th thing it does to the disk, or does something else then; never, when n is 0."""
 
     def __init__(self, monkeypatch) -> None:
         self.left, self.armed = 0, False
+        self.instead: Callable[[], None] | None = None
         for where, name in ((os, "fsync"), (os, "link"), (Path, "rename"), (Path, "unlink"), (Path, "mkdir")):
             monkeypatch.setattr(where, name, self.counted(getattr(where, name)))
 
@@ -31,7 +33,14 @@ class Kill:
         if self.left and self.armed:
             self.left -= 1
             if not self.left:
-                raise Killed
+                self.strike()
+
+    def strike(self) -> None:
+        """Do what was to be done here."""
+        instead, self.instead = self.instead, None
+        if instead is None:
+            raise Killed
+        instead()
 
     def wrap(self, world: World) -> None:
         world.store.db = Watched(world.store.db, self)

@@ -46,16 +46,17 @@ class Nodes:
     later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)  # files that are seen late
     wrappers: int = 0
     warned: bool = True  # a wrapper has time to write its record before it is killed
+    away: bool = False  # they do not see the work directory just now
+    seen_as: tuple[str, str] = ("", "")  # a part of its path as the keeper knows it, and as they do
 
     def start(self, task: Task) -> Run | None:
         """Start a task's wrapper, which may find that it must not run the payload."""
         self.engine.begin(task)
-        directory = Path(task.job.asked.script).parent
-        try:
-            script = (directory / "job.sh").read_text()
-        except FileNotFoundError:
+        directory = Path(task.job.asked.script.replace(*self.seen_as)).parent
+        if self.away or not (directory / "job.sh").exists():
             self.engine.end(task, TROUBLE)
             return None
+        script = (directory / "job.sh").read_text()
         environment = self.dialect.environment(task)
         told, index = (
             environment.get(name, default)
@@ -99,6 +100,8 @@ class Nodes:
 
     def report(self, run: Run) -> None:
         """Tell the keeper of a start."""
+        if self.away:
+            return
         self.engine.about("told", run.task)
         self._spool(run, "start", (run.directory / f"claim.{run.index}").read_text())
 
@@ -109,7 +112,7 @@ class Nodes:
         self.runs.remove(run)
         self.engine.about("payload ended", run.task, f"signal {signal}" if signal else f"exit {code}")
         facts = run.facts
-        content = f"{facts['n']} {facts['attempt']}\n".encode()
+        content = f"{facts['mark']} {facts['n']} {facts['attempt']}\n".encode()
         place = run.directory / f"run.{run.index}"
         place.mkdir()
         (place / "stdout").write_bytes(content)
@@ -155,7 +158,7 @@ class Nodes:
     def reap(self) -> None:
         """End what the batch system kills: with a record, when the wrapper is warned, or without."""
         for run in [run for run in self.runs if run.task.why in ("cancelled", "limit")]:
-            if self.warned:
+            if self.warned and not self.away:
                 self.finish(run, signal=15)
             else:
                 self.die(run)
@@ -163,6 +166,8 @@ class Nodes:
     def pass_time(self) -> None:
         """Touch the claims of what lives, and let files be seen that are due."""
         now = self.engine.now()
+        if self.away:
+            return
         for run in list(self.runs):
             # A stopped wrapper touches nothing.
             if now - run.touched >= TOUCH and run.task.phase is not Phase.SUSPENDED:

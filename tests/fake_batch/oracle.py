@@ -5,14 +5,17 @@ from __future__ import annotations
 import tarfile
 from collections import Counter, defaultdict
 
-from jim.model import State, Step
-from jim.statusdb.rows import Attempt, LocalJob
-from tests.fake_batch.gateway import ATTEMPTS, WALL, Gateway
+from jim.clock import age_seconds
+from jim.model import FINAL, State, Step, Witness
+from jim.statusdb.found import AFTER_THE_BACKUP
+from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
+from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import TOUCH
-from tests.stand_ins import INSTANCE
 
 SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
 STARTED = (State.RUNNING, State.SUSPENDED, State.COMPLETING, State.COMPLETED)
+COMPLETED = (State.COMPLETED, State.COMPLETED_FROZEN)
+OPENED_BY = ("retry", "forced", "split again")  # what people's wishes say of a local job that had ended
 NEVER_RAN = ("lost:", "not accepted:", "refused by", "never sent")
 # What may cost an attempt without any fault of its payload.
 REAL_LOSSES = {"forgotten", "vanished", "cancelled", "put back", "denied", "declared dead", "limit"}
@@ -25,6 +28,10 @@ class Oracle:
         self.gateway, self.store = gateway, lambda: gateway.store
         self.finals: dict[tuple[int, int], State] = {}
         self.wished: set[tuple[int, int | None]] = set()  # cancels: grid job, and local job or all
+        self.known: dict[int, GridJob] = {}  # as of the last look
+        self.aged: set[int] = set()  # grid jobs whose time was over
+        self.removed: set[str] = set()  # the directories of all that ever were
+        self.torn: set[str] = set()  # directories that were removed, of grid jobs that a restore has brought back
 
     def happened(self) -> dict[tuple[str, int], set[str]]:
         """Give what the ledger says of each attempt."""
@@ -37,25 +44,60 @@ class Oracle:
         """Check what must hold at any moment."""
         events = self.happened()
         assert not list(self.gateway.engine.notes("misunderstood")), list(self.gateway.engine.notes("misunderstood"))
-        refused = {entry.mark for entry in self.gateway.engine.notes("said refused")}
-        alive = {run.piece for run in self.gateway.nodes.runs}
-        going_on = {(*run.piece, run.facts["attempt"]) for run in self.gateway.nodes.runs}
+        self._see_who_is_gone()
         for grid in self.gateway.grids():
-            attempts = {(each.n, each.attempt): each for each in self.gateway.store.attempts(grid)}
-            for each in attempts.values():
-                goes_on = (str(grid), str(each.n), str(each.attempt)) in going_on
-                assert not (each.verdict and goes_on), f"it runs on: {each} {self.story(grid)}"
-            for job in self.gateway.store.local_jobs(grid):
-                assert self.finals.get((grid, job.n), job.state) is job.state, f"an end was taken back: {job}"
-                if job.state.final:
-                    self.finals[grid, job.n] = job.state
-                    assert (str(grid), str(job.n)) not in alive, f"it runs on: {job} {self.story(grid)}"
-                if job.state is State.NEW:
-                    assert any(is_of(mark, grid) for mark in refused), f"given up for nothing: {job} {self.story(grid)}"
-                if job.state in STARTED:
-                    seen = events[key_of(attempts[job.n, job.attempt])]
-                    assert "begun" in seen, f"{job} never began: {self.story(grid)}"
-                    assert job.state is not State.COMPLETED or "exit 0" in seen, f"a wrong end: {job}"
+            self._one_on_the_way(grid, events)
+
+    def _see_who_is_gone(self) -> None:
+        """Nothing is removed but what had finished, and whose time was over."""
+        there, now = {job.id: job for job in self.gateway.store.grid_jobs()}, self.gateway.clock.utc()
+        for number in self.known.keys() - there.keys():
+            job = self.known[number]
+            over = job.step is Step.FINISHED and age_seconds(job.updated, now) > KEPT_DAYS * 86_400
+            assert over, f"removed, though its time was not over: {job}"
+            self.aged.add(number)
+            self.removed.add(job.place)
+        self.known = there
+
+    def _one_on_the_way(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:
+        place, store = self.gateway.store.grid_job(grid).place, self.gateway.store
+        runs = [run for run in self.gateway.nodes.runs if run.piece[0] == place and not self.gateway.told_to_end(run)]
+        alive, going_on = {run.facts["n"] for run in runs}, {(run.facts["n"], run.facts["attempt"]) for run in runs}
+        attempts = {(each.n, each.attempt): each for each in store.attempts(grid)}
+        for each in attempts.values():
+            goes_on = (str(each.n), str(each.attempt)) in going_on
+            assert not (each.verdict and goes_on), f"it runs on: {each} {self.story(grid)}"
+        for job in store.local_jobs(grid):
+            if self.finals.get((grid, job.n), job.state) is not job.state:
+                self._opened_again(job)
+            if job.state.final:
+                self.finals[grid, job.n] = job.state
+                assert str(job.n) not in alive, f"it runs on: {job} {self.story(grid)}"
+            else:
+                self.finals.pop((grid, job.n), None)
+            if job.state is State.NEW and place not in self.torn:
+                assert self._was_refused(grid), f"given up for nothing: {job} {self.story(grid)}"
+            if job.state in STARTED and not is_forced(job):
+                seen = events[self.key_of(attempts[job.n, job.attempt])]
+                assert "begun" in seen, f"{job} never began: {self.story(grid)}"
+                assert job.state is not State.COMPLETED or "exit 0" in seen, f"a wrong end: {job}"
+
+    def _was_refused(self, grid: int) -> bool:
+        refused = {entry.mark for entry in self.gateway.engine.notes("said refused")}
+        return any(each.mark in refused for each in self.gateway.store.submissions(*SUBMISSIONS, grid=grid))
+
+    def _opened_again(self, job: LocalJob) -> None:
+        """Only people take an end back, and a restore that has found a later attempt."""
+        ends = [line for line in self.lines(job.grid, job.n) if line.was and State(line.was) in FINAL]
+        for line in ends:
+            by_people = line.witness == Witness.USER.value and line.reason.startswith(OPENED_BY)
+            found = self.gateway.restores and line.reason == AFTER_THE_BACKUP
+            assert by_people or found, f"an end was taken back: {job} {self.story(job.grid)}"
+        assert ends, f"an end was taken back: {job} {self.story(job.grid)}"
+
+    def lines(self, grid: int, n: int | None = None) -> list[Journal]:
+        """Give all lines of a journal."""
+        return self.gateway.store.journal(grid, n, 1_000_000)
 
     def in_the_end(self) -> None:
         """Check everything, once nothing is left to do."""
@@ -65,19 +107,38 @@ class Oracle:
         self._handed_over_once()
         events = self.happened()
         for grid in self.gateway.grids():
-            attempts = self.gateway.store.attempts(grid)
-            for job in self.gateway.store.local_jobs(grid):
-                assert job.state.final, f"lost: {job}"
-                mine = [each for each in attempts if each.n == job.n]
-                for each in mine:
-                    ran = "started" in events[key_of(each)] and self.gateway.batch.shared_work  # else nobody may know
-                    assert not (ran and each.reason.startswith(NEVER_RAN)), f"it ran: {each} {self.story(grid)}"
-                completed = [each for each in mine if each.verdict == "completed"]
-                assert len(completed) == (job.state is State.COMPLETED), f"{job} {mine}"
-                self._right_end(job, mine, events)
-            self._tar(grid)
-            states = Counter(job.state for job in self.gateway.store.local_jobs(grid))
-            assert self.gateway.store.counts(grid) == states
+            self.one_in_the_end(grid, events)
+
+    def one_in_the_end(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:
+        """Check a grid job that is finished."""
+        attempts = self.gateway.store.attempts(grid)
+        torn = self.gateway.store.grid_job(grid).place in self.torn
+        for job in self.gateway.store.local_jobs(grid):
+            assert job.state.final, f"lost: {job}"
+            mine = [each for each in attempts if each.n == job.n]
+            for each in [] if torn else mine:
+                ran = "started" in events[self.key_of(each)] and self.gateway.batch.shared_work  # else nobody may know
+                assert not (ran and each.reason.startswith(NEVER_RAN)), f"it ran: {each} {self.story(grid)}"
+            opened, forced = self._since(job)
+            mine = [each for each in mine if each.attempt > opened]
+            if forced or torn:
+                continue
+            completed = [each for each in mine if each.verdict == "completed"]
+            assert len(completed) == (job.state in COMPLETED), f"{job} {mine} {self.story(grid)}"
+            self._right_end(job, mine, events)
+        self._tar(grid)
+        states = Counter(job.state for job in self.gateway.store.local_jobs(grid))
+        assert self.gateway.store.counts(grid) == states
+
+    def _since(self, job: LocalJob) -> tuple[int, bool]:
+        """Tell after which attempt a person had it tried anew, and whether one has said since what it shall be."""
+        opened, forced = 0, False
+        for line in self.lines(job.grid, job.n):
+            if line.was and line.witness == Witness.USER.value:
+                if line.reason == "retry":
+                    opened, forced = line.attempt or 0, False
+                forced |= line.reason.startswith("forced")
+        return opened, forced
 
     def _handed_over_once(self) -> None:
         """No submission is handed over again, whatever was said of it."""
@@ -90,14 +151,16 @@ class Oracle:
             assert wish, f"killed without a wish: {job} {self.story(job.grid)}"
         if job.state is not State.FAILED:
             return
-        last = events[key_of(attempts[-1])]
-        if "exit 1" in last or "said refused" in events[key_of(attempts[-1])[0], 0]:
+        key = self.key_of(attempts[-1])
+        if "exit 1" in events[key] or "said refused" in events[key[0], 0]:
             return
-        if "limit" in last and (
-            not self.gateway.batch.shared_work or self._lived_at_most(key_of(attempts[-1])) >= WALL
+        sent = self.gateway.store.submission(job.grid, attempts[-1].k)
+        if "limit" in events[key] and (
+            not self.gateway.batch.shared_work or self._lived_at_most(key) >= (sent.wall_seconds or WALL)
         ):
             return
-        spent = [each for each in attempts if events[key_of(each)] & REAL_LOSSES or "signal 15" in events[key_of(each)]]
+        seen = [events[self.key_of(each)] for each in attempts]
+        spent = [each for each in seen if each & REAL_LOSSES or "signal 15" in each]
         assert len(spent) >= ATTEMPTS, f"failed without {ATTEMPTS} losses: {job} {self.story(job.grid)}"
 
     def _lived_at_most(self, key: tuple[str, int]) -> float:
@@ -110,10 +173,17 @@ class Oracle:
         job = self.gateway.store.grid_job(grid)
         assert job.step is Step.FINISHED
         jobs = self.gateway.store.local_jobs(grid)
-        owed = {f"{grid}.{each.n}/stdout" for each in jobs if each.state is State.COMPLETED}
+        done = {(each.n, each.attempt) for each in self.gateway.store.attempts(grid) if each.verdict == "completed"}
+        brought = [each for each in jobs if each.state is State.COMPLETED and (each.n, each.attempt) in done]
+        owed = {f"{grid}.{each.n}/stdout" for each in brought}
         if not owed:
             return
-        attempts = {f"{grid}.{each.n}/stdout": f"{each.n} {each.attempt}\n" for each in jobs}
+        last = {(each.n, each.attempt): each for each in self.gateway.store.attempts(grid)}
+        attempts = {
+            f"{grid}.{each.n}/stdout": f"{self.key_of(last[each.n, each.attempt])[0]} {each.n} {each.attempt}\n"
+            for each in jobs
+            if each.attempt
+        }
         killed = {f"{grid}.{each.n}/stdout" for each in jobs if each.state is State.KILLED}
         with tarfile.open(job.result["tar"]) as tar:
             outputs = [name for name in tar.getnames() if name.endswith("/stdout")]
@@ -122,6 +192,10 @@ class Oracle:
             assert not killed & set(outputs), f"killed, and in the tar: {killed & set(outputs)}"
             for each in outputs:
                 assert tar.extractfile(each).read().decode() == attempts[each], f"another attempt's output: {each}"
+
+    def key_of(self, attempt: Attempt) -> tuple[str, int]:
+        """Name an attempt as the batch system knows it."""
+        return self.gateway.store.submission(attempt.grid, attempt.k).mark, attempt.idx
 
     def story(self, grid: int) -> str:
         """Tell what happened, for people."""
@@ -152,11 +226,6 @@ class Oracle:
         return "\n" + "\n".join(lines) + "\n"
 
 
-def is_of(mark: str, grid: int) -> bool:
-    """Tell whether a mark is one of a grid job's submissions."""
-    return mark.startswith(f"jim-{INSTANCE}-{grid}-")
-
-
-def key_of(attempt: Attempt) -> tuple[str, int]:
-    """Name an attempt as the batch system knows it."""
-    return f"jim-{INSTANCE}-{attempt.grid}-{attempt.k}", attempt.idx
+def is_forced(job: LocalJob) -> bool:
+    """Tell whether a person has said what a local job shall be."""
+    return job.reason.startswith("forced")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.stateful import get_state_machine_test
 
-from tests.fake_batch import histories
+from tests.fake_batch import histories, people, restores
 
 BLOCK = 200  # histories of one seed
 WHOLE = (Phase.generate, Phase.shrink)
@@ -17,10 +17,12 @@ WHOLE = (Phase.generate, Phase.shrink)
 
 def play(machine: str, dialect: str, number: int, count: int = BLOCK, phases: tuple[Phase, ...] = WHOLE) -> None:
     """Play so many histories of one seed, or raise with the shortest that fails."""
-    named = type(machine, (getattr(histories, machine),), {"name": dialect})
+    room = next(each for each in (histories, people, restores) if hasattr(each, machine))
+    played = getattr(room, machine)
+    named = type(machine, (played,), {"name": dialect})
     how = settings(
         max_examples=count,
-        stateful_step_count=histories.STEPS,
+        stateful_step_count=getattr(played, "steps", histories.STEPS),
         phases=phases,
         deadline=None,
         database=None,

@@ -8,13 +8,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 
-from jim import verdict, verdicts
+from jim import arrivals, verdict, verdicts
 from jim.adapters import sge
 from jim.errors import BatchError, Full, JimError, Refused, Unclear
+from jim.handed_in import take_request
 from jim.idealizer import cancel, health, lookup, query, settle, submit
 from jim.model import State, Witness
 from jim.records import Claim
+from jim.serial import Hold, Serials
 from jim.site import Batch
+from jim.statusdb import after
+from jim.statusdb.store import Store
 from tests.fake_batch.play import play
 from tests.stand_ins import World
 
@@ -102,6 +106,44 @@ def over_time_says_the_batch_system(patch):
     patch.setattr(verdict, "before_its_time", lambda found, *_: found)
 
 
+def wishes_are_fulfilled_as_often_as_their_file_is_read(patch):
+    """Forget which wishes were fulfilled before their files were gone."""
+    patch.setattr(after, "fulfil", lambda store, name: None)
+    patch.setattr(after, "fulfilled", lambda store: set())
+
+
+def what_comes_to_nothing_is_not_told(patch):
+    """Leave no line where a wish changes nothing."""
+    note = Store.note
+
+    def silent(store, grid, what, *more):
+        if not what.endswith("changes nothing"):
+            note(store, grid, what, *more)
+
+    patch.setattr(Store, "note", silent)
+
+
+def a_late_request_is_dropped(patch):
+    """Take a request that waits for its key for one that is settled."""
+
+    def dropping(house, path, content):
+        take_request(house, path, content)
+        path.unlink(missing_ok=True)
+        return True
+
+    patch.setattr(arrivals, "take_request", dropping)
+
+
+def no_serial_is_behind(patch):
+    """Let a keeper go on with any state directory."""
+    patch.setattr(Serials, "behind", property(lambda serials: False))
+
+
+def nobody_looks_whose_the_work_directory_is(patch):
+    """Let a keeper make what it likes, though another one is at work."""
+    patch.setattr(Hold, "reach", lambda hold: None)
+
+
 def play_enough(machine, dialect, seed, block):
     for number in range(seed, seed + ENOUGH // block):
         play(machine, dialect, number, block, (Phase.generate,))
@@ -115,6 +157,11 @@ def play_enough(machine, dialect, seed, block):
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [
+                (wishes_are_fulfilled_as_often_as_their_file_is_read, "People", "slurm", 1),
+                (what_comes_to_nothing_is_not_told, "People", "slurm", 1),
+                (a_late_request_is_dropped, "People", "slurm", 1),
+                (no_serial_is_behind, "Restores", "slurm", 1),
+                (nobody_looks_whose_the_work_directory_is, "Restores", "slurm", 1),
                 (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
                 (completed_says_the_batch_system, "Troubles", "slurm", 2),
                 (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),

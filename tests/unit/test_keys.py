@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from jim import inbox
+from jim import aging, inbox
 from jim.errors import UnknownJob
 from jim.model import Step
 from jim.sandbox import remove_grid_directory
@@ -237,3 +237,22 @@ def test_a_request_waits_while_its_key_is_that_of_a_grid_job_that_goes_on(world)
 def test_an_id_that_nobody_has_is_unknown(world):
     with pytest.raises(UnknownJob):
         world.wish("cancel", "1")
+
+
+def test_a_directory_that_is_out_of_reach_is_not_taken_for_removed(world):
+    """The work directory goes away in the middle of a round, just when a grid job's time is over."""
+    finished(world)
+    world.house.next_aging = 1e9
+    world.go(1)
+    away = world.site.work.with_name("away")
+    after.remove(world.store, world.store.grid_job(1))
+    world.site.work.rename(away)
+    aging._remove_files(world.house, 1, "1")
+    while world.house.workers.deliver(0):
+        pass
+    away.rename(world.site.work)
+    assert after.removed(world.store) == [(1, "1")]
+    world.house.next_aging = 0.0
+    world.go(2)
+    assert not (world.site.work / "1").exists()
+    assert after.removed(world.store) == []

@@ -192,6 +192,25 @@ def test_a_keeper_ends_when_another_one_has_worked_in_its_work_directory(world):
     world.run_all(2)
 
 
+def test_a_keeper_whose_work_directory_another_one_has_taken_removes_nothing_from_it(world):
+    """What is over for the one may have been retried with the other, and run."""
+    sent(world)
+    world.run_all(1)
+    store, world.house.store = world.house.store, None
+    hold_of(world.site, store)
+    world.house.store = store
+    world.clock.utc = lambda: "2100-01-01T00:00:00.000Z"
+    world.house.next_aging = 0.0
+    with pytest.raises(Outdated, match="another keeper has worked in"):
+        world.go(3)
+    assert (world.site.work / "1/result/1.tar").exists()
+    utc = world.clock.utc
+    world.restart()
+    world.clock.utc = utc
+    world.go(3)
+    assert not (world.site.work / "1").exists()
+
+
 # The version before
 
 
@@ -348,6 +367,26 @@ def test_what_was_split_and_sent_after_the_backup_is_not_split_beside_what_runs(
     assert not world.batch.start(1, 2), "what has not started never will"
     assert len(world.batch.accepted) == 1
     assert not (world.site.work / "1/result").exists()
+
+
+def test_what_was_sent_from_a_directory_beside_another_s_ends_after_a_second_restore(world):
+    """Both directories of its number have submissions, and it is to end without having been sent."""
+    save(world)
+    sent(world)
+    put_back(world)
+    assert world.submit(1, key="new") == 1
+    restored(world)
+    shutil.rmtree(world.site.state.parent / "backup")
+    save(world)
+    before = len(world.batch.accepted)
+    world.until(lambda: len(world.batch.accepted) > before)
+    put_back(world)
+    restored(world)
+    world.until(lambda: world.finished(1))
+    job = world.store.grid_job(1)
+    assert (job.outcome, "sent before the state directory was restored" in job.reason) == ("failed", True)
+    assert not world.batch.start(2), "what has not started never will"
+    assert (world.site.work / job.place / "result/1.tar").exists()
 
 
 def test_what_a_finished_grid_job_was_retried_for_goes_on(world):
