@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import MARK, Site, living, python, sh, until, wait_for_touches
+from tests.wrapper.worker import MARK, Site, is_zombie, living, python, sh, until, wait_for_touches
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -49,24 +49,24 @@ PAYLOADS = {
 def left(site: Site) -> set[int]:
     """Find the payload's processes: by what it works in, holds open, or was given."""
     found = set()
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in site.newcomers():
+        process = Path(f"/proc/{pid}")
         with contextlib.suppress(OSError):
-            words = (process / "environ").read_bytes()
-            given = f"JIM_RECOVERY={site.here}".encode() in words
+            given = f"JIM_RECOVERY={site.here}".encode() in (process / "environ").read_bytes()
             belongs = given or str((process / "cwd").readlink()).startswith(str(site.here / "run.1"))
-            if belongs and ") Z " not in (process / "stat").read_text(errors="replace"):
-                found.add(int(process.name))
+            if belongs and not is_zombie(pid):
+                found.add(pid)
     return found
 
 
 def ours(site: Site) -> dict[int, str]:
     """Find the wrapper's own processes, the toucher among them."""
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in site.newcomers():
         with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_text(errors="replace")
-            if str(site.here) in words and ") Z " not in (process / "stat").read_text(errors="replace"):
-                found[int(process.name)] = words
+            words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+            if str(site.here) in words and not is_zombie(pid):
+                found[pid] = words
     return found
 
 
@@ -122,7 +122,7 @@ def test_whatever_outlives_its_wrapper_is_ended_and_only_then_called_gone(
     while not (place.here / "gone.1").exists():
         alive = bool(left(place))
         assert not (alive and time.time() - claim.stat().st_mtime > 3), "a living payload's claim is touched"
-        time.sleep(0.02)
+        time.sleep(0.05)
     assert not left(place), "nothing that belongs to it lives"
     nonce = place.file("claim.1").splitlines()[0]
     assert (nonce, gone(place)["why"]) == (f"nonce {gone(place)['nonce']}", "the wrapper was killed")
