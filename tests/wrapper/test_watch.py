@@ -86,6 +86,16 @@ def toucher_of(site: Site) -> int:
     return found[0] if found else toucher_of(site)
 
 
+def naps_of(toucher: int) -> list[int]:
+    """Find the pause that it makes."""
+    found = []
+    for pid in Path(f"/proc/{toucher}/task/{toucher}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"):
+                found.append(int(pid))
+    return found
+
+
 @pytest.fixture
 def place(slow_site: Site) -> Iterator[Site]:
     slow_site.path = f"{slow_site.path}:{os.defpath}"  # for what payloads call
@@ -240,8 +250,9 @@ def test_an_attempt_that_was_given_up_is_ended_without_a_record(place: Site, pay
 def test_what_was_stopped_and_thawed_asks_before_it_touches(place: Site) -> None:
     """As a freezer or a paused machine does with a whole job, while it is given up."""
     process = start(place, *sh(BUSY), touch=60)
-    everybody = [toucher_of(place), *living(process.pid), *ours(place), *left(place)]
-    everybody += [int(each) for each in Path(f"/proc/{everybody[0]}/task/{everybody[0]}/children").read_text().split()]
+    toucher = toucher_of(place)
+    until(lambda: naps_of(toucher))  # before its first one, it knows no time since which it could have been stopped
+    everybody = [toucher, *living(process.pid), *ours(place), *left(place), *naps_of(toucher)]
     for pid in everybody:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGSTOP)
