@@ -34,7 +34,12 @@ def age(house: House) -> None:
             house.workers.later(("age", job.id), partial(_remove, house, job))
     _sweep_leftovers(house, house.site.keep.seconds(test=False))
     if not house.workers.busy("packages"):
-        house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
+        house.workers.start(
+            "packages",
+            partial(sweep, house.site.work),
+            partial(_swept, house),
+            partial(_not_removed, house, "packages"),
+        )
 
 
 def is_over(house: House, job: GridJob) -> bool:
@@ -55,7 +60,8 @@ def is_going(house: House, job: GridJob) -> bool:
     return house.next_aging == 0.0
 
 
-def _swept(removed: int) -> None:
+def _swept(house: House, removed: int) -> None:
+    house.unremoved.pop("packages", None)
     if removed:
         log.info("%d input packages removed: no grid job needs them", removed)
 
@@ -79,15 +85,19 @@ def _remove_files(house: House, number: int, place: str) -> None:
         after.is_removed(house.store, number)
     elif not house.workers.busy(name):
         gone = partial(remove_grid_directory, house.site.work / place)
-        house.workers.start(name, gone, partial(_gone, house, number), partial(_not_removed, number))
+        house.workers.start(name, gone, partial(_gone, house, number), partial(_not_removed, house, number))
 
 
 def _gone(house: House, number: int, _: None) -> None:
+    house.unremoved.pop(number, None)
     after.is_removed(house.store, number)
 
 
-def _not_removed(grid: int | str, error: BaseException) -> None:
-    log.warning("%s: cannot be removed: %s", grid, error)
+def _not_removed(house: House, grid: int | str, error: BaseException) -> None:
+    """Tell what hinders a removal, once; it is tried again when what is old is looked for next."""
+    if house.unremoved.get(grid) != str(error):
+        log.warning("%s: cannot be removed: %s; tried again hourly", grid, error)
+    house.unremoved[grid] = str(error)
 
 
 def _sweep_leftovers(house: House, limit: float) -> None:
