@@ -17,7 +17,7 @@ import pytest
     ],
 )
 def test_a_good_site_passes_and_nothing_is_left(tried, levels, jobs, checks):
-    done = tried.test(*levels)
+    done = tried.program(*levels)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines[3:-1]] == ["ok"] * checks
