@@ -47,7 +47,7 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
     while not condition():
         assert time.monotonic() < deadline, "this never came true"
         tick.wait(pause)
-        pause = min(0.02, 1.1 * pause)
+        pause = min(0.05, 1.1 * pause)
 
 
 def wait_for_touches(claim: Path, count: int) -> None:
