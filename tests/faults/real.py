@@ -47,11 +47,12 @@ def build_shim(place: Path) -> Path:
 
 
 def until(true, what: str, limit: float = LIMIT):
-    """Wait for something that has no handle to wait on, looking often."""
-    end = time.monotonic() + limit
+    """Wait for something that has no handle to wait on, looking often, and after a second less often."""
+    end, pause = time.monotonic() + limit, 0.02
     while not (found := true()):
         assert time.monotonic() < end, f"not within {limit} s: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(0.1, 1.05 * pause)
     return found
 
 
