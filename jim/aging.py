@@ -32,11 +32,19 @@ def age(house: House) -> None:
         _remove_files(house, number, place)
     for job in house.store.grid_jobs(Step.FINISHED):
         name = ("age", job.id)
-        if is_over(house, job) and not house.workers.busy(name):  # looked at first: another keeper may have retried it
-            house.workers.start(name, house.hold.reach, partial(_remove, house, job), partial(_not_removed, job.id))
+        if is_over(house, job) and not house.workers.busy(name):
+            # Another keeper may have taken the work directory, and retried the grid job there.
+            house.workers.start(
+                name, house.hold.reach, partial(_remove, house, job), partial(_not_removed, house, job.id)
+            )
     _sweep_leftovers(house, house.site.keep.seconds(test=False))
     if not house.workers.busy("packages"):
-        house.workers.start("packages", partial(sweep, house.site.work), _swept, partial(_not_removed, "packages"))
+        house.workers.start(
+            "packages",
+            partial(sweep, house.site.work),
+            partial(_swept, house),
+            partial(_not_removed, house, "packages"),
+        )
 
 
 def is_over(house: House, job: GridJob) -> bool:
@@ -57,7 +65,8 @@ def is_going(house: House, job: GridJob) -> bool:
     return house.next_aging == 0.0
 
 
-def _swept(removed: int) -> None:
+def _swept(house: House, removed: int) -> None:
+    house.unremoved.pop("packages", None)
     if removed:
         log.info("%d input packages removed: no grid job needs them", removed)
 
@@ -81,7 +90,7 @@ def _remove_files(house: House, number: int, place: str) -> None:
         after.is_removed(house.store, number)
     elif not house.workers.busy(name):
         remove = partial(_remove_directory, house, place)
-        house.workers.start(name, remove, partial(_gone, house, number), partial(_not_removed, number))
+        house.workers.start(name, remove, partial(_gone, house, number), partial(_not_removed, house, number))
 
 
 def _remove_directory(house: House, place: str) -> None:
@@ -91,13 +100,17 @@ def _remove_directory(house: House, place: str) -> None:
 
 
 def _gone(house: House, number: int, _: None) -> None:
+    house.unremoved.pop(number, None)
     after.is_removed(house.store, number)
 
 
-def _not_removed(grid: int | str, error: BaseException) -> None:
+def _not_removed(house: House, grid: int | str, error: BaseException) -> None:
+    """Tell what hinders a removal, once; it is tried again when what is old is looked for next."""
     if isinstance(error, Outdated) or not isinstance(error, OSError | JimError):
         raise error
-    log.warning("%s: cannot be removed: %s", grid, error)
+    if house.unremoved.get(grid) != str(error):
+        log.warning("%s: cannot be removed: %s; tried again hourly", grid, error)
+    house.unremoved[grid] = str(error)
 
 
 def _sweep_leftovers(house: House, limit: float) -> None:

@@ -23,7 +23,6 @@ from jim.model import State, Step, Witness
 from jim.records import LONGEST_RECORD, read_claim, read_exit_record
 from jim.sandbox import is_seen
 from jim.statusdb.rows import Attempt, Change
-from jim.statusdb.xml import fragment
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
@@ -286,6 +285,8 @@ def _refused(house: House, arrival: Arrival) -> None:
 def _publication(house: House, arrival: Arrival) -> None:
     attempt = _attempt(house, arrival)
     text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
+    from jim.statusdb.xml import fragment  # lxml, which most keepers never need
+
     content = fragment(text)
     known = {name for _, name, _, _ in house.store.details(attempt.grid, attempt.n)}
     if arrival.name in known or len(known) < MOST_PUBLICATIONS:

@@ -119,6 +119,7 @@ class House:
     resplits: dict[int, tuple[Hashable, list[Piece] | BaseException]] = field(default_factory=dict)
     paced: dict[Hashable, tuple[float, int]] = field(default_factory=dict)
     credentials: dict[int, Mapping[str, str]] = field(default_factory=dict)  # files that requests name, by their kind
+    unremoved: dict[Hashable, str] = field(default_factory=dict)  # what could not be removed, and why, as was told
     told_of_credentials: dict[tuple[int, str], Hashable] = field(default_factory=dict)
     expired: frozenset[int] = frozenset()  # grid jobs of which nothing is sent until their credential is renewed
     places: dict[int, str] = field(default_factory=dict)  # directories of grid jobs that have not their number's

@@ -267,6 +267,7 @@ def leave(code: int) -> NoReturn:
 
 if __name__ == "__main__":
     # Under its own name, so that there is one of each class.
+    from jim.run_grid_job import leave as _leave
     from jim.run_grid_job import main as _main
 
-    sys.exit(_main())
+    _leave(_main())

@@ -355,8 +355,13 @@ def _claim_told(record: ExitRecord | None) -> Claim | None:
 
 
 def remove_grid_directory(place: Path) -> None:
-    """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing."""
+    """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing.
+
+    What can be removed is; if anything is left, raise why.
+    """
     doomed = place.with_name(f".removed-{place.name}")
     with suppress(FileNotFoundError):
         place.rename(doomed)
     shutil.rmtree(doomed, ignore_errors=True)
+    if doomed.exists():
+        shutil.rmtree(doomed)

@@ -73,6 +73,10 @@ def require_keeper(state: Path) -> None:
     """See that a keeper runs here, or that one could; or say what it lacks. The lock is left to those who start one."""
     if heart_beats(state, Clock()):
         return
+    _require_libraries()
+
+
+def _require_libraries() -> None:
     from importlib.util import find_spec
 
     missing = [name for name in LIBRARIES if find_spec(name) is None]
@@ -132,6 +136,7 @@ def run_keeper(state: Path, *, foreground: bool = False) -> int:
         from jim.run_grid_job import Rounds
 
         site = site_of(state)
+        _require_libraries()  # those that are imported later, too
     except ImportError as error:
         raise _last_words(state, lacking([error.name or str(error)])) from error
     except BadSite as error:

@@ -300,7 +300,7 @@ def _take_death(house: House, key: Key, settled: Settled, *, cancelled: bool) ->
         found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # the request, which may be large, is read only now
         lived = _lived_at_most(house, doubt)
-        found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid, attempt.n))
+        found = verdict.before_its_time(found, lived, verdicts.wall_seconds(house, attempt.grid, attempt.n, attempt.k))
     arrivals.begun(house, attempt, "", doubt.live.batch_id)  # if word of it never came
     if settled.gone:
         verdicts.record(house, key, found)

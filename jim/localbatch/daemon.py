@@ -14,7 +14,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -257,15 +257,16 @@ class Daemon:
 def serve(directory: Path, lock: Lock) -> None:
     """Serve an area until nothing is left to do; the lock is held by the caller, and given up in the end."""
     wakeup = _settle()
-    books = Books(connect(directory), Clock())
-    daemon = Daemon(books)
-    daemon.recover()
-    while True:
-        daemon.work(wakeup)
-        lock.release()
-        # Whoever wrote before this and found the lock taken relies on us; whoever writes later finds it free.
-        if not books.work_left() or not lock.take():
-            return
+    with closing(connect(directory)) as db:  # who closes it as the last leaves one file
+        books = Books(db, Clock())
+        daemon = Daemon(books)
+        daemon.recover()
+        while True:
+            daemon.work(wakeup)
+            lock.release()
+            # Whoever wrote before this and found the lock taken relies on us; whoever writes later finds it free.
+            if not books.work_left() or not lock.take():
+                return
 
 
 def _settle() -> int:

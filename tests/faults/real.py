@@ -47,11 +47,12 @@ def build_shim(place: Path) -> Path:
 
 
 def until(true, what: str, limit: float = LIMIT):
-    """Wait for something that has no handle to wait on, looking often."""
-    end = time.monotonic() + limit
+    """Wait for something that has no handle to wait on, looking often, and after a second less often."""
+    end, pause = time.monotonic() + limit, 0.02
     while not (found := true()):
         assert time.monotonic() < end, f"not within {limit} s: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(0.1, 1.05 * pause)
     return found
 
 
@@ -205,7 +206,7 @@ class Place:
         with (self.state / "keeper.lock").open("a") as lock:
             with suppress(BlockingIOError):  # there is a keeper
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            call = "import sys; from jim.cli import main; sys.exit(main())"
+            call = "from jim.cli import main; from jim.run_grid_job import leave; leave(main())"
             command = [*PLAIN, sys.executable, "-P", "-s", "-c", call, verb, *words]
             return subprocess.run(
                 command, env=self.environment(more), capture_output=True, text=True, timeout=LIMIT, check=False

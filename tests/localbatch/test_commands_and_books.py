@@ -122,6 +122,23 @@ def test_of_two_that_make_an_area_the_first_counts(place):
         assert Queue(db, Clock()).settings() == before
 
 
+def test_what_has_ended_leaves_the_queue_in_one_file(tmp_path):
+    directory = tmp_path / "area"
+    command = [*PYTHON, "-m", "jim.localbatch", "--area", str(directory), "init", "--idle", "0.1"]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": CHECKOUT}, check=True)
+    ended = {area.LOCK_FILE, area.QUEUE_FILE, area.LOG_FILE}  # else a copy of that file alone would lack something
+    until((directory / area.LOG_FILE).exists)
+    until(lambda: {file.name for file in directory.iterdir()} == ended)
+
+
+@pytest.mark.parametrize("words", [["--area", "x", "no-verb"], ["--area=x", "no-verb"], ["--area", "x"], ["list"]])
+def test_a_call_that_names_no_verb_is_refused_as_such(capsys, words):
+    with pytest.raises(SystemExit) as end:
+        command_line.main(words)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("localbatch: ")
+
+
 def test_the_command_line_starts_light(place):
     code = "import sys; from jim.localbatch.__main__ import main; main(sys.argv[1:]); print(*sys.modules)"
     place.serve()

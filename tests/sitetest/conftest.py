@@ -1,13 +1,17 @@
-"""A site for each test, tried by the program that an administrator calls."""
+"""A site for each test, tried as by the program that an administrator calls, and where that matters, by it."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from jim.cli import main
 
 HOME = Path(__file__).parents[2]
 QUICK = "slots = 8\nquery_seconds = 0.3\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
@@ -45,12 +49,21 @@ class StandInSite:
         return {"args": [str(HOME / "shell/jim"), "site", *words], "env": environment, "text": True}
 
     def site(self, *words: str) -> subprocess.CompletedProcess:
-        """Run `jim site` to its end."""
-        return subprocess.run(**self._command(words), capture_output=True, timeout=120, check=False)
+        """Run `jim site` to its end, in this process: to load all of JIM takes longer than most levels."""
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setenv("JIM_STATE", str(self.state))
+            patch.delenv("JIM_SITE", raising=False)
+            code = main(["site", *words])
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     def test(self, *words: str) -> subprocess.CompletedProcess:
-        """Run it to its end."""
+        """Run `jim site test` likewise."""
         return self.site("test", *words)
+
+    def program(self, *words: str) -> subprocess.CompletedProcess:
+        """Run it to its end, as a program of its own."""
+        return subprocess.run(**self._command(("test", *words)), capture_output=True, timeout=120, check=False)
 
     def start(self, *words: str) -> subprocess.Popen:
         """Start it."""

@@ -87,7 +87,7 @@ ADAPTER = Broken"""
 def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
     tried.write_adapter(BROKEN)
     began = time.monotonic()
-    done = tried.test(level, "array", "--json")
+    done = tried.program(level, "array", "--json")  # which loads code of the site
     assert (done.returncode, done.stderr) == (3, "")
     assert time.monotonic() - began < 40  # what cannot be learned is not waited for a minute
     report = json.loads(done.stdout)
@@ -105,7 +105,7 @@ def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
 
 def test_what_runs_is_no_leftover_and_what_was_killed_is_swept_by_the_next(tried):
     process, payloads = running(tried)
-    done = tried.test("--load", "1")
+    done = tried.program("--load", "1")
     assert done.returncode == 0, done.stdout
     assert "left by" not in done.stdout
     assert all(map(alive, payloads))

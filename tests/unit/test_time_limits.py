@@ -61,6 +61,24 @@ def test_a_time_limit_is_believed_only_of_what_may_have_lived_so_long(tmp_path, 
     assert world.state(grid) is state
 
 
+def test_each_attempt_is_judged_by_the_limit_that_it_was_sent_with(tmp_path, monkeypatch):
+    """Its local job may have another submission by then, with another limit."""
+    world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60))
+    say_time_limit(world)
+    world.batch.began = NOON
+    world.submit(1, wall_seconds=3600)
+    world.submit(1, key="k2", wall_seconds=60)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1)
+    world.go(2, 1.0)
+    world.store.db.execute("UPDATE submission SET grid = 1, k = 2 WHERE grid = 2")
+    world.store.set_local_job(1, 0, submission=2)
+    os.utime(world.site.work / "1/s1/claim.1", ((NOON + timedelta(seconds=1000)).timestamp(),) * 2)
+    world.batch.kill(1)
+    world.until(lambda: world.state(1) not in IN_THE_QUEUE, seconds=10.0)
+    assert world.state(1) is State.WAITING
+
+
 def test_what_ran_while_no_keeper_did_has_reached_its_time_limit(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, batch=Batch(touch_seconds=60, wall_seconds=3600))
     say_time_limit(world)

@@ -8,19 +8,25 @@ import pytest
 from tests.wrapper.worker import ABC, HELLO, Site, pack, sh, until
 
 
-def failing_lists(site: Site, tmp: Path) -> dict[str, str]:
-    """Give the environment of a wrapper for which no directory can be listed while a file `failing` is there."""
-    library = tmp / "list_fails.so"
+@pytest.fixture(scope="session")
+def list_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile what lets listings fail."""
+    library = tmp_path_factory.mktemp("list_fails") / "list_fails.so"
     source = Path(__file__).parent / "list_fails.c"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    return {"LD_PRELOAD": str(library), "LIST_FAILS": str(site.root / "failing")}
+    return library
+
+
+@pytest.fixture
+def failing(site: Site, list_fails: Path) -> dict[str, str]:
+    """Give the environment of a wrapper for which no directory can be listed while a file `failing` is there."""
+    return {"LD_PRELOAD": str(list_fails), "LIST_FAILS": str(site.root / "failing")}
 
 
 @pytest.mark.parametrize("pattern", ["*.dat", "d/*.dat", "d", "*/x.dat"])
 def test_outputs_in_a_directory_that_cannot_be_listed_for_a_moment_are_not_lost(
-    site: Site, tmp_path: Path, pattern: str
+    site: Site, failing: dict[str, str], pattern: str
 ) -> None:
-    failing = failing_lists(site, tmp_path)
     site.jobs(
         *sh(f"mkdir d; printf abc >d/x.dat; printf abc >x.dat; : >{site.root}/failing"), facts=(f"out {pattern}",)
     )
@@ -28,17 +34,15 @@ def test_outputs_in_a_directory_that_cannot_be_listed_for_a_moment_are_not_lost(
     assert site.manifest() == [f"refused failing {pattern}"]
 
 
-def test_an_output_that_cannot_be_looked_at_for_a_moment_is_not_missing(site: Site, tmp_path: Path) -> None:
-    failing = failing_lists(site, tmp_path)
+def test_an_output_that_cannot_be_looked_at_for_a_moment_is_not_missing(site: Site, failing: dict[str, str]) -> None:
     site.jobs(*sh(f": >{site.root}/failing"), facts=("out x.dat",))
     assert site.run(**failing) == 0
     assert site.manifest() == ["refused failing x.dat"]
 
 
 def test_a_payloads_directory_that_cannot_be_entered_is_missing_only_where_it_is_known_to_be_gone(
-    site: Site, tmp_path: Path
+    site: Site, failing: dict[str, str]
 ) -> None:
-    failing = failing_lists(site, tmp_path)
     site.jobs(*sh(f"cd ..; mv run.1 aside; : >{site.root}/failing"), facts=("out x.dat",))
     assert site.run(**failing) == 0
     assert site.manifest() == ["refused failing stdout"]

@@ -7,13 +7,13 @@ from tests.wrapper.worker import Site, pack, sh
 
 def test_wrappers_unpack_once(site: Site) -> None:
     place = pack(site)
-    for index in range(1, 9):
+    for index in range(1, 6):
         site.jobs(*sh('cat "$JIM_INPUT/sub/data.txt" input/sub/data.txt; echo "$JIM_INPUT"'), index=index)
-    assert [process.wait(30) for process in [site.start(index) for index in range(1, 9)]] == [0] * 8
+    assert [process.wait(30) for process in [site.start(index) for index in range(1, 6)]] == [0] * 5
     [unpacked] = place.glob("unpacked.*")
     assert (place / "ready").read_text() == f"{unpacked.name}\n"
     assert not list(place.glob("ready.*"))
-    for index in range(1, 9):
+    for index in range(1, 6):
         where = f"{site.here.parent}/package/{unpacked.name}"
         assert site.file(f"run.{index}/stdout") == f"hello\nhello\n{where}\n"
 

@@ -78,7 +78,7 @@ def test_a_proxy_and_a_token(site: Site) -> None:
 def test_a_proxy_renewed_while_the_payload_runs(site: Site) -> None:
     site.fake("sleep", "exec $real 0.05")
     hand(site, "proxy", "one\n")
-    wait = 'until [ "$(cat "$X509_USER_PROXY")" = two ]; do :; done'
+    wait = 'until read -r now <"$X509_USER_PROXY" && [ "$now" = two ]; do /bin/sleep 0.02; done'
     site.jobs(*sh(f'echo "$X509_USER_PROXY" >name; cat "$X509_USER_PROXY"; {wait}; echo seen'))
     running = site.start()
     until(lambda: (site.here / "run.1" / "name").exists() and site.file("run.1/stdout"))
@@ -94,7 +94,7 @@ def test_a_proxy_that_is_handed_on_no_more_stays_with_what_runs(site: Site) -> N
     naps.touch()
     site.fake("sleep", f"echo >>{naps}; exec $real 0.05")
     hand(site, "proxy", "one\n")
-    site.jobs(*sh('until [ -e "$1" ]; do :; done; cat "$X509_USER_PROXY"'), "sh", str(site.root / "gate"))
+    site.jobs(*sh('until [ -e "$1" ]; do /bin/sleep 0.02; done; cat "$X509_USER_PROXY"'), "sh", str(site.root / "gate"))
     running = site.start()
     until(lambda: naps.stat().st_size)
     (site.here.parent / "proxy").unlink()

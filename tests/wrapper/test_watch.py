@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import MARK, Site, living, python, sh, until, wait_for_touches
+from tests.wrapper.worker import MARK, Site, is_zombie, living, python, sh, until, wait_for_touches
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -49,24 +49,24 @@ PAYLOADS = {
 def left(site: Site) -> set[int]:
     """Find the payload's processes: by what it works in, holds open, or was given."""
     found = set()
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in site.newcomers():
+        process = Path(f"/proc/{pid}")
         with contextlib.suppress(OSError):
-            words = (process / "environ").read_bytes()
-            given = f"JIM_RECOVERY={site.here}".encode() in words
+            given = f"JIM_RECOVERY={site.here}".encode() in (process / "environ").read_bytes()
             belongs = given or str((process / "cwd").readlink()).startswith(str(site.here / "run.1"))
-            if belongs and ") Z " not in (process / "stat").read_text(errors="replace"):
-                found.add(int(process.name))
+            if belongs and not is_zombie(pid):
+                found.add(pid)
     return found
 
 
 def ours(site: Site) -> dict[int, str]:
     """Find the wrapper's own processes, the toucher among them."""
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in site.newcomers():
         with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_text(errors="replace")
-            if str(site.here) in words and ") Z " not in (process / "stat").read_text(errors="replace"):
-                found[int(process.name)] = words
+            words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+            if str(site.here) in words and not is_zombie(pid):
+                found[pid] = words
     return found
 
 
@@ -84,6 +84,16 @@ def toucher_of(site: Site) -> int:
     until(it)
     found = it()
     return found[0] if found else toucher_of(site)
+
+
+def naps_of(toucher: int) -> list[int]:
+    """Find the pause that it makes."""
+    found = []
+    for pid in Path(f"/proc/{toucher}/task/{toucher}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"):
+                found.append(int(pid))
+    return found
 
 
 @pytest.fixture
@@ -119,9 +129,12 @@ def test_whatever_outlives_its_wrapper_is_ended_and_only_then_called_gone(
     process.kill()
     process.wait(10)
     assert left(place)
+    next_look = 0.0
     while not (place.here / "gone.1").exists():
-        alive = bool(left(place))
-        assert not (alive and time.time() - claim.stat().st_mtime > 3), "a living payload's claim is touched"
+        if time.monotonic() > next_look:
+            alive = bool(left(place))
+            assert not (alive and time.time() - claim.stat().st_mtime > 3), "a living payload's claim is touched"
+            next_look = time.monotonic() + 0.2
         time.sleep(0.02)
     assert not left(place), "nothing that belongs to it lives"
     nonce = place.file("claim.1").splitlines()[0]
@@ -258,8 +271,9 @@ def test_an_attempt_that_was_given_up_is_ended_without_a_record(place: Site, pay
 def test_what_was_stopped_and_thawed_asks_before_it_touches(place: Site) -> None:
     """As a freezer or a paused machine does with a whole job, while it is given up."""
     process = start(place, *sh(BUSY), touch=60)
-    everybody = [toucher_of(place), *living(process.pid), *ours(place), *left(place)]
-    everybody += [int(each) for each in Path(f"/proc/{everybody[0]}/task/{everybody[0]}/children").read_text().split()]
+    toucher = toucher_of(place)
+    until(lambda: naps_of(toucher))  # before its first one, it knows no time since which it could have been stopped
+    everybody = [toucher, *living(process.pid), *ours(place), *left(place), *naps_of(toucher)]
     for pid in everybody:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGSTOP)

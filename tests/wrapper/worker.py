@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from jim.sandbox import PROGRAMS
 
 SHELL = Path(__file__).parents[2] / "shell"
@@ -41,11 +43,12 @@ SHELLS = shells()
 
 
 def until(condition: Callable[[], object], seconds: float = 10) -> None:
-    """Wait for an event that has no handle to wait on."""
-    deadline, tick = time.monotonic() + seconds, threading.Event()
+    """Wait for an event that has no handle to wait on: what does not come at once is looked for less often."""
+    deadline, tick, pause = time.monotonic() + seconds, threading.Event(), 0.003
     while not condition():
         assert time.monotonic() < deadline, "this never came true"
-        tick.wait(0.003)
+        tick.wait(pause)
+        pause = min(0.05, 1.1 * pause)
 
 
 def wait_for_touches(claim: Path, count: int) -> None:
@@ -63,12 +66,17 @@ def processes_of(session: int) -> list[str]:
 def living(session: int) -> dict[int, str]:
     """Give the living processes of a session, each with its command line; a zombie has ended, whoever has noticed."""
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in psutil.pids():
         with contextlib.suppress(OSError):
-            if os.getsid(int(process.name)) == session and ") Z " not in (process / "stat").read_text(errors="replace"):
-                words = (process / "cmdline").read_text(errors="replace")
-                found[int(process.name)] = words.replace("\0", " ").strip()
+            if os.getsid(pid) == session and not is_zombie(pid):
+                words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+                found[pid] = words.replace("\0", " ").strip()
     return found
+
+
+def is_zombie(pid: int) -> bool:
+    """Tell whether a process has ended, and its parent has not heard of it."""
+    return ") Z " in Path(f"/proc/{pid}/stat").read_text(errors="replace")
 
 
 @dataclass
@@ -79,6 +87,7 @@ class Site:
     shell: list[str]
     path: str
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    before: frozenset[int] = field(default_factory=lambda: frozenset(psutil.pids()))  # nothing of which is its own
 
     def __post_init__(self) -> None:
         self.spool.mkdir(parents=True)
@@ -155,6 +164,10 @@ class Site:
         for pid, words in living(process.pid).items():
             if words == command:
                 os.kill(pid, signal.SIGKILL)
+
+    def newcomers(self) -> list[int]:
+        """Give the processes among which its own are: to look at all, again and again, takes more than what they do."""
+        return [pid for pid in psutil.pids() if pid not in self.before]
 
     def end(self) -> None:
         for process in self.started:
