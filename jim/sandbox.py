@@ -363,5 +363,5 @@ def remove_grid_directory(place: Path) -> None:
     with suppress(FileNotFoundError):
         place.rename(doomed)
     shutil.rmtree(doomed, ignore_errors=True)
-    if doomed.exists():
+    if not _is_absent(doomed):
         shutil.rmtree(doomed)
