@@ -54,7 +54,9 @@ class Attempt:
     def of(self, who: str) -> list[psutil.Process]:
         """Give one kind of its processes, or all that its wrapper has started."""
         if who == "group":
-            return [*self.wrapper.children(recursive=True), self.wrapper]
+            with suppress(psutil.Error):
+                return [*self.wrapper.children(recursive=True), self.wrapper]
+            return []
         return self.touchers if who == "toucher" else [getattr(self, who)]
 
 
@@ -81,16 +83,21 @@ def running(site: LiveSite, job: int, chance: random.Random, known: set[object])
 def hurt(attempt: Attempt, chance: random.Random) -> str:
     """Kill or stop one of an attempt's processes, or all that its wrapper has started; say what was done."""
     who, how = chance.choice(WHO), chance.choice(HOW)
-    done = ""
+    processes = attempt.of(who)
+    done = [each for each in processes if send(each, signal.SIGKILL if how == "kill" else signal.SIGSTOP)]
+    if how == "stop":
+        time.sleep(chance.uniform(0, 3))
+        for each in done:
+            send(each, signal.SIGCONT)
+    return f"{how} {who}" if done else ""
+
+
+def send(process: psutil.Process, number: int) -> bool:
+    """Send a signal; tell whether the process was still there."""
     with suppress(psutil.Error):
-        for each in attempt.of(who):
-            each.send_signal(signal.SIGKILL if how == "kill" else signal.SIGSTOP)
-            done = f"{how} {who}"
-        if how == "stop":
-            time.sleep(chance.uniform(0, 3))
-            for each in attempt.of(who):
-                each.resume()
-    return done
+        process.send_signal(number)
+        return True
+    return False
 
 
 @pytest.mark.long
