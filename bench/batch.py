@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.taking import Figure
-from jim.sandbox import PROGRAMS
+from jim.workdir.submission import PROGRAMS
 from tests.live.site import DONE, USER, LiveSite, install, operator, start_lab, until
 
 LATER = 'options = ["--begin=now+1hour"]\n'  # it stays in the queue

@@ -18,14 +18,14 @@ from jim.adapters.base import Adapter
 from jim.adapters.local import Local
 from jim.adapters.slurm import Slurm
 from jim.clock import Clock
-from jim.house import House, Workers
-from jim.idealizer import query
 from jim.idealizer.health import Health, history
+from jim.keeper import asking
+from jim.keeper.keeper import House, Workers
+from jim.keeper.serial import Hold
 from jim.model import Listing, Observation, Piece, State, Step, Witness
-from jim.serial import Hold
-from jim.site import Site
+from jim.site.file import Site
 from jim.statusdb.rows import Change
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 
 GRID, AT_ONCE = 1, 1000
 HEAD = "JOBID|STATE|EXIT_CODE|REASON|NAME|.\n"  # as squeue lists them
@@ -84,7 +84,7 @@ def answers(jobs: int, runs: int) -> Iterator[Figure]:
 def _asked(house: House) -> float:
     began = time.perf_counter()
     house.next_query = 0.0
-    query.query(house)
+    asking.query(house)
     house.workers.deliver(60)  # the answer; what it changes comes in parts
     while house.workers.deliver(0):
         pass
@@ -164,9 +164,9 @@ def _take_in(file: Path, listing: Listing) -> Taken:
         moments = [time.perf_counter()]
         live = list(reader.live())
         moments.append(time.perf_counter())
-        compared = query.compare(listing, live, house.adapter.name_length)
+        compared = asking.compare(listing, live, house.adapter.name_length)
         moments.append(time.perf_counter())
-        query._asked(house, house.clock.boot(), compared)  # just as the loop does
+        asking._asked(house, house.clock.boot(), compared)  # just as the loop does
         moments.append(time.perf_counter())
         while house.workers.deliver(0):
             moments.append(time.perf_counter())

@@ -12,8 +12,8 @@ from statistics import median
 from bench.taking import Figure
 from jim.model import Job
 from jim.request import check
-from jim.sandbox import Line, prepare_grid_job, prepare_submission, submission_directory
-from jim.site import Site, make_state
+from jim.site.file import Site, make_state
+from jim.workdir.submission import Line, prepare_grid_job, prepare_submission, submission_directory
 
 JOBS = 80  # a usual D0 request: 20,000 events, 250 in each local job
 VARIABLES = {"index": "I", "id": "B", "restart": ""}

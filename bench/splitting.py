@@ -17,7 +17,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from bench.taking import Figure, most_memory
-from jim.splitting.catalogue import split
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from jim.splitting import catalogue
+from jim.splitting import registry
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File, Mask, SplitJob, jobs_in
@@ -91,9 +91,9 @@ EXAMPLES = {
 
 def picture(name: str) -> str:
     """Draw one splitter's example."""
-    example, module = EXAMPLES[name], catalogue.splitter_of(name)
+    example, module = EXAMPLES[name], registry.splitter_of(name)
     told = ", ".join(f"{key} = {value}" for key, value in example.given.items()) or "as it comes"
-    if catalogue.splits_requests(module):
+    if registry.splits_requests(module):
         rows = list(_request_rows(module, example))
     else:
         work = Subscription.from_record(

@@ -141,7 +141,7 @@ class Handler:
     attributes: Mapping[str, Attribute] = {}
     cpu_seconds_per_event: float | None = None  # of this type, where the request does not say
     events_per_job: int = 250  # rule of thumb, unless the request says it, or CPU per event and the site's limits do
-    analyser: str = ""  # what decides on failed attempts: dotted name of a function, as in jim/analysis.py
+    analyser: str = ""  # what decides on failed attempts: dotted name of a function, as in jim/evidence/analysis.py
     phases: tuple[str, ...] = ()  # what the payload publishes, in order
 
     def check(self, request: Attributes) -> None:

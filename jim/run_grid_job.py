@@ -20,13 +20,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jim import gram, inbox, request, stdout
-from jim import site as site_file
+from jim import request
+from jim.doors import inbox, stdout
+from jim.doors.gram import protocol
+from jim.doors.intake import to_hand_in
 from jim.errors import BadRequest, JimError
-from jim.preparing import to_hand_in
+from jim.site import file as site_file
 
 if TYPE_CHECKING:
-    from jim.house import House
+    from jim.keeper.keeper import House
 
     Move = Callable[[House], None]
 
@@ -42,7 +44,7 @@ def submit(file: Path, **more: Any) -> int:
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     if site.site.gram_events:
-        from jim.gram_events import expect
+        from jim.doors.gram.day_files import expect
 
         inbox.known(site.state, key, checked, apart)  # what is refused must not take the place of what was expected
         expect(site.state, Path(site.site.gram_events), key, file)
@@ -61,12 +63,12 @@ def cancel(target: str) -> int:
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish("cancel", target)
-    return gram.final_state(answer) or gram.FAILED  # GRAM knows no other word for what is cancelled
+    return protocol.final_state(answer) or protocol.FAILED  # GRAM knows no other word for what is cancelled
 
 
 def deliver(number: str, file: Path) -> bytes:
     """Once a grid job has ended, put its results where GRAM expects them; return what its poll says."""
-    from jim.gram_results import deliver  # what makes files is loaded once for each grid job
+    from jim.doors.gram.results import deliver  # what makes files is loaded once for each grid job
 
     return deliver(site_file.load().state, inbox.target_of(number)[0], request.read(file))
 
@@ -80,14 +82,14 @@ def wish(verb: str, target: str, **more: Any) -> None:
 
 def require_keeper(state: Path) -> None:
     """Refuse to take in what no keeper could ever run."""
-    from jim import waking
+    from jim.keeper import waking
 
     waking.require_keeper(state)
 
 
 def wake(state: Path) -> None:
     """See to it that a keeper runs. If none can be started, what is stored counts all the same; a poll tries again."""
-    from jim import waking  # what starts processes is loaded once the request is durable, and for no other verb
+    from jim.keeper import waking  # what starts processes is loaded once the request is durable, and for no other verb
 
     with suppress(OSError):
         waking.wake(state)
@@ -98,19 +100,19 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Give what the keeper does, in this order, five times a second; a door need not load any of it."""
-    from jim.aging import age
-    from jim.answers import write
-    from jim.arrivals import take_inbox, take_spool
-    from jim.dividing import resolve, split
-    from jim.gram_events import tell
-    from jim.idealizer.cancel import fulfil
-    from jim.idealizer.lookup import look_up
-    from jim.idealizer.over import end
-    from jim.idealizer.query import query
-    from jim.idealizer.settle import settle
-    from jim.idealizer.submit import send
-    from jim.outputs import collect, verify
-    from jim.renewing import renew
+    from jim.doors.gram.day_files import tell
+    from jim.doors.serving import write
+    from jim.keeper.aging import age
+    from jim.keeper.arrivals import take_inbox, take_spool
+    from jim.keeper.asking import query
+    from jim.keeper.collecting import collect, verify
+    from jim.keeper.dividing import resolve, split
+    from jim.keeper.ending import end
+    from jim.keeper.fulfilling import fulfil
+    from jim.keeper.looking_up import look_up
+    from jim.keeper.renewing import renew
+    from jim.keeper.sending import send
+    from jim.keeper.settling import settle
 
     return (
         take_inbox,  # requests and wishes of the doors
@@ -200,7 +202,7 @@ def _explained(error: Exception) -> Exception:
         return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
         return error
-    from jim.waking import lacking
+    from jim.keeper.waking import lacking
 
     return lacking([str(error.name)])
 
@@ -223,7 +225,7 @@ def door(arguments: list[str]) -> int:
         return 0
 
     def complain(message: str, error: Exception) -> None:
-        sys.stdout.buffer.write(gram.failure(message, gram.number_of(verb, error)))
+        sys.stdout.buffer.write(protocol.failure(message, protocol.number_of(verb, error)))
         sys.stderr.write(f"jim-{verb}: {message}\n")
 
     return serve(answer, complain)
@@ -241,15 +243,15 @@ def _answer(verb: str, targets: list[str]) -> tuple[bytes, str]:
         return deliver(targets[0], Path(targets[1]).absolute()), "what the grid job leaves was delivered"
     if verb == "submit":
         number = submit(Path(targets[0]).absolute())
-        return gram.job(number), taken_in(number)
-    return gram.state(cancel(targets[0])), "the wish to cancel was taken in"
+        return protocol.job(number), taken_in(number)
+    return protocol.state(cancel(targets[0])), "the wish to cancel was taken in"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a door, or the keeper that doors start."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
-        from jim.waking import run_keeper
+        from jim.keeper.waking import run_keeper
 
         return run_keeper(Path(words[1]))
     if words[:1] == ["wake"]:

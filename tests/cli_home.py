@@ -6,8 +6,8 @@ import os
 from jim import cli
 from jim.clock import Clock
 from jim.model import Piece, State, Step, Witness
-from jim.site import Site, make_state
-from jim.statusdb.store import Store
+from jim.site.file import Site, make_state
+from jim.statusdb.sqlite import Store
 from tests.exit_records import exit_record
 
 PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
@@ -43,8 +43,8 @@ class Home:
         self._store = None
         monkeypatch.setenv("JIM_STATE", str(state))
         monkeypatch.delenv("JIM_SITE", raising=False)
-        monkeypatch.setattr("jim.cli.reading.Clock", lambda: self.clock)
-        monkeypatch.setattr("jim.waking.wake", self.woken.append)
+        monkeypatch.setattr("jim.reading.view.Clock", lambda: self.clock)
+        monkeypatch.setattr("jim.keeper.waking.wake", self.woken.append)
 
     def close(self):
         if self._store:

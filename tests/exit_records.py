@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jim.records import ExitRecord
+from jim.evidence.exit_record import ExitRecord
 
 
 def exit_record(mark: str, hour: int, manifest: str = "") -> str:

@@ -1,8 +1,8 @@
 """Work for splitters, as short as a test wants to say it, and what they make of it, in short."""
 
-from jim.inbox import deposit
+from jim.doors.inbox import deposit
 from jim.request import check
-from jim.splitting.catalogue import split
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File, SplitJob
 

@@ -18,15 +18,15 @@ from typing import Any
 from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.errors import Unclear, UnknownJob
-from jim.house import House, Workers
-from jim.idealizer import cancel, lookup, query, settle, submit
 from jim.idealizer.health import Health, history
+from jim.keeper import asking, fulfilling, looking_up, sending, settling
+from jim.keeper.keeper import House, Workers
+from jim.keeper.opening import hold_of
 from jim.model import Answer, Observation, State, Step
-from jim.opening import hold_of
 from jim.run_grid_job import Rounds
-from jim.site import Site, make_state
+from jim.site.file import Site, make_state
 from jim.statusdb import after
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 
 INSTANCE = "cafe0001"
 
@@ -335,9 +335,9 @@ class World:
         make_state(self.site)
         (self.site.state / "instance").write_text(INSTANCE)
         self.clock, self.batch = StandInClock(), StandInBatch()
-        for module in (submit, lookup, query, settle, cancel):
+        for module in (sending, looking_up, asking, settling, fulfilling):
             monkeypatch.setattr(module, "run", self.batch.run)
-        monkeypatch.setattr(lookup, "end_marked", lambda mark, id_variable: [])
+        monkeypatch.setattr(looking_up, "end_marked", lambda mark, id_variable: [])
         self.house: House
         self.restart()
 
@@ -359,14 +359,15 @@ class World:
 
     def submit(self, events: int = 0, key: str = "k1", apart: Any = None, **attributes: Any) -> int:
         """Hand in a request as the door does; `events` counts argument sets of a parametric one."""
-        from jim import inbox, request
+        from jim import request
+        from jim.doors import inbox
 
         sets = [[str(n)] for n in range(events or 1)]
         raw = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": sets, **attributes}
         return inbox.deposit(self.site.state, key, request.check(raw)[1] | {"key": key}, apart)
 
     def wish(self, verb: str, target: str) -> None:
-        from jim import inbox
+        from jim.doors import inbox
 
         inbox.wish(self.site.state, verb, target)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from jim import site as site_file
-from jim.advertise import offer
-from jim.cli.reading import add_json
+from jim.admin.advertise import offer
 from jim.cli.text import plain, say_json
 from jim.clock import Clock
+from jim.reading.view import add_json
+from jim.site import file as site_file
 
 TIMES = ("at", "changed")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from jim.cli.reading import look
 from jim.cli.text import say_json
 from jim.errors import BadRequest
-from jim.pieces import copied
+from jim.reading.view import look
+from jim.work.pieces import copied
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from jim import run_grid_job
-from jim.cli.reading import View, look, refuse_local_job
 from jim.cli.text import say
-from jim.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.errors import BadRequest, nearest
+from jim.keeper.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.model import Step
+from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
 from jim.statusdb.rows import GridJob
 

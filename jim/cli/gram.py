@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from jim import gram_service
+from jim.admin import gram_service
+from jim.admin.check import FAILED
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadSite
-from jim.site_check import FAILED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

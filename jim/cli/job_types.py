@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from jim import site as site_file
-from jim.cli.reading import add_json
 from jim.cli.text import facts, say, say_json, table
 from jim.errors import BadRequest
 from jim.handlers.base import COMMON, Attribute, Handler
+from jim.reading.view import add_json
 from jim.request import KIND_NAMES, declarations, handler_of, job_types
+from jim.site import file as site_file
 
 Record = dict[str, Any]
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from jim import site as site_file
-from jim.cli.reading import look
 from jim.cli.text import escaped, how_many, say
-from jim.idealizer.run import run as run_command
-from jim.inbox import account
+from jim.command import run as run_command
+from jim.doors.inbox import account
+from jim.keeper.waking import run_keeper, runs, start_keeper
 from jim.model import Step
-from jim.site import MANAGED_STATE, make_state
-from jim.waking import run_keeper, runs, start_keeper
+from jim.reading.view import look
+from jim.site import file as site_file
+from jim.site.file import MANAGED_STATE, make_state
 
 LIMIT_SECONDS = 60
 AT_ONCE = 16  # accounts, for each of which a process is started

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from jim.cli import NotYet
-from jim.cli.reading import add_json, look, refuse_local_job
 from jim.cli.text import facts, plain, say_json, size_of
 from jim.errors import JimError
 from jim.model import Step
+from jim.reading.view import add_json, look, refuse_local_job
 from jim.statusdb.rows import GridJob
 
 

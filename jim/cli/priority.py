@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from jim import run_grid_job
-from jim.cli.reading import look, refuse_local_job
 from jim.cli.text import say
-from jim.family_wishes import too_late
-from jim.inbox import target_of
+from jim.doors.inbox import target_of
+from jim.keeper.wishes import too_late
 from jim.model import MOST_PRIORITY
+from jim.reading.view import look, refuse_local_job
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

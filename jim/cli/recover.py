@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from jim.cli import NotYet
-from jim.cli.reading import look, refuse_local_job
 from jim.cli.text import say_json
 from jim.errors import BadRequest
 from jim.model import State, Step
-from jim.pieces import recovering
-from jim.splitting.catalogue import splits_requests, splitter_of
+from jim.reading.view import look, refuse_local_job
+from jim.splitting.registry import splits_requests, splitter_of
+from jim.work.pieces import recovering
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from jim import run_grid_job
-from jim.cli.reading import look
 from jim.cli.split import add_parameters, parameters
 from jim.cli.text import say
 from jim.errors import BadRequest
-from jim.family import ENDED, ONLY_ENDED
-from jim.pieces import check, smaller
+from jim.evidence.transitions import ENDED, ONLY_ENDED
+from jim.reading.view import look
 from jim.request import handler_of
+from jim.work.pieces import check, smaller
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

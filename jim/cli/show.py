@@ -10,13 +10,13 @@ from dataclasses import asdict
 from typing import Any
 
 from jim.cli import outputs
-from jim.cli.parts import more, told
-from jim.cli.phases import phases
-from jim.cli.reading import View, add_json, look
 from jim.cli.text import ago, counted, facts, how_many, plain, say, say_json, table
 from jim.errors import JimError
+from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.model import Piece, State
-from jim.records import ExitRecord, read_exit_record
+from jim.reading.parts import more, told
+from jim.reading.phases import phases
+from jim.reading.view import View, add_json, look
 from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
 
 SHOWN = 50

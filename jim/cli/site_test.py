@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from jim import site as site_file
 from jim.cli.text import how_many, plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import replace
+from jim.site import file as site_file
 
 if TYPE_CHECKING:
-    from jim.site import Site
-    from jim.site_check import Finding
-    from jim.sitetest import Level
+    from jim.admin.check import Finding
+    from jim.admin.trial import Level
+    from jim.site.file import Site
 
     Found = list[tuple[str, Finding]]  # each with its level of the test
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the levels that were asked for, say what they found, and end with a line for monitoring."""
-    from jim.sitetest.interruption import Interruption
+    from jim.admin.trial.interruption import Interruption
 
     logging.getLogger("jim").addHandler(logging.NullHandler())  # what matters is in the findings
     levels: Mapping[str, Level] = {}
@@ -83,8 +83,8 @@ def _end(report: Mapping[str, Any], *, as_json: bool) -> None:
 
 def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], found: Found, *, quiet: bool) -> None:
     """Gather the findings, and say each as soon as it is there: a level may take long, and stdout be a file."""
-    from jim.named import foreign
-    from jim.sitetest import findings
+    from jim.admin.trial import findings
+    from jim.plugins import foreign
 
     if not quiet:
         say("\n".join(_announced(site, levels)))
@@ -138,7 +138,7 @@ def _report(code: int, said: str, levels: Mapping[str, Level], found: Found) -> 
 
 
 def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
-    from jim.sitetest import LEVELS, chosen
+    from jim.admin.trial import LEVELS, chosen
 
     for name in arguments.level:
         if name not in {*LEVELS, "all"}:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from jim import site as site_file
-from jim import site_init
+from jim.admin import init as site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadRequest, BadSite, UnknownJob
-from jim.site import SITE_VARIABLE, STATE_VARIABLE
+from jim.site import file as site_file
+from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 def _go_on(arguments: argparse.Namespace) -> int:
     """Tell JIM what has become of the state directory, and what JIM makes of it; then its keeper goes on."""
-    from jim import restoring
+    from jim.admin import restoring
     from jim.run_grid_job import wake
 
     site = site_file.load()
@@ -82,7 +82,7 @@ def _is_root() -> bool:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Say in one line each what was found; only what failed makes the exit code."""
-    from jim.site_check import FAILED, findings
+    from jim.admin.check import FAILED, findings
 
     found = []
     for finding in findings():

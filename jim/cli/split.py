@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from jim import request as requests
-from jim import site as site_file
-from jim.cli.parts import more, told
-from jim.cli.reading import add_json
 from jim.cli.text import plain, say, say_json, table
 from jim.errors import BadRequest
-from jim.pieces import herd_of, subscription
-from jim.resolving import resolve
-from jim.site import Site
-from jim.splitting import catalogue
+from jim.reading.parts import more, told
+from jim.reading.view import add_json
+from jim.site import file as site_file
+from jim.site.file import Site
+from jim.splitting import registry
 from jim.splitting.errors import SplitError
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
 from jim.splitting.units import jobs_in
+from jim.work.lookup import resolve
+from jim.work.pieces import herd_of, subscription
 
 SHOWN = 50
 COUNTED = 100_000  # beyond these; a file may say that it has any number of events
@@ -85,7 +85,7 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
         content = content | {"splitter_parameters": {**asked, **given}}
     handler, request = requests.check(content, site.site.handlers)
     if not request.get("splitter"):
-        raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(catalogue.known())})")
+        raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(registry.known())})")
     request = dict(resolve(handler, request, site).request)
     for n, piece in enumerate(herd_of(handler, request, 0, site.site.name, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
@@ -94,14 +94,14 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
 def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
     """Split a fileset as the splitter sees it, with what only catalogues and workflows can tell a request."""
     if not splitter:
-        raise BadRequest(f"FILE is no request, so say --with (known: {', '.join(catalogue.known())})")
-    if catalogue.splits_requests(catalogue.splitter_of(splitter)):
+        raise BadRequest(f"FILE is no request, so say --with (known: {', '.join(registry.known())})")
+    if registry.splits_requests(registry.splitter_of(splitter)):
         raise BadRequest(f"{splitter} splits requests, and FILE is none: it has no job_type")
     if content.keys() - SUBSCRIPTION.keys() or content.keys() - {"files"}:
         work = Subscription.from_record(content)
     else:  # nothing but files: as in a request
         work = subscription({"input_files": content["files"], "splitter": splitter, "recovery": {}}, site.site.name)
-    jobs = jobs_in(catalogue.split(splitter, given, work))
+    jobs = jobs_in(registry.split(splitter, given, work))
     first = next(jobs, None)
     if first is None:
         why = "; the fileset is open, and what is too little for a job waits" if work.waits else ""

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from jim.cli.reading import add_json
 from jim.cli.text import say, say_json, table
-from jim.splitting import catalogue
+from jim.reading.view import add_json
+from jim.splitting import registry
 from jim.splitting.parameters import Declaration, declared
 
 
@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the splitters, or the parameters of one."""
-    names = [arguments.name] if arguments.name else catalogue.known()
-    records = [_record(catalogue.splitter_of(name)) for name in names]
+    names = [arguments.name] if arguments.name else registry.known()
+    records = [_record(registry.splitter_of(name)) for name in names]
     if arguments.json:
         say_json(records[0] if arguments.name else records)
     elif arguments.name:
@@ -36,7 +36,7 @@ def _record(module: Any) -> dict[str, Any]:
     first, _, rest = told.partition("\n")
     return {
         "name": module.NAME,
-        "splits": "requests" if catalogue.splits_requests(module) else "input files",
+        "splits": "requests" if registry.splits_requests(module) else "input files",
         "rule": first.partition(": ")[2].rstrip("."),
         "more": " ".join(rest.split()),
         "parameters": list(_parameters(module)),

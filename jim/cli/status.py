@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from jim.cli.reading import View, add_json, look
 from jim.cli.text import counted, plain, say, say_json, span, table
 from jim.model import Step
+from jim.reading.view import View, add_json, look
 from jim.statusdb.rows import GridJob
 
 FINISHED_SHOWN = 20

@@ -7,16 +7,17 @@ import os
 import sys
 from pathlib import Path
 
-from jim import run_grid_job, stdout
-from jim import site as site_file
-from jim.cli.reading import add_json, look
+from jim import run_grid_job
 from jim.cli.text import ago, facts, plain, say, say_json, span
 from jim.clock import Clock
+from jim.doors import stdout
+from jim.doors.intake import prepare
 from jim.handlers.base import has_variable
 from jim.model import Resources
-from jim.preparing import prepare
-from jim.site import Site
-from jim.sizing import Size
+from jim.reading.view import add_json, look
+from jim.site import file as site_file
+from jim.site.file import Site
+from jim.work.sizing import Size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

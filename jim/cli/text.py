@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jim.site_check import Finding
+    from jim.admin.check import Finding
 
 COLOURS = {
     "completed": "green",

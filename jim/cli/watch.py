@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
-from jim.cli.phases import Phase, phases
-from jim.cli.reading import add_json, look
 from jim.cli.text import counted, how_many, plain, say, say_json
+from jim.keeper.waking import FRESH_SECONDS
 from jim.model import State, Step
-from jim.waking import FRESH_SECONDS
+from jim.reading.phases import Phase, phases
+from jim.reading.view import add_json, look
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jim.cli.reading import look
 from jim.cli.text import say
 from jim.errors import BadRequest
+from jim.reading.view import look
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

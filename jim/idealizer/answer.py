@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from jim.errors import BatchError, JimError, Unclear
 from jim.model import STUMBLES, Answer
-from jim.named import foreign
+from jim.plugins import foreign
 
 Read = TypeVar("Read")
 

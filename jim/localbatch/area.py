@@ -97,7 +97,7 @@ def wake(directory: Path) -> None:
 
 
 def _start(directory: Path, lock: Lock) -> None:
-    from jim.idealizer.run import scrubbed_environment, spawn  # dear, and most verbs find a daemon
+    from jim.command import scrubbed_environment, spawn  # dear, and most verbs find a daemon
 
     words = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", str(directory), "serve")
     inherited = ("--lock", str(lock.descriptor))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jim.clock import Clock
-from jim.idealizer.run import scrubbed_environment, spawn
+from jim.command import scrubbed_environment, spawn
 from jim.localbatch import processes
 from jim.localbatch.area import Lock, connect
 from jim.localbatch.books import Books, Exit, Task

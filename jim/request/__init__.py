@@ -14,7 +14,7 @@ from typing import Any
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
-from jim.named import foreign
+from jim.plugins import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; it does not carry it
 DEEPEST = 16

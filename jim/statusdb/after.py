@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jim.statusdb.rows import GridJob
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 
 
 def remove(store: Store, job: GridJob) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from jim.model import FROZEN, State, Step, Witness
 from jim.statusdb.rows import GridJob, LocalJob
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"
 DONE = FROZEN | {State.COMPLETED}

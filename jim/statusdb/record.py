@@ -10,7 +10,7 @@ from jim.model import State, Step, roll_up
 
 if TYPE_CHECKING:
     from jim.statusdb.rows import GridJob
-    from jim.statusdb.store import Store
+    from jim.statusdb.sqlite import Store
 
 REASONS_TOLD = 3
 

@@ -12,12 +12,12 @@ from typing import IO, TYPE_CHECKING, Any
 from lxml import etree
 
 from jim.errors import JimError
-from jim.records import ExitRecord, read_exit_record
+from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
     from jim.statusdb.rows import Attempt, GridJob, LocalJob
-    from jim.statusdb.store import Store
+    from jim.statusdb.sqlite import Store
 
 NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}

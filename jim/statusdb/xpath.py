@@ -20,7 +20,7 @@ CHILD = "import sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb.xpath impor
 
 def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> list[str]:
     """Evaluate an expression; elements come back as XML, everything else as text."""
-    from jim.idealizer.run import run
+    from jim.command import run
 
     with tempfile.NamedTemporaryFile(prefix="jim-", suffix=".xml") as file:
         file.write(document)

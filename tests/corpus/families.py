@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from jim import family
-from jim.family import Family, NotPossible, may_become
+from jim.evidence import transitions
+from jim.evidence.transitions import Family, NotPossible, may_become
 from jim.model import State, roll_up
 from tests.corpus.difference import Difference, same
 
@@ -53,7 +53,7 @@ def _transitions(case: dict[str, Any]) -> list[bool]:
 
 
 def _submission(case: dict[str, Any]) -> dict[str, Any]:
-    after, error = family.submission(case["submission_fails"], keep_going=case["keep_going"])
+    after, error = transitions.submission(case["submission_fails"], keep_going=case["keep_going"])
     return {"error": error, **_shown(after)}
 
 
@@ -67,17 +67,17 @@ def _shown(after: Family) -> dict[str, Any]:
 # What is done, by the first words of the action; how many subjobs are new is what the case shows.
 def _act(action: str, before: Family, n: int | None, more: int) -> Family:
     if action.startswith("resubmit"):
-        return family.resubmit(before, n)
+        return transitions.resubmit(before, n)
     if action.startswith("kill"):
-        return family.kill(before, n)
+        return transitions.kill(before, n)
     if action.startswith("force"):
-        return family.force(before, State.COMPLETED if "force_completed" in action else State.FAILED, n)
+        return transitions.force(before, State.COMPLETED if "force_completed" in action else State.FAILED, n)
     if action.startswith("resplit") and n is not None:
-        return family.resplit(before, n, more)
+        return transitions.resplit(before, n, more)
     if action.startswith("copy"):
-        family.copy(before, n)
+        transitions.copy(before, n)
     elif action.startswith("remove"):
-        family.check_removal(before, n)
+        transitions.check_removal(before, n)
     elif not NOTHING_DONE.fullmatch(action):
         raise ValueError(f"this translator does not know the action {action!r}")
     return Family(roll_up(Counter(before.local_jobs)), before.local_jobs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jim.splitting.catalogue import splitter_of
 from jim.splitting.parameters import check
+from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File
 from tests.corpus.difference import Difference, same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jim.splitting.catalogue import split
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import Record, jobs_in
 from tests.corpus.difference import Difference

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from jim.herd import MOST_JOBS, herd
 from jim.splitting.rules import parametric_jdl
+from jim.work.herd import MOST_JOBS, herd
 from tests.corpus import jdl
 from tests.corpus.difference import Difference, same
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from jim.splitting.catalogue import split
+from jim.splitting.registry import split
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
 from jim.splitting.units import Record, Settled, SplitJob
 from tests.corpus.difference import Difference, same

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.model import Piece, Step
-from jim.site import Site, make_state
-from jim.statusdb.store import Store
+from jim.site.file import Site, make_state
+from jim.statusdb.sqlite import Store
 
 HOME = Path(__file__).parents[2]
 PROTOCOL = re.compile(r"(GRAM_SCRIPT_\w+:[^\n]*\n)+\n")

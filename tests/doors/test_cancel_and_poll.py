@@ -6,8 +6,9 @@ import select
 
 import pytest
 
-from jim import gram, waking
 from jim.clock import Clock
+from jim.doors.gram import protocol
+from jim.keeper import waking
 from tests.doors.place import HOME, PROTOCOL
 
 # Cancel
@@ -54,10 +55,10 @@ def test_so_it_may_while_the_store_is_not_there_or_cannot_be_read(place):
 @pytest.mark.parametrize(
     ("answer", "state"),
     [
-        (gram.state(gram.DONE), 8),
-        (gram.failure("2 of 3 local jobs failed", gram.EXECUTION_FAILED), 4),
-        (gram.failure("cancelled", gram.USER_CANCELLED), 4),
-        (gram.state(gram.ACTIVE), 4),
+        (protocol.state(protocol.DONE), 8),
+        (protocol.failure("2 of 3 local jobs failed", protocol.EXECUTION_FAILED), 4),
+        (protocol.failure("cancelled", protocol.USER_CANCELLED), 4),
+        (protocol.state(protocol.ACTIVE), 4),
     ],
 )
 def test_cancel_of_what_has_ended_says_how_it_ended(place, answer, state):
@@ -149,7 +150,9 @@ def test_a_poll_that_is_called_by_a_link_wakes_the_keeper(place, called):
 
 
 @pytest.mark.parametrize("to", [">/dev/full", ">&-"])
-@pytest.mark.parametrize("answer", [gram.state(gram.DONE), gram.failure("exit 3", gram.EXECUTION_FAILED), None])
+@pytest.mark.parametrize(
+    "answer", [protocol.state(protocol.DONE), protocol.failure("exit 3", protocol.EXECUTION_FAILED), None]
+)
 def test_poll_denies_no_job_because_its_stdout_fails(place, to, answer):
     if answer:
         place.add(12, answer=answer)

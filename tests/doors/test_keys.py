@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jim import inbox
+from jim.doors import inbox
 from tests.doors.place import HOME
 
 DOORS = 6

@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
-from jim import inbox, run_grid_job
+from jim import run_grid_job
+from jim.doors import inbox
+from jim.doors.gram.request import apart
 from jim.errors import BadRequest
-from jim.gram_request import apart
 from tests.gram.script import HOME, call, description
 
 ASKED = 'job_type = "executable"\nexecutable = "/bin/echo"\narguments = ["a"]\nkey = "mine"\n'
@@ -114,7 +115,7 @@ def test_of_two_different_requests_at_the_same_moment_one_is_refused(world, monk
             world.go(1)
         link(source, target)
 
-    monkeypatch.setattr("jim.inbox.os.link", late)
+    monkeypatch.setattr("jim.doors.inbox.os.link", late)
     with pytest.raises(BadRequest, match=r"^queue: 'short', but grid job 2"):
         world.submit(1, apart={}, queue="short")
     world.go(1)

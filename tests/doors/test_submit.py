@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from jim import gram, run_grid_job, waking
+from jim import run_grid_job
+from jim.doors.gram import protocol
+from jim.doors.inbox import target_of
 from jim.errors import BadRequest, BadSite, UnknownJob
-from jim.inbox import target_of
+from jim.keeper import waking
 from jim.model import Resources
-from jim.site import Batch, Site
-from jim.sizing import Size, check_limits
+from jim.site.file import Batch, Site
+from jim.work.sizing import Size, check_limits
 from tests.doors.place import HOME, PROTOCOL
 from tests.stand_ins import World
 
@@ -84,7 +86,7 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do(place, monkeypatch, ca
     out, err = capfdbinary.readouterr()
     words = f"{place.state}/next-id: No space left on device; free space, or inodes, on its disk, and do it again"
     assert err.decode() == f"jim-submit: {words}\n"
-    assert out == gram.failure(words, gram.NO_RESOURCES)
+    assert out == protocol.failure(words, protocol.NO_RESOURCES)
     assert place.left() == ([], [])
 
 
@@ -276,7 +278,7 @@ def test_a_keeper_that_cannot_start_leaves_its_reason_once(place, library):
     for _ in range(1 + (library == "tenacity")):
         assert without_libraries(place, call, names=(library, "rich")).returncode == 1
     (line,) = (place.state / "keeper.log").read_text().splitlines()
-    assert re.search(rf" CRITICAL jim\.waking the keeper ends: {library} not found by ", line)
+    assert re.search(rf" CRITICAL jim\.keeper\.waking the keeper ends: {library} not found by ", line)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +347,7 @@ def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system
     command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
     log = (place.state / "keeper.log").read_text()
-    assert f"CRITICAL jim.opening the keeper ends: {words}" in log
+    assert f"CRITICAL jim.keeper.opening the keeper ends: {words}" in log
     assert "Traceback" not in log
 
 
@@ -367,7 +369,7 @@ def test_a_keeper_of_a_damaged_status_db_leaves_a_sentence(place):
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
     words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and put "
     (line,) = (place.state / "keeper.log").read_text().splitlines()
-    assert f"CRITICAL jim.opening the keeper ends: {words}" in line
+    assert f"CRITICAL jim.keeper.opening the keeper ends: {words}" in line
     for verb in (("keeper",), ("keeper", "--all"), ("status",)):
         code, _, err = place.door("jim", *verb)
         assert (code, err.splitlines()[-1][: len(words) + 5]) == (1, f"jim: {words}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from jim import inbox
+from jim.doors import inbox
 from jim.errors import BadRequest, JimError
 from jim.request import check
 from tests.fake_batch.gateway import Gateway

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from jim.errors import Outdated
-from jim.idealizer import cancel, lookup, query, settle, submit
-from jim.keeper import FAILURES
+from jim.keeper import asking, fulfilling, looking_up, sending, settling
+from jim.keeper.loop import FAILURES
 from jim.model import Step
-from jim.settings import General
-from jim.site import Batch, Keep, Limits, Site, make_state
-from jim.statusdb.store import Store
+from jim.site.file import Batch, Keep, Limits, Site, make_state
+from jim.site.settings import General
+from jim.statusdb.sqlite import Store
 from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine
 from tests.fake_batch.far_node import FarNodes
@@ -59,9 +59,9 @@ class Gateway(World):
         nodes = Nodes if dialect.adapter.shared_work else FarNodes
         self.nodes = nodes(self.engine, dialect, seen_as=(str(self.shared), str(self.disk)))
         self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
-        for module in (submit, lookup, query, settle, cancel):
+        for module in (sending, looking_up, asking, settling, fulfilling):
             monkeypatch.setattr(module, "run", self.liar.run)
-        monkeypatch.setattr(lookup, "end_marked", self.liar.end_marked)
+        monkeypatch.setattr(looking_up, "end_marked", self.liar.end_marked)
         self.kill = Kill(monkeypatch)
         self.liar.tick = self.kill.tick
         self.away = False  # the head node does not see the work directory just now

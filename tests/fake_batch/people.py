@@ -9,7 +9,8 @@ from functools import partial
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from jim import aging, inbox
+from jim.doors import inbox
+from jim.keeper import aging
 from jim.model import Step
 from tests.fake_batch.doors import BEFORE_A_WISH, POINTS, Asked, Doors
 from tests.fake_batch.engine import Phase

@@ -21,12 +21,14 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from jim import gram, restoring, serial
+from jim.admin import restoring
+from jim.doors.gram import protocol
 from jim.errors import Outdated, UnknownJob
-from jim.house import House
-from jim.keeper import FAILURES
+from jim.keeper import serial
+from jim.keeper.keeper import House
+from jim.keeper.loop import FAILURES
 from jim.run_grid_job import Rounds
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 from tests.fake_batch.doors import Printed
 from tests.fake_batch.histories import PICKS
 from tests.fake_batch.kill import Killed
@@ -180,7 +182,7 @@ class Restores(People):
         state, there = self.gateway.site.state, set(self.gateway.grids())
         for number in {each.number for each in doors.printed} - there:
             with suppress(FileNotFoundError):
-                if gram.final_state((state / "answers" / str(number)).read_bytes()):
+                if protocol.final_state((state / "answers" / str(number)).read_bytes()):
                     doors.gone.add(number)
         doors.gone |= oracle.aged
         waiting = "".join(each.read_text() for each in (state / "inbox").glob("wish-*"))

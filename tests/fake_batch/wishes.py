@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jim import inbox
+from jim.doors import inbox
 from jim.errors import UnknownJob
-from jim.family_wishes import VERBS as WITH_WORDS
+from jim.keeper.wishes import VERBS as WITH_WORDS
 from jim.model import FINAL, State, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
 from jim.statusdb.rows import GridJob, Journal

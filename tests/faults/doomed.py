@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from jim import run_grid_job
-from jim.waking import run_keeper
+from jim.keeper.waking import run_keeper
 
 
 class Doom:

@@ -21,13 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
-from jim import inbox, request
+from jim import request
 from jim.clock import Clock
+from jim.doors import inbox
 from jim.localbatch.area import connect
 from jim.localbatch.queue import Queue
 from jim.model import State, Step
-from jim.site import make_state, read
-from jim.statusdb.store import Store
+from jim.site.file import make_state, read
+from jim.statusdb.sqlite import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 # Root may write where nobody may; as an ordinary account it is not that lucky.

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from jim.model import Job
-from jim.sandbox import PROGRAMS, Line, prepare_submission
+from jim.workdir.submission import PROGRAMS, Line, prepare_submission
 from tests.faults.real import BATCH, LIMIT, ROOT, Place, at_once
 
 PIECES = 2

@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from jim.tar import Tar
+from jim.workdir.tar import Tar
 from tests.faults.real import LIMIT, doomed, until
 from tests.stand_ins import World
 

@@ -9,7 +9,9 @@ import tarfile
 
 import pytest
 
-from jim import inbox, request, restoring
+from jim import request
+from jim.admin import restoring
+from jim.doors import inbox
 from jim.errors import Outdated
 from tests.faults.real import LIMIT, until
 

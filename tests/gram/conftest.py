@@ -1,6 +1,6 @@
 import pytest
 
-from jim import gram_service
+from jim.admin import gram_service
 from tests.doors.place import Place
 
 

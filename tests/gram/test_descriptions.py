@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from jim.doors.gram.request import attributes_of, require_end
 from jim.errors import BadRequest, BadSite
-from jim.gram_request import attributes_of, require_end
 from jim.request import check
 from tests.gram.script import call, description
 
@@ -82,7 +82,7 @@ def test_a_door_refuses_by_the_name_that_was_said(place, name, value, words):
 
 def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
     service = tmp_path / "jobmanager-samgrid"
-    monkeypatch.setattr("jim.gram_request.SERVICE", service)
+    monkeypatch.setattr("jim.doors.gram.request.SERVICE", service)
     asked = description(tmp_path)
     require_end(asked, "")
     service.write_text("globus-job-manager -type samgrid\n")

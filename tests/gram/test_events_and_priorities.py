@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from jim import gram_service, inbox
+from jim.admin import gram_service
 from jim.cli import main
 from jim.clock import Clock
+from jim.doors import inbox
+from jim.doors.gram.day_files import expect, file_of, tell
 from jim.errors import BadSite
 from jim.files import replace
-from jim.gram_events import expect, file_of, tell
-from jim.house import House, Workers
+from jim.keeper.keeper import House, Workers
 from jim.model import State
 from jim.run_grid_job import Rounds
-from jim.settings import General, Limits
-from jim.site import Site
+from jim.site.file import Site
+from jim.site.settings import General, Limits
 from tests.gram.script import DONE, FAILED, PENDING, call, description, ended, files
 from tests.stand_ins import World
 
@@ -175,7 +176,9 @@ def test_a_line_is_on_the_disk_before_its_job_is_forgotten(telling, place, monke
     ended(place, DONE)
     place.store.set_grid_job(7, outcome="completed")
     forgotten = []
-    monkeypatch.setattr("jim.gram_events.os.fsync", lambda _: forgotten.append(any((place.state / "gram").iterdir())))
+    monkeypatch.setattr(
+        "jim.doors.gram.day_files.os.fsync", lambda _: forgotten.append(any((place.state / "gram").iterdir()))
+    )
     finish(telling)
     assert told(telling) == ["7;8;0"]
     assert forgotten == [True]
@@ -191,7 +194,7 @@ def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monke
     handed_in(telling, place, DONE)
     ended(place, DONE)
     place.store.set_grid_job(7, outcome="completed")
-    monkeypatch.setattr(f"jim.gram_events.{step}", _die)
+    monkeypatch.setattr(f"jim.doors.gram.day_files.{step}", _die)
     with pytest.raises(Killed):
         finish(telling)
     monkeypatch.undo()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jim import inbox
+from jim.doors import inbox
 from tests.gram.script import DONE, FAILED, MODULE, PENDING, STUBS, beat, call
 
 # The Perl module

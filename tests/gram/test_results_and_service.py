@@ -5,9 +5,9 @@ import stat
 
 import pytest
 
-from jim import gram_service
+from jim.admin import gram_service
+from jim.doors.gram.results import deliver
 from jim.errors import BadSite, JimError
-from jim.gram_results import deliver
 from tests.gram.script import DONE, FAILED, MODULE, description, ended, files
 
 # Results

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jim import advertise
+from jim.admin import advertise
 from jim.cli.advertise import classad
-from jim.site import Site
+from jim.site.file import Site
 from tests.cli_home import EVIL, EVIL_SHOWN, SetClock
 
 pytestmark = pytest.mark.long

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.sitetest.interruption import Interrupted, Interruption
+from jim.admin.trial.interruption import Interrupted, Interruption
 from tests.faults.real import until
 
 

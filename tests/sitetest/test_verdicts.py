@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from jim.adapters.local import Local
+from jim.admin.trial import LEVELS, advice, asking, glitch, ground, levels
+from jim.admin.trial.ground import Ground
 from jim.model import State
-from jim.site import Batch, Site
-from jim.site import read as read_site
-from jim.sitetest import LEVELS, advice, asking, glitch, ground, levels
-from jim.sitetest.ground import Ground
+from jim.site.file import Batch, Site
+from jim.site.file import read as read_site
 
 SITE = Site(
     Path("/state/site-test-x"),

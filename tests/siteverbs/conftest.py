@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from jim import site as site_file
-from jim import site_init
+from jim.admin import init
 from jim.cli import site_verbs
+from jim.site import file as site_file
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,9 @@ def own_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("JIM_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(site_file, "MANAGED_FILE", tmp_path / "etc/jim/site.toml")
     monkeypatch.setattr(site_file, "MANAGED_STATE", tmp_path / "var/lib/jim")
-    monkeypatch.setattr(site_init.shutil, "which", lambda name: None)
-    monkeypatch.setattr(site_init.socket, "gethostname", lambda: "head1")
-    monkeypatch.setattr(site_init.os, "cpu_count", lambda: 12)
+    monkeypatch.setattr(init.shutil, "which", lambda name: None)
+    monkeypatch.setattr(init.socket, "gethostname", lambda: "head1")
+    monkeypatch.setattr(init.os, "cpu_count", lambda: 12)
 
 
 @pytest.fixture

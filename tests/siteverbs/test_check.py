@@ -7,14 +7,14 @@ from collections import namedtuple
 
 import pytest
 
-from jim import site as site_file
-from jim import site_check
+from jim.admin import check as site_check
+from jim.admin.check import FAILED, OK, WARNING, Finding, findings
 from jim.errors import BadSite
 from jim.model import Piece
-from jim.sandbox import PROGRAMS
-from jim.site import load
-from jim.site_check import FAILED, OK, WARNING, Finding, findings
-from jim.statusdb.store import Store
+from jim.site import file as site_file
+from jim.site.file import load
+from jim.statusdb.sqlite import Store
+from jim.workdir.submission import PROGRAMS
 from tests.siteverbs.machine import HERE, LOCAL, ME, NETWORK
 
 
@@ -29,7 +29,7 @@ class Adapter:
 @pytest.fixture(autouse=True)
 def batch_system(monkeypatch):
     adapter = Adapter()
-    monkeypatch.setattr("jim.opening.adapter_of", lambda site: adapter)
+    monkeypatch.setattr("jim.keeper.opening.adapter_of", lambda site: adapter)
     return adapter
 
 
@@ -94,8 +94,8 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
         found = check()["handlers"]
         assert (found.level, found.said.startswith(f"{what} 'svsite.bar.")) == (FAILED, True)
         assert "cannot be loaded: AttributeError" in found.said
-    (tmp_path / "state/site.toml").write_text('[limits]\nanalyser = "jim.analysis.usual"\n')
-    assert (check()["handlers"].level, check()["handlers"].said) == (OK, "jim.analysis.usual")
+    (tmp_path / "state/site.toml").write_text('[limits]\nanalyser = "jim.evidence.analysis.usual"\n')
+    assert (check()["handlers"].level, check()["handlers"].said) == (OK, "jim.evidence.analysis.usual")
     (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
     (own / "svsite/typo.py").write_text("HANDLER = Executabel\n")
     assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
@@ -219,7 +219,7 @@ def test_an_unknown_batch_system_fails(check, monkeypatch):
     def unknown(site):
         raise BadSite("batch.system: unknown batch system 'slurn'")
 
-    monkeypatch.setattr("jim.opening.adapter_of", unknown)
+    monkeypatch.setattr("jim.keeper.opening.adapter_of", unknown)
     assert check()["batch system"].level == FAILED
 
 

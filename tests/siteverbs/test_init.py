@@ -7,12 +7,12 @@ from collections import namedtuple
 
 import pytest
 
-from jim import site as site_file
-from jim import site_init
+from jim.admin import init
 from jim.cli import site_verbs
 from jim.errors import BadSite
-from jim.settings import SECTIONS, settings
-from jim.site import Site, load, read
+from jim.site import file as site_file
+from jim.site.file import Site, load, read
+from jim.site.settings import SECTIONS, settings
 from tests.siteverbs.machine import LOCAL, ME, NETWORK
 
 
@@ -33,7 +33,7 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
 
 
 def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
-    text = site_init.site_text(site_init.look_around(tmp_path, mounts=LOCAL))
+    text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
     whole = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE).replace("[site]\n", "[site]\n")
     (tmp_path / "site.toml").write_text(whole)
     given = tomllib.loads(whole)
@@ -55,8 +55,8 @@ def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
 
 
 def test_the_file_tells_what_else_was_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(site_init.shutil, "which", lambda name: f"/usr/bin/{name}" if name == "sbatch" else None)
-    text = site_init.site_text(site_init.look_around(tmp_path, mounts=LOCAL))
+    monkeypatch.setattr(init.shutil, "which", lambda name: f"/usr/bin/{name}" if name == "sbatch" else None)
+    text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
     assert "# Seen here, too: Slurm (sbatch).\nsystem = " in text
     assert "# This machine has 12 processors.\n# slots = 0\n" in text
     assert f'# The state directory, "{tmp_path}", is on ext4.\n# work = ""\n' in text
@@ -64,19 +64,19 @@ def test_the_file_tells_what_else_was_seen(tmp_path, monkeypatch):
 
 def test_a_shared_work_directory_makes_the_keeper_patient(tmp_path):
     mounts = f"{LOCAL}fs1:/w /shared nfs4 rw 0 0\n"
-    found = site_init.look_around(tmp_path, "/shared/jim", mounts)
+    found = init.look_around(tmp_path, "/shared/jim", mounts)
     assert found.values["site", "work"] == "/shared/jim"
     assert found.values["batch", "visible_seconds"] == 90.0
-    assert "The work directory is on nfs4." in site_init.site_text(found)
-    assert ("batch", "visible_seconds") not in site_init.look_around(tmp_path, "/jim", mounts).values
+    assert "The work directory is on nfs4." in init.site_text(found)
+    assert ("batch", "visible_seconds") not in init.look_around(tmp_path, "/jim", mounts).values
 
 
 @pytest.mark.parametrize(
     "name", ['a"b', "back\\slash", "new\nline\n[batch]\nslots = 3", "tab\t", "ü", "\U0001f9ea", ""]
 )
 def test_any_directory_name_is_written_well(tmp_path, name):
-    found = site_init.look_around(tmp_path / name, f"/w/{name}", LOCAL)
-    (tmp_path / "site.toml").write_text(site_init.site_text(found))
+    found = init.look_around(tmp_path / name, f"/w/{name}", LOCAL)
+    (tmp_path / "site.toml").write_text(init.site_text(found))
     site = read(tmp_path / "site.toml", tmp_path)
     assert site.site.work == f"/w/{name}"
     assert site.batch.slots == 0
@@ -84,8 +84,8 @@ def test_any_directory_name_is_written_well(tmp_path, name):
 
 @pytest.mark.parametrize(("host", "name"), [("node.uni-x.de", "node.uni-x.de"), ("a;b$c", "a-b-c"), ("", "here")])
 def test_a_host_name_is_made_a_site_name(tmp_path, monkeypatch, host, name):
-    monkeypatch.setattr(site_init.socket, "gethostname", lambda: host)
-    assert site_init.look_around(tmp_path, mounts=LOCAL).values["site", "name"] == name
+    monkeypatch.setattr(init.socket, "gethostname", lambda: host)
+    assert init.look_around(tmp_path, mounts=LOCAL).values["site", "name"] == name
 
 
 def test_a_file_that_is_there_is_left_alone(tmp_path, jim_site):
@@ -122,7 +122,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path, jim_site):
 
 def test_a_network_file_system_is_refused_for_the_state(tmp_path):
     with pytest.raises(BadSite, match=r"network file system \(nfs4\)"):
-        site_init.look_around(tmp_path, mounts=NETWORK)
+        init.look_around(tmp_path, mounts=NETWORK)
 
 
 def test_on_a_managed_site_a_person_is_told_where_the_settings_are(tmp_path, jim_site, monkeypatch):
@@ -200,9 +200,9 @@ def test_an_unknown_account_is_refused(jim_site, managed):
 @pytest.mark.parametrize("name", ["../x", ".hidden", "a/b", ""])
 def test_a_name_that_is_no_directory_name_is_refused(jim_site, managed, monkeypatch, name):
     account = namedtuple("account", "pw_name pw_uid pw_gid")
-    monkeypatch.setattr(site_init.pwd, "getpwnam", lambda _: account(name, ME.pw_uid, ME.pw_gid))
+    monkeypatch.setattr(init.pwd, "getpwnam", lambda _: account(name, ME.pw_uid, ME.pw_gid))
     with pytest.raises(BadSite, match="cannot be a directory's name"):
-        list(site_init.make_account(name, LOCAL))
+        list(init.make_account(name, LOCAL))
 
 
 def test_a_place_that_others_can_write_is_refused(tmp_path, managed):
@@ -210,7 +210,7 @@ def test_a_place_that_others_can_write_is_refused(tmp_path, managed):
     place.mkdir(parents=True)
     place.chmod(0o777)
     with pytest.raises(BadSite, match="no one else can write"):
-        list(site_init.make_account(ME.pw_name, LOCAL))
+        list(init.make_account(ME.pw_name, LOCAL))
 
 
 @pytest.mark.parametrize("name", [ME.pw_name, f".published/{ME.pw_name}"])
@@ -220,7 +220,7 @@ def test_a_link_in_place_of_a_directory_is_refused(tmp_path, managed, name):
     (tmp_path / "elsewhere").mkdir()
     place.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(BadSite, match="move it away"):
-        list(site_init.make_account(ME.pw_name, LOCAL))
+        list(init.make_account(ME.pw_name, LOCAL))
 
 
 def test_a_uid_that_was_another_accounts_is_refused(tmp_path, managed):
@@ -228,9 +228,9 @@ def test_a_uid_that_was_another_accounts_is_refused(tmp_path, managed):
     links.mkdir(parents=True)
     (links / str(ME.pw_uid)).symlink_to("../somebody")
     with pytest.raises(BadSite, match="was the uid given to another account"):
-        list(site_init.make_account(ME.pw_name, LOCAL))
+        list(init.make_account(ME.pw_name, LOCAL))
 
 
 def test_a_managed_place_on_a_network_file_system_is_refused(managed):
     with pytest.raises(BadSite, match="network file system"):
-        list(site_init.make_account(ME.pw_name, NETWORK))
+        list(init.make_account(ME.pw_name, NETWORK))

@@ -5,10 +5,10 @@ import re
 import tomllib
 from pathlib import Path
 
-from jim import site as site_file
-from jim import site_check
+from jim.admin import check
 from jim.cli import site_verbs
-from jim.settings import SECTIONS, settings
+from jim.site import file as site_file
+from jim.site.settings import SECTIONS, settings
 from tests.siteverbs.machine import HERE
 
 OPERATING = (HERE / "docs/operating.md").read_text()
@@ -66,7 +66,7 @@ def test_every_command_that_is_named_exists(jim_site):
 def test_what_jim_needs_is_told():
     needed = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {re.match(r"\w+", each)[0] for each in needed}
-    assert {name.partition(".")[0] for name in site_check.LIBRARIES} == names
+    assert {name.partition(".")[0] for name in check.LIBRARIES} == names
     assert set(re.search(r"pip install (\w.*)", INSTALLING)[1].split()) == names
     assert (
         f"apt-get install make {' '.join(f'python3-{name}' for name in ('lxml', 'psutil', 'tenacity', 'rich'))}"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadSite, Unclear
+from jim.keeper.opening import adapter_of
 from jim.model import Answer, Batch, Observation, Resources, State
-from jim.opening import adapter_of
-from jim.site import read
+from jim.site.file import read
 
 HOME = Path(__file__).parents[2]
 LISTED = (HOME / "examples/mysite/captured/tsp/1.0.1/list.txt").read_text()

@@ -11,9 +11,9 @@ import pytest
 
 from jim.adapters.sge import ADAPTER, Sge
 from jim.errors import BatchError, Full, Refused, Unclear
+from jim.keeper.opening import adapter_of
 from jim.model import Answer, Batch, Observation, Resources, State
-from jim.opening import adapter_of
-from jim.site import read
+from jim.site.file import read
 
 CAPTURED = Path(__file__).parents[1] / "captured/sge/8.1.9"
 ADAPTED = ADAPTER()

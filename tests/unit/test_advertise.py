@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jim import __version__, advertise
-from jim import site as site_file
+from jim import __version__
+from jim.admin import advertise
 from jim.cli.advertise import classad
+from jim.site import file as site_file
 from tests.cli_home import EVIL, EVIL_SHOWN, Home, SetClock
 
 SITE = """

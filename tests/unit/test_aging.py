@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from jim import aging
+from jim.keeper import aging
 from jim.statusdb import after
 
 STAYS = ".nfs0001"  # what a file server keeps of a file that somebody still has open

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.arrivals import take_spool
+from jim.keeper.arrivals import take_spool
 from tests.stand_ins import World
 
 
@@ -60,7 +60,7 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
         link(source, target)
 
     monkeypatch.setattr(world.store, "publish", publish_and_replace)
-    monkeypatch.setattr("jim.arrivals.os.link", link_too_late)
+    monkeypatch.setattr("jim.keeper.arrivals.os.link", link_too_late)
     world.go(2)
     assert 'done="250"' in shown(world)["phase-sim"]
     assert not list((world.site.work / "spool").iterdir())
@@ -68,7 +68,7 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
 
 def test_a_flood_of_publications_holds_up_no_end(tmp_path, monkeypatch):
     """In whatever order the file system lists them: of twenty ends, one would come after the flood."""
-    monkeypatch.setattr("jim.arrivals.AT_ONCE", 50)
+    monkeypatch.setattr("jim.keeper.arrivals.AT_ONCE", 50)
     world = World(tmp_path, monkeypatch)
     world.submit(20)
     world.until(lambda: len(world.batch.tasks) == 20)

@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from jim import arrivals, inbox
+from jim.doors import inbox
+from jim.keeper import arrivals
 from jim.model import State
 
 PASSES, STAYS = errno.ESTALE, errno.EACCES
@@ -84,7 +85,7 @@ def test_a_spool_file_whose_entry_cannot_be_looked_at_is_tried_again(begun, monk
         def __init__(self, place):
             self.entries = scandir(place)
 
-    monkeypatch.setattr("jim.arrivals.os.scandir", Entries)
+    monkeypatch.setattr("jim.keeper.arrivals.os.scandir", Entries)
     arrivals.take_spool(begun.house)
     assert (rejected(begun), begun.state(1)) == ([], State.SUBMITTED)
     out.clear()

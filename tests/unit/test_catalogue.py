@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from jim.catalogue import NotReadable, catalogue_at
 from jim.errors import BadRequest, JimError
 from jim.splitting.units import File
+from jim.work.catalogue import NotReadable, catalogue_at
 
 EVENTS = {"13669": 20_000, "none": None, "zero": 0, "many": "many", "below": -3, "/d0/x": 7}
 RECORDS = [

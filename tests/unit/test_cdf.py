@@ -11,8 +11,8 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.model import Job, Piece
-from jim.pieces import copied, herd_of, recovering
 from jim.request import check, read
+from jim.work.pieces import copied, herd_of, recovering
 
 HOME = Path(__file__).parents[2]
 EXAMPLES, STANDINS = HOME / "examples", HOME / "examples/standins"

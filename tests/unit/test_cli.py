@@ -16,7 +16,7 @@ from jim import cli
 from jim.cli import keeper
 from jim.cli.text import ago, counted, escaped, plain, size_of, span
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
-from jim.keeper import Lock
+from jim.keeper.loop import Lock
 from jim.model import Answer, Piece, State
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 

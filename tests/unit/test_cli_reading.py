@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from jim.cli.phases import Phase, add_up
 from jim.model import Piece, State, Step, Witness
+from jim.reading.phases import Phase, add_up
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
 
 # status

@@ -15,7 +15,7 @@ CHUNKS = 3  # of 2, 2 and 1 pieces
 @pytest.mark.parametrize("full_at", range(1, CHUNKS + 1))
 def test_a_chunk_that_cannot_be_stored_leaves_no_gap(world, monkeypatch, full_at):
     """The chunk behind it, or the end, is there already when the disk is found to be full."""
-    monkeypatch.setattr("jim.dividing.STORED_AT_ONCE", 2)
+    monkeypatch.setattr("jim.keeper.dividing.STORED_AT_ONCE", 2)
     add, calls = world.store.add_pieces, []
 
     def add_pieces(*told):
@@ -37,7 +37,7 @@ def test_a_chunk_that_cannot_be_stored_leaves_no_gap(world, monkeypatch, full_at
 @pytest.mark.parametrize("full", [False, True])
 def test_a_cancel_while_it_is_split_leaves_nothing_half_split(world, monkeypatch, full):
     """What is stored so far does not count yet: neither are these local jobs killed, nor the others made."""
-    monkeypatch.setattr("jim.dividing.STORED_AT_ONCE", 1)
+    monkeypatch.setattr("jim.keeper.dividing.STORED_AT_ONCE", 1)
     add, calls = world.store.add_pieces, []
 
     def add_pieces(*told):
@@ -60,7 +60,7 @@ def test_a_cancel_while_it_is_split_leaves_nothing_half_split(world, monkeypatch
 
 
 def test_a_job_type_that_makes_nothing_of_a_request_fails_it(world, monkeypatch):
-    monkeypatch.setattr("jim.dividing._pieces", lambda site, job: iter(()))
+    monkeypatch.setattr("jim.keeper.dividing._pieces", lambda site, job: iter(()))
     grid = world.submit()
     world.until(lambda: world.finished(grid))
     job = world.store.grid_job(grid)

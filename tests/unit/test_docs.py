@@ -20,12 +20,13 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import splitting_pictures
-from jim import __version__, cli, waking
-from jim import site as site_file
+from jim import __version__, cli
+from jim.keeper import waking
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
-from jim.splitting.catalogue import known, splitter_of
+from jim.site import file as site_file
 from jim.splitting.parameters import declared
+from jim.splitting.registry import known, splitter_of
 
 HOME = Path(__file__).parents[2]
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
@@ -180,7 +181,7 @@ def test_calls_of_the_local_batch_system_are_possible(page: str) -> None:
 def test_the_command_that_ends_keepers_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = [re.fullmatch(r"pkill (?:-u mc )?-f '(.*)'", piece) for piece in code("docs/operating.md")]
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr("jim.idealizer.run.spawn", lambda words, **_: started.append(words))
+    monkeypatch.setattr("jim.command.spawn", lambda words, **_: started.append(words))
     waking.start_keeper(tmp_path)
     assert {bool(re.search(found[1], " ".join(started[0]))) for found in told if found} == {True}
 

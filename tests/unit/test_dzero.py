@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from jim.admin.gram_service import rvf
+from jim.doors.gram.request import JOB_TYPE, attributes_of
 from jim.errors import BadRequest
-from jim.gram_request import JOB_TYPE, attributes_of
-from jim.gram_service import rvf
 from jim.model import Job, Piece
 from jim.request import check, read
-from jim.site import General, Site, Sizing
-from jim.sizing import size
+from jim.site.file import General, Site, Sizing
+from jim.work.sizing import size
 
 HOME = Path(__file__).parents[2]
 D0, STANDINS = HOME / "examples/d0", HOME / "examples/standins"

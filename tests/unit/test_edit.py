@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from jim.editing import read, written
 from jim.handlers.base import COMMON
 from jim.handlers.parametric import Parametric
 from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
+from jim.keeper.editing import read, written
 from jim.model import Piece, State, Step
 from jim.request import check
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 PARAMETRIC = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": [["1"], ["2"]]}
@@ -216,7 +216,7 @@ def test_grid_jobs_are_chosen_by_all_names_of_an_attribute(home):
 
 
 def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jim import inbox
+    from jim.doors import inbox
 
     world = World(tmp_path, monkeypatch, batch=Batch(most_cores=8))
     seen = []

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from jim.idealizer.run import end_marked
+from jim.command import end_marked
 
 
 @pytest.fixture

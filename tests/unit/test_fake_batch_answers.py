@@ -6,8 +6,8 @@ from importlib import import_module
 
 import pytest
 
+from jim.evidence.verdict import OVER_TIME
 from jim.model import State
-from jim.verdict import OVER_TIME
 from tests.fake_batch.dialect import Said
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.histories import DIALECTS

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from jim import inbox, request
+from jim import request
 from jim.clock import Clock
+from jim.doors import inbox
 from jim.model import State, Step
-from jim.site import make_state, read
-from jim.statusdb.store import Store
+from jim.site.file import make_state, read
+from jim.statusdb.sqlite import Store
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 60.0

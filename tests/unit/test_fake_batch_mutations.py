@@ -8,17 +8,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 
-from jim import arrivals, verdict, verdicts
 from jim.adapters import sge
 from jim.errors import BatchError, Full, JimError, Refused, Unclear
-from jim.handed_in import take_request
-from jim.idealizer import cancel, health, lookup, query, settle, submit
+from jim.evidence import verdict
+from jim.evidence.exit_record import Claim
+from jim.idealizer import health
+from jim.keeper import arrivals, asking, fulfilling, judging, looking_up, sending, settling
+from jim.keeper.accepting import take_request
+from jim.keeper.serial import Hold, Serials
 from jim.model import State, Witness
-from jim.records import Claim
-from jim.serial import Hold, Serials
-from jim.site import Batch
+from jim.site.file import Batch
 from jim.statusdb import after
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 from tests.fake_batch.play import play
 from tests.stand_ins import World
 
@@ -30,30 +31,30 @@ def no_fence(patch):
     """Take the keeper's own word for a fence, without taking the claim."""
 
     def fence(directory, indices):
-        claims = dict(lookup.claims(directory))
+        claims = dict(looking_up.claims(directory))
         return {index: claims.get(index, Claim("nobody", "-", "", fence=True)) for index in indices}
 
-    for module in (settle, lookup, cancel):
+    for module in (settling, looking_up, fulfilling):
         patch.setattr(module, "fence", fence)
 
 
 def absence_by_one_listing(patch):
     """Trust one listing, an empty one, too, at once."""
-    compare = query.compare
+    compare = asking.compare
 
     def trusting(listing, live, width):
         return replace(compare(listing, live, width), proves_absence=True)
 
-    look = settle._look
-    patch.setattr(query, "compare", trusting)
-    patch.setattr(settle, "MISSED_TWICE", 1)
-    patch.setattr(settle, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    look = settling._look
+    patch.setattr(asking, "compare", trusting)
+    patch.setattr(settling, "MISSED_TWICE", 1)
+    patch.setattr(settling, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
 
 
 def absence_by_two_listings_in_short_order(patch):
     """Trust two listings however soon the second one comes."""
-    look = settle._look
-    patch.setattr(settle, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    look = settling._look
+    patch.setattr(settling, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
 
 
 def completed_says_the_batch_system(patch):
@@ -69,7 +70,7 @@ def completed_says_the_batch_system(patch):
 
 def killed_as_soon_as_the_cancel_was_answered(patch):
     """Take the answer to a cancel for the end of what was to be cancelled."""
-    end = cancel._end
+    end = fulfilling._end
 
     def ending(house, live, reused):
         answer = end(house, live, reused)
@@ -79,21 +80,21 @@ def killed_as_soon_as_the_cancel_was_answered(patch):
     def recorded(house, live):
         killed = verdict.Verdict(State.KILLED, "cancelled", Witness.USER)
         for each in live:
-            if verdicts.cancelled(house, each.grid, each.n):
-                verdicts.record(house, (each.grid, each.k, each.idx), killed)
+            if judging.cancelled(house, each.grid, each.n):
+                judging.record(house, (each.grid, each.k, each.idx), killed)
 
-    patch.setattr(cancel, "_end", ending)
+    patch.setattr(fulfilling, "_end", ending)
 
 
 def given_up_when_the_controller_is_down(patch):
     """Take "nothing was done, come later" for what never gets better by itself."""
-    not_recorded = submit._not_recorded
+    not_recorded = sending._not_recorded
 
     def giving_up(house, submission, error):
         later = isinstance(error, BatchError) and not isinstance(error, Unclear | Refused | Full)
         not_recorded(house, submission, JimError(str(error)) if later else error)
 
-    patch.setattr(submit, "_not_recorded", giving_up)
+    patch.setattr(sending, "_not_recorded", giving_up)
 
 
 def each_line_of_the_accounts_is_a_death(patch):

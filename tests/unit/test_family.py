@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jim import family
 from jim.errors import UnknownJob
-from jim.family import ENDED, MAY_BECOME, Family, NotPossible, may_become
+from jim.evidence import transitions
+from jim.evidence.transitions import ENDED, MAY_BECOME, Family, NotPossible, may_become
 from jim.model import FROZEN, State, roll_up
 
 LETTERS = {
@@ -138,7 +138,7 @@ def test_the_graph_leads_nowhere_outside_itself():
 )
 def test_submission(refused, keep_going, at_once, after, error):
     marks = [each == "F" for each in refused]
-    assert family.submission(marks, keep_going=keep_going, at_once=at_once) == (a_family(after), error)
+    assert transitions.submission(marks, keep_going=keep_going, at_once=at_once) == (a_family(after), error)
 
 
 # Resubmission
@@ -158,11 +158,11 @@ def test_submission(refused, keep_going, at_once, after, error):
     ],
 )
 def test_resubmission(before, n, after):
-    assert family.resubmit(a_family(before), n) == a_family(after)
+    assert transitions.resubmit(a_family(before), n) == a_family(after)
 
 
 def test_resubmission_of_all_that_has_ended():
-    assert family.resubmit(a_family("f:cfkFn"), only_failed=False) == a_family("s:wwwFn")
+    assert transitions.resubmit(a_family("f:cfkFn"), only_failed=False) == a_family("s:wwwFn")
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,13 @@ def test_resubmission_of_all_that_has_ended():
 )
 def test_what_cannot_be_resubmitted(before, n, reason):
     with pytest.raises(NotPossible, match=reason):
-        family.resubmit(a_family(before), n)
+        transitions.resubmit(a_family(before), n)
 
 
 @pytest.mark.parametrize("n", [-1, 3])
 def test_a_local_job_that_there_is_not(n):
     with pytest.raises(UnknownJob, match=f"no local job {n}: there are 3"):
-        family.resubmit(a_family("f:cfc"), n)
+        transitions.resubmit(a_family("f:cfc"), n)
 
 
 # Killing
@@ -210,7 +210,7 @@ def test_a_local_job_that_there_is_not(n):
     ],
 )
 def test_killing(before, n, after):
-    assert family.kill(a_family(before), n) == a_family(after)
+    assert transitions.kill(a_family(before), n) == a_family(after)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_killing(before, n, after):
 )
 def test_what_cannot_be_killed(before, n, reason):
     with pytest.raises(NotPossible, match=reason):
-        family.kill(a_family(before), n)
+        transitions.kill(a_family(before), n)
 
 
 # Forcing
@@ -248,7 +248,7 @@ def test_what_cannot_be_killed(before, n, reason):
     ],
 )
 def test_forcing(before, to, n, after):
-    assert family.force(a_family(before), LETTERS[to], n) == a_family(after)
+    assert transitions.force(a_family(before), LETTERS[to], n) == a_family(after)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_forcing(before, to, n, after):
 )
 def test_what_cannot_be_forced(before, to, n, reason):
     with pytest.raises(NotPossible, match=reason):
-        family.force(a_family(before), LETTERS[to], n)
+        transitions.force(a_family(before), LETTERS[to], n)
 
 
 # Splitting again, copying, removing
@@ -281,7 +281,7 @@ def test_what_cannot_be_forced(before, to, n, reason):
     ],
 )
 def test_splitting_again(before, n, pieces, after):
-    assert family.resplit(a_family(before), n, pieces) == a_family(after)
+    assert transitions.resplit(a_family(before), n, pieces) == a_family(after)
 
 
 @pytest.mark.parametrize(
@@ -294,25 +294,25 @@ def test_splitting_again(before, n, pieces, after):
 )
 def test_what_cannot_be_split_again(before, n, pieces, reason):
     with pytest.raises(NotPossible, match=reason):
-        family.resplit(a_family(before), n, pieces)
+        transitions.resplit(a_family(before), n, pieces)
 
 
 def test_a_frozen_local_job_does_not_count():
-    again = family.resplit(a_family("f:cfc"), 1, 2)
+    again = transitions.resplit(a_family("f:cfc"), 1, 2)
     done = (*again.local_jobs[:3], State.COMPLETED, State.COMPLETED)
     assert roll_up(Counter(done)) is State.COMPLETED
 
 
 def test_a_copy_is_new():
-    assert family.copy(a_family("c:ccc")) == a_family("n:")
-    assert family.copy(a_family("c:ccc"), 2) == a_family("n:")
+    assert transitions.copy(a_family("c:ccc")) == a_family("n:")
+    assert transitions.copy(a_family("c:ccc"), 2) == a_family("n:")
     with pytest.raises(UnknownJob):
-        family.copy(a_family("c:ccc"), 3)
+        transitions.copy(a_family("c:ccc"), 3)
 
 
 @pytest.mark.parametrize("before", ["n:", "c:ccc", "f:cfc", "k:ckc"])
 def test_what_can_be_removed(before):
-    family.check_removal(a_family(before))
+    transitions.check_removal(a_family(before))
     assert may_become(a_family(before).grid_job.value, "removed")
 
 
@@ -322,7 +322,7 @@ def test_what_can_be_removed(before):
 )
 def test_what_cannot_be_removed(before, n, reason):
     with pytest.raises(NotPossible, match=reason):
-        family.check_removal(a_family(before), n)
+        transitions.check_removal(a_family(before), n)
 
 
 # Whatever is asked for
@@ -333,10 +333,10 @@ FAMILIES = st.lists(st.sampled_from(list(LETTERS.values())), min_size=1, max_siz
     lambda local_jobs: Family(roll_up(Counter(local_jobs)), tuple(local_jobs))
 )
 ASKED = st.one_of(
-    st.none().map(lambda _: family.resubmit),
-    st.none().map(lambda _: family.kill),
-    st.sampled_from([State.COMPLETED, State.FAILED]).map(lambda to: lambda it, n: family.force(it, to, n)),
-    st.integers(1, 3).map(lambda k: lambda it, n: family.resplit(it, 0 if n is None else n, k)),
+    st.none().map(lambda _: transitions.resubmit),
+    st.none().map(lambda _: transitions.kill),
+    st.sampled_from([State.COMPLETED, State.FAILED]).map(lambda to: lambda it, n: transitions.force(it, to, n)),
+    st.integers(1, 3).map(lambda k: lambda it, n: transitions.resplit(it, 0 if n is None else n, k)),
 )
 
 
@@ -357,7 +357,7 @@ def test_local_jobs_move_along_the_graph_only(before, asked, n):
 
 @given(FAMILIES, st.integers(0, 5))
 def test_what_is_asked_of_one_changes_no_other(before, n):
-    for asked in (family.resubmit, family.kill):
+    for asked in (transitions.resubmit, transitions.kill):
         try:
             after = asked(before, n)
         except (NotPossible, UnknownJob):
@@ -368,8 +368,8 @@ def test_what_is_asked_of_one_changes_no_other(before, n):
 @given(FAMILIES)
 def test_killing_twice_is_killing_once(before):
     try:
-        after = family.kill(before)
+        after = transitions.kill(before)
     except NotPossible:
         return
-    assert family.kill(after) == after
+    assert transitions.kill(after) == after
     assert after.grid_job in ENDED | FROZEN

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jim.splitting.catalogue import splitter_of
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
 from jim.splitting.parameters import check
+from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File
 

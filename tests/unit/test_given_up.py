@@ -10,10 +10,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from jim.idealizer import over, settle
-from jim.idealizer.settle import COME_BACK_SECONDS
+from jim.keeper import ending, settling
+from jim.keeper.settling import COME_BACK_SECONDS
 from jim.model import State
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 TOUCH = 10  # so that three touches are half a minute
@@ -62,14 +62,14 @@ def test_who_is_given_up_finds_it_in_the_submission_directory(world):
 
 def test_who_wakes_up_before_the_verdict_is_waited_for(world, monkeypatch):
     forget(world)
-    put_over = over.put_over
+    put_over = ending.put_over
 
     def put_and_wake(*arguments):
         put_over(*arguments)
-        monkeypatch.setattr(over, "put_over", put_over)
+        monkeypatch.setattr(ending, "put_over", put_over)
         touch(world)
 
-    monkeypatch.setattr(over, "put_over", put_and_wake)
+    monkeypatch.setattr(ending, "put_over", put_and_wake)
     world.until(lambda: (place(world) / "over.1").exists())
     for _ in range(3):
         world.go(5, TOUCH / 5)
@@ -92,13 +92,13 @@ def test_who_wakes_up_and_is_silent_again_is_dead(world, monkeypatch):
 
 def test_an_exit_record_that_comes_before_the_verdict_counts(world, monkeypatch):
     forget(world)
-    put_over = over.put_over
+    put_over = ending.put_over
 
     def put_and_end(*arguments):
         put_over(*arguments)
         world.batch.finish(1, spool=False)
 
-    monkeypatch.setattr(over, "put_over", put_and_end)
+    monkeypatch.setattr(ending, "put_over", put_and_end)
     world.until(lambda: world.finished(1))
     assert (world.state(1), verdict(world)) == (State.COMPLETED, "completed")
 
@@ -117,7 +117,7 @@ def test_nothing_is_given_up_where_that_cannot_be_written(world, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(over, "put_over", full)
+    monkeypatch.setattr(ending, "put_over", full)
     forget(world)
     world.go(10 * SILENT, 1.0)
     assert verdict(world) == ""
@@ -169,7 +169,7 @@ def test_the_end_of_a_job_is_no_death_while_its_claim_is_touched(world):
 @pytest.fixture
 def away(world, monkeypatch):
     """Let each look at an attempt fail, or take so long, until it is called."""
-    real, how = settle.trace, {}
+    real, how = settling.trace, {}
 
     def trace(*arguments):
         if "error" in how:
@@ -177,8 +177,8 @@ def away(world, monkeypatch):
         world.clock.now += how.get("seconds", 0.0)
         return real(*arguments)
 
-    monkeypatch.setattr(settle, "trace", trace)
-    monkeypatch.setattr(settle, "is_seen", lambda _: not how)
+    monkeypatch.setattr(settling, "trace", trace)
+    monkeypatch.setattr(settling, "is_seen", lambda _: not how)
     return how
 
 
@@ -232,8 +232,8 @@ def test_rounds_that_fail_at_the_spool_show_that_a_file_server_is_away(world, mo
         raise OSError(errno.EIO, "that")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jim.arrivals.os.scandir", fails)
-        patch.setattr("jim.arrivals.is_seen", lambda _: False)
+        patch.setattr("jim.keeper.arrivals.os.scandir", fails)
+        patch.setattr("jim.keeper.arrivals.is_seen", lambda _: False)
         for _ in range(3):
             with pytest.raises(OSError, match="that"):
                 world.go(1)
@@ -261,14 +261,14 @@ def test_one_file_that_cannot_be_read_keeps_no_other_attempt_alive(tmp_path, mon
     for index in (1, 2):
         world.batch.start(1, index)
         world.batch.tasks["1", index].hidden = 10**6
-    real = settle.trace
+    real = settling.trace
 
     def trace(directory, index):
         if index == 1:
             raise OSError(errno.EIO, "that")
         return real(directory, index)
 
-    monkeypatch.setattr(settle, "trace", trace)
+    monkeypatch.setattr(settling, "trace", trace)
     world.until(lambda: world.store.attempt(1, 1, 2).verdict)
     assert world.store.attempt(1, 1, 1).verdict == ""
 
@@ -292,20 +292,20 @@ def test_a_directory_that_is_removed_after_the_decision_holds_up_no_verdict(worl
 
 def test_nobody_is_given_up_by_a_name_that_he_does_not_know(world, monkeypatch):
     """Over NFS the head node may go on not finding a claim for a minute."""
-    real, away = over.trace, replace(over.trace(place(world), 1), claim=None)
-    monkeypatch.setattr(over, "trace", lambda *_: away)
+    real, away = ending.trace, replace(ending.trace(place(world), 1), claim=None)
+    monkeypatch.setattr(ending, "trace", lambda *_: away)
     forget(world)
     world.until(lambda: world.store.given_up())
     world.go(4, 1.0)
     assert not (place(world) / "over.1").exists()
     assert verdict(world) == ""
-    monkeypatch.setattr(over, "trace", real)
+    monkeypatch.setattr(ending, "trace", real)
     world.until(lambda: verdict(world), rounds=10)
     assert (place(world) / "over.1").read_text().startswith(f"nonce {world.batch.tasks['1', 1].nonce}\n")
 
 
 def test_what_cannot_be_given_up_is_not_told_at_every_look(world, monkeypatch, caplog):
-    monkeypatch.setattr(over, "put_over", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    monkeypatch.setattr(ending, "put_over", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
     forget(world)
     world.go(10 * SILENT, 1.0)
     told = [each for each in caplog.messages if "cannot be given up just now" in each]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jim.splitting.catalogue import split
 from jim.splitting.errors import InvalidParameter, SplitError
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File, SplitJob
 

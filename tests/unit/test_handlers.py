@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import attribute_tables
+from jim.doors.intake import prepare
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
 from jim.handlers.parametric import Parametric
@@ -16,10 +17,9 @@ from jim.handlers.parts.histogram import Histogram, draw
 from jim.handlers.parts.tables import column
 from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
 from jim.model import Job, Piece
-from jim.preparing import prepare
 from jim.request import LANGUAGES, check, read
-from jim.site import Site
-from jim.sizing import left_to_catalogue
+from jim.site.file import Site
+from jim.work.sizing import left_to_catalogue
 from tests.stand_ins import World
 
 HOME = Path(__file__).parents[2]

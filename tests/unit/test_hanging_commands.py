@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from jim.house import Workers
-from jim.idealizer import cancel, lookup, settle, submit
+from jim.keeper import fulfilling, looking_up, sending, settling
+from jim.keeper.keeper import Workers
 from jim.model import Answer
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 GRID_JOBS = 12
@@ -47,7 +47,7 @@ class Frozen:
 
 def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkeypatch):
     frozen = Frozen(world.batch.run)
-    monkeypatch.setattr(submit, "run", frozen.run)
+    monkeypatch.setattr(sending, "run", frozen.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
     try:
@@ -66,8 +66,8 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
 
 def test_another_one_is_left_for_what_that_question_leaves_open(world, workers, monkeypatch):
     sent, history = Frozen(world.batch.run), Frozen(world.batch.run)
-    monkeypatch.setattr(submit, "run", sent.run)
-    monkeypatch.setattr(settle, "run", history.run)
+    monkeypatch.setattr(sending, "run", sent.run)
+    monkeypatch.setattr(settling, "run", history.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
 
@@ -117,7 +117,7 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         world.submit(key=f"key{number}")
     while len(world.batch.accepted) <= GRID_JOBS:
         slow.minute()
-    monkeypatch.setattr(cancel, "run", slow.run)
+    monkeypatch.setattr(fulfilling, "run", slow.run)
     for grid in range(1, GRID_JOBS + 2):
         world.wish("cancel", str(grid))
     slow.minute()
@@ -128,14 +128,14 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         assert len(world.batch.accepted) == GRID_JOBS + 2
         assert len(slow.said) == GRID_JOBS + 1
     finally:
-        monkeypatch.setattr(cancel, "run", world.batch.run)
+        monkeypatch.setattr(fulfilling, "run", world.batch.run)
         slow.end.set()
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
     frozen = Frozen(world.batch.run)
     world.batch.find_command = lambda mark: ["query"]
-    monkeypatch.setattr(lookup, "run", frozen.run)
+    monkeypatch.setattr(looking_up, "run", frozen.run)
     world.batch.lies = ["@submit", "lost after"] * 3
     world.house.next_query = world.clock.now + 1e6  # the usual listing would adopt them, too
     for number in range(3):

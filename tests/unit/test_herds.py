@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from jim.inbox import deposit, slices_of
+from jim.doors.inbox import deposit, slices_of
 from jim.model import Piece, State, Step
-from jim.pieces import herd_of, recovering
 from jim.request import check
-from jim.settings import Batch, General, Limits
+from jim.site.settings import Batch, General, Limits
 from jim.statusdb.record import herd
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
+from jim.work.pieces import herd_of, recovering
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.stand_ins import TO_FORMAT_4, World
 
@@ -64,7 +64,7 @@ def test_a_dollar_of_an_ordinary_request_stays(world):
 
 
 def test_a_split_that_fails_leaves_nothing_half_split(tmp_path, monkeypatch):
-    monkeypatch.setattr("jim.dividing.STORED_AT_ONCE", 1)
+    monkeypatch.setattr("jim.keeper.dividing.STORED_AT_ONCE", 1)
     world = World(tmp_path, monkeypatch)
     # The second piece cannot be made: a door, which looks at the first, has accepted it.
     submit(world, "GenericSplitter", splitter_parameters={"attribute": "outputs", "values": [["x"], ["/x"]]})
@@ -77,7 +77,7 @@ def test_a_split_that_fails_leaves_nothing_half_split(tmp_path, monkeypatch):
 
 
 def test_of_large_pieces_fewer_are_stored_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("jim.dividing.LARGEST_CHUNK", 1000)
+    monkeypatch.setattr("jim.keeper.dividing.LARGEST_CHUNK", 1000)
     world = World(tmp_path, monkeypatch)
     stored, add = [], world.store.add_pieces
     monkeypatch.setattr(world.store, "add_pieces", lambda *told: (stored.append(len(told[2])), add(*told)))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jim.model import State
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 LONG_ENOUGH = 60

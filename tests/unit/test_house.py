@@ -103,24 +103,24 @@ MAY_IMPORT = [
     ("jim/errors.py", set()),
     ("jim/clock.py", set()),
     ("jim/database.py", {"jim.errors"}),
-    ("jim/tar.py", set()),
+    ("jim/workdir/tar.py", set()),
     ("jim/files.py", {"jim.errors"}),
-    ("jim/named.py", {"jim.errors"}),
-    ("jim/records.py", {"jim.errors"}),
+    ("jim/plugins.py", {"jim.errors"}),
+    ("jim/evidence/exit_record.py", {"jim.errors"}),
     ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),
-    ("jim/verdict.py", {"jim.errors", "jim.model", "jim.records"}),
-    ("jim/keeper.py", {"jim.errors", "jim.clock", "jim.files"}),
+    ("jim/evidence/verdict.py", {"jim.errors", "jim.model", "jim.evidence.exit_record"}),
+    ("jim/keeper/loop.py", {"jim.errors", "jim.clock", "jim.files"}),
     ("jim/idealizer/retry.py", set()),
-    ("jim/idealizer/run.py", {"jim.model"}),
+    ("jim/command.py", {"jim.model"}),
     ("jim/idealizer/health.py", {"jim.clock", "jim.idealizer"}),
-    ("jim/statusdb/xml.py", {"jim.errors", "jim.records", "jim.statusdb"}),
-    ("jim/statusdb/xpath.py", {"jim.errors", "jim.statusdb", "jim.idealizer.run"}),
+    ("jim/statusdb/xml.py", {"jim.errors", "jim.evidence.exit_record", "jim.statusdb"}),
+    ("jim/statusdb/xpath.py", {"jim.errors", "jim.statusdb", "jim.command"}),
     ("jim/statusdb/*", {"jim.errors", "jim.model", "jim.clock", "jim.database", "jim.statusdb"}),
     (
         "jim/localbatch/*",
-        {"jim.errors", "jim.clock", "jim.database", "jim.files", "jim.localbatch", "jim.idealizer.run"},
+        {"jim.errors", "jim.clock", "jim.database", "jim.files", "jim.localbatch", "jim.command"},
     ),
-    ("jim/request/*", {"jim.errors", "jim.files", "jim.named", "jim.handlers.base", "jim.request"}),
+    ("jim/request/*", {"jim.errors", "jim.files", "jim.plugins", "jim.handlers.base", "jim.request"}),
 ]
 
 
@@ -139,7 +139,7 @@ def test_nobody_imports_a_door() -> None:
     outside = {file for file in importers("jim.cli") if not file.startswith("jim/cli/")}
     assert outside == set()
     life = {file for file in importers("jim.run_grid_job") if not file.startswith("jim/cli/")}
-    assert life == {"jim/run_grid_job.py", "jim/waking.py", "jim/sitetest/ground.py"}
+    assert life == {"jim/run_grid_job.py", "jim/keeper/waking.py", "jim/admin/trial/ground.py"}
 
 
 def test_nothing_is_imported_from_a_test_module() -> None:
@@ -149,12 +149,12 @@ def test_nothing_is_imported_from_a_test_module() -> None:
 
 
 def test_the_keeper_knows_no_step() -> None:
-    assert importers("jim.keeper") <= {"jim/waking.py", "jim/site_check.py", "jim/cli/reading.py"}
+    assert importers("jim.keeper.loop") <= {"jim/keeper/waking.py", "jim/admin/check.py", "jim/reading/view.py"}
 
 
 def test_adapters_and_the_local_batch_system_meet_only_at_a_command_line() -> None:
     assert {file for file in importers("jim.localbatch") if not file.startswith("jim/localbatch/")} == set()
-    by_name = {"jim/opening.py", "jim/house.py"}  # the one imports it by its name, the other for types
+    by_name = {"jim/keeper/opening.py", "jim/keeper/keeper.py"}  # the one imports it by its name, the other for types
     assert {file for file in importers("jim.adapters") if not file.startswith("adapters/")} == by_name
 
 
@@ -169,7 +169,7 @@ def test_a_splitter_is_a_rule_and_nothing_else() -> None:
     """It needs no other one, and has no way to the world, the clock or chance."""
     world = {"os", "io", "sys", "time", "datetime", "random", "pathlib", "logging", "threading", "sqlite3", "socket"}
     assert {file for file in importers("jim.splitting.rules") if file.startswith("jim/splitting/")} == set()
-    for file in (file for file in FILES if file.startswith("jim/splitting/") and file != "jim/splitting/catalogue.py"):
+    for file in (file for file in FILES if file.startswith("jim/splitting/") and file != "jim/splitting/registry.py"):
         assert {each.module for each in imports(file)} & world == set(), file
 
 
@@ -179,7 +179,7 @@ def test_a_splitter_is_a_rule_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("module", "owners"),
     [
-        ("subprocess", {"jim/idealizer/run.py", PAYLOAD}),
+        ("subprocess", {"jim/command.py", PAYLOAD}),
         ("multiprocessing", set()),
         ("pty", set()),
         ("tenacity", {"jim/idealizer/retry.py"}),
@@ -215,7 +215,7 @@ def calls(file: str) -> tuple[tuple[str, str, frozenset[str | None]], ...]:
 
 def test_no_shell_and_no_other_way_to_start_a_process() -> None:
     assert [place for file in FILES for place, _, keywords in calls(file) if "shell" in keywords] == []
-    others = [file for file in FILES if file != "jim/idealizer/run.py"]
+    others = [file for file in FILES if file != "jim/command.py"]
     assert [(place, name) for file in others for place, name, _ in calls(file) if name.startswith(STARTS)] == []
 
 
@@ -228,7 +228,7 @@ def test_errors_become_exit_codes_in_one_place() -> None:
     """In another one, what a site's own code raises becomes an error of JIM's."""
     all_nodes = ((file, node) for file in FILES for node in nodes_of(file))
     catchers = [file for file, node in all_nodes if isinstance(node, ast.ExceptHandler) and _catches_all(node)]
-    assert catchers == ["jim/named.py", "jim/run_grid_job.py"]
+    assert catchers == ["jim/plugins.py", "jim/run_grid_job.py"]
 
 
 def test_library_code_neither_prints_nor_exits() -> None:

@@ -6,7 +6,7 @@ from jim.errors import BadRequest
 from jim.model import State
 from jim.request import check
 from jim.request.jdf import parse
-from jim.site import Limits
+from jim.site.file import Limits
 from tests.stand_ins import World
 
 

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from jim.clock import Clock
-from jim.keeper import keep
+from jim.keeper.loop import keep
 
 
 class FullDisk:
@@ -37,7 +37,7 @@ class FullDisk:
 @pytest.fixture
 def pauses(monkeypatch):
     found = []
-    monkeypatch.setattr("jim.keeper.time.sleep", found.append)
+    monkeypatch.setattr("jim.keeper.loop.time.sleep", found.append)
     return found
 
 

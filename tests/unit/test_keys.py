@@ -8,11 +8,12 @@ import sqlite3
 
 import pytest
 
-from jim import aging, inbox
+from jim.doors import inbox
 from jim.errors import UnknownJob
+from jim.keeper import aging
 from jim.model import Step
-from jim.sandbox import remove_grid_directory
 from jim.statusdb import after
+from jim.workdir.submission import remove_grid_directory
 
 
 def key_file(world, key="k1"):
@@ -28,7 +29,7 @@ def interrupted(monkeypatch, meanwhile):
             left.pop()()
         link(source, target)
 
-    monkeypatch.setattr("jim.inbox.os.link", late)
+    monkeypatch.setattr("jim.doors.inbox.os.link", late)
 
 
 def settled(world, number):
@@ -152,10 +153,10 @@ def killed(*_):
 
 
 DEATHS = [
-    "jim.aging.inbox.free",
-    "jim.aging.after.remove",
-    "jim.aging._remove_files",
-    "jim.aging.remove_grid_directory",
+    "jim.keeper.aging.inbox.free",
+    "jim.keeper.aging.after.remove",
+    "jim.keeper.aging._remove_files",
+    "jim.keeper.aging.remove_grid_directory",
 ]
 
 

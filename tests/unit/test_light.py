@@ -36,7 +36,7 @@ def test_the_submit_door(tmp_path, name, text):
     # The keeper that a door starts is another process; here none is wanted.
     call = f"""
 from jim import run_grid_job
-run_grid_job.wake = lambda state: __import__("jim.waking")
+run_grid_job.wake = lambda state: __import__("jim.keeper.waking")
 assert run_grid_job.main(["submit", {str(file)!r}]) == 0
 """
     out, names = loaded(tmp_path, call)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jim.herd import MOST_JOBS, herd
-from jim.manifest import LARGEST, expand
 from jim.splitting.errors import InvalidManifest, SplitError, TooManyJobs, UnknownSplitter
+from jim.work.herd import MOST_JOBS, herd
+from jim.work.variables import LARGEST, expand
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.model import State
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.fake_batch.dialect import Said
 from tests.fake_batch.dialects.condor import Condor
 from tests.fake_batch.gateway import Gateway

@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
-from jim import outputs, sandbox
+from jim.keeper import collecting
 from jim.model import State
-from jim.sandbox import INSTANCE
+from jim.workdir import submission
+from jim.workdir.submission import INSTANCE
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -43,7 +44,7 @@ def out_of_reach(monkeypatch):
 
 
 def test_outputs_are_looked_at_again(world, grid, out_of_reach):
-    come_back = out_of_reach(outputs, "_open_inside", errno.EIO)
+    come_back = out_of_reach(collecting, "_open_inside", errno.EIO)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(10, 100.0)
     assert world.state(grid) is State.COMPLETING
@@ -53,7 +54,7 @@ def test_outputs_are_looked_at_again(world, grid, out_of_reach):
 
 
 def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_reach):
-    out_of_reach(outputs, "_open_inside", errno.EIO)
+    out_of_reach(collecting, "_open_inside", errno.EIO)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(50, 100.0)
     assert world.state(grid) is not State.COMPLETING
@@ -62,14 +63,14 @@ def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_r
 
 
 def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach):
-    out_of_reach(outputs, "_open_inside", errno.EACCES)
+    out_of_reach(collecting, "_open_inside", errno.EACCES)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(20, 1.0)
     assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")
 
 
 def test_an_exit_record_may_be_there_though_it_cannot_be_read(world, grid, out_of_reach):
-    come_back = out_of_reach(sandbox, "read_regular", errno.ESTALE, lambda path, _: path.name.startswith("exit."))
+    come_back = out_of_reach(submission, "read_regular", errno.ESTALE, lambda path, _: path.name.startswith("exit."))
     world.batch.finish(1, 1, 0, spool=False)
     world.go(20, 2.0)
     assert world.state(grid) is State.RUNNING

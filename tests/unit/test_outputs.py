@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from jim import outputs
 from jim.handlers.parametric import Parametric
+from jim.keeper import collecting
 from jim.model import State
-from jim.tar import Tar
+from jim.workdir.tar import Tar
 from tests.stand_ins import World
 
 
@@ -102,7 +102,7 @@ def test_last_words_that_cannot_be_trusted_are_left_out(world, spoil):
 
 def test_of_very_many_last_words_the_last_are_there(world, monkeypatch):
     grid = started(world, 1)
-    monkeypatch.setattr(outputs, "LARGEST_LAST_WORDS", 9)
+    monkeypatch.setattr(collecting, "LARGEST_LAST_WORDS", 9)
     world.batch.finish(1, 1, code=1, **files(stdout=b"012345678", stderr=b"0123456789"))
     content = tar_of(world, grid)
     assert (content["1.0/stdout"], content["1.0/stderr.last"]) == (b"012345678", b"123456789")

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from jim.errors import BadRequest
-from jim.pieces import check, herd_of
 from jim.request import check as checked
 from jim.splitting.errors import TooManyJobs
 from jim.statusdb.rows import piece_of, pieces_text
+from jim.work.pieces import check, herd_of
 
 FILES = [
     {"lfn": "/a/1", "events": 100, "runs": {"1": [1, 2, 3]}, "locations": ["A"]},

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from jim.model import Observation, State
-from jim.site import Limits
+from jim.site.file import Limits
 from tests.stand_ins import World
 
 

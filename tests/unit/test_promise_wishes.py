@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jim.aging import age
-from jim.arrivals import take_inbox
-from jim.cli import waits
-from jim.cli.reading import View
-from jim.gram import USER_CANCELLED, is_failure
-from jim.idealizer import cancel
+from jim.doors.gram.protocol import USER_CANCELLED, is_failure
+from jim.keeper import fulfilling
+from jim.keeper.aging import age
+from jim.keeper.arrivals import take_inbox
 from jim.model import State, Step
-from jim.site import Limits
+from jim.reading import waits
+from jim.reading.view import View
+from jim.site.file import Limits
 from tests.stand_ins import World
 
 
@@ -82,12 +82,12 @@ def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
 def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
     """The loop goes on between, so that what runs is ended meanwhile, and others are served."""
     world, told = World(tmp_path, monkeypatch, limits=Limits(queued=2)), []
-    monkeypatch.setattr(cancel, "WAITING_AT_ONCE", 2)
+    monkeypatch.setattr(fulfilling, "WAITING_AT_ONCE", 2)
     grid = world.submit(7)
     world.until(lambda: len(world.batch.tasks) == 2)
     world.store.set_grid_job(grid, wish="cancel")
     monkeypatch.setattr(world.house.workers, "later", lambda _, task: told.append(task))
-    cancel.fulfil(world.house)
+    fulfilling.fulfil(world.house)
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 2, State.WAITING: 3}
     while told:
         told.pop()()

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from jim import inbox, request
+from jim import request
+from jim.doors import inbox
 from jim.errors import BadRequest, UnknownJob
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.model import State
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 

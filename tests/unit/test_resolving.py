@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from jim.doors.inbox import deposit
 from jim.errors import BadRequest
-from jim.inbox import deposit
 from jim.model import Step
 from jim.request import check
-from jim.site import General, Sizing
+from jim.site.file import General, Sizing
 from tests.stand_ins import World
 
 FILES = [

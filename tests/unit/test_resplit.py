@@ -4,8 +4,8 @@ import json
 import tarfile
 
 from jim.model import State, Step
-from jim.pieces import herd_of
 from jim.request import check
+from jim.work.pieces import herd_of
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180

@@ -11,16 +11,18 @@ from contextlib import closing
 
 import pytest
 
-from jim import inbox, restoring, serial
+from jim.admin import restoring
 from jim.cli import site_verbs
+from jim.doors import inbox
 from jim.errors import BadSite, Outdated
+from jim.keeper import serial
+from jim.keeper.opening import hold_of
+from jim.keeper.serial import instances_in, own_work, serials
 from jim.model import State, Step
-from jim.opening import hold_of
-from jim.sandbox import fence
-from jim.serial import instances_in, own_work, serials
-from jim.site import Site, make_state
+from jim.site.file import Site, make_state
 from jim.statusdb import after
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
+from jim.workdir.submission import fence
 from tests.stand_ins import TO_FORMAT_4
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
@@ -477,7 +479,7 @@ def test_marks_of_before_are_believed_as_they_are_stored_and_no_others(world):
 def test_restored_is_given_again_where_it_was_killed(forgotten, monkeypatch):
     world = forgotten
     put_back(world)
-    steps = ["jim.restoring.Hold.take", "jim.restoring._take_up_all", "jim.restoring.inbox.draw_id"]
+    steps = ["jim.admin.restoring.Hold.take", "jim.admin.restoring._take_up_all", "jim.admin.restoring.inbox.draw_id"]
     for step in steps:
         with monkeypatch.context() as patch:
             patch.setattr(step, lambda *_, **__: (_ for _ in ()).throw(Death))

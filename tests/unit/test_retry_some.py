@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jim.model import State, Step
-from jim.site import Keep
+from jim.site.file import Keep
 from tests.stand_ins import World
 
 
@@ -65,7 +65,7 @@ def test_no_number(home, count):
 
 
 def test_the_keeper_tries_those_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jim import inbox
+    from jim.doors import inbox
 
     world = World(tmp_path, monkeypatch)
     grid = world.submit(5)
@@ -129,7 +129,9 @@ def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
 ) -> None:
     world = World(tmp_path, monkeypatch, keep=Keep(finished_days=30))
     if more:
-        from jim import inbox, request, sizing
+        from jim import request
+        from jim.doors import inbox
+        from jim.work import sizing
 
         asked = request.check({"job_type": "pythia_monte_carlo", "test": "yes", **more})[1]
         grid = inbox.deposit(world.site.state, "k1", {**sizing.of_test(asked), "key": "k1"})

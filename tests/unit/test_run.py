@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jim.idealizer import run as room
-from jim.idealizer.run import run
+from jim import command as room
+from jim.command import run
 from jim.model import Answer
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from jim import credentials, inbox
-from jim.cli.reading import look
-from jim.cli.waits import of_grid_job
+from jim.doors import inbox
+from jim.doors.gram.request import attributes_of
+from jim.doors.intake import prepare
 from jim.errors import BadRequest
-from jim.gram_request import attributes_of
 from jim.model import State, Step
-from jim.preparing import prepare
-from jim.site import Site
+from jim.reading.view import look
+from jim.reading.waits import of_grid_job
+from jim.site.file import Site
+from jim.workdir import credentials
 from tests.stand_ins import World
 
 # Certificates without their keys. The times are those that `openssl x509 -enddate` tells.

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from jim import packages
+from jim.doors.intake import prepare
 from jim.errors import BadRequest
 from jim.handlers.base import Attributes, Handler
-from jim.packages import members, share, sweep
-from jim.preparing import prepare
-from jim.sandbox import prepare_grid_job
-from jim.settings import Keep, Payload, settings, wrong
-from jim.site import Site, make_state
+from jim.site.file import Site, make_state
+from jim.site.settings import Keep, Payload, settings, wrong
+from jim.workdir import packages
+from jim.workdir.packages import members, share, sweep
+from jim.workdir.submission import prepare_grid_job
 from tests.stand_ins import World
 
 MOST = 10**9

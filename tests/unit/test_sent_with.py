@@ -6,10 +6,10 @@ import sqlite3
 
 import pytest
 
-from jim import inbox
+from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.model import State
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 from tests.stand_ins import TO_FORMAT_4
 
 
@@ -60,7 +60,7 @@ def test_what_is_edited_between_the_intent_and_the_batch_command_counts(world, m
     world.submit(2, wall_seconds=86_400)
     world.until(lambda: "submit" in world.batch.calls, seconds=0.0)
     assert [each.wall_seconds for each in world.store.submissions("intended")] == [86_400]
-    monkeypatch.setattr("jim.editing.refuse_what_is_sent", lambda *_: "")  # a race that only a kill brings about
+    monkeypatch.setattr("jim.keeper.editing.refuse_what_is_sent", lambda *_: "")  # a race that only a kill brings about
     edit(world, wall_seconds=5)
     world.until(lambda: world.batch.tasks)
     assert world.store.submission(1, 1).wall_seconds == 5
@@ -107,7 +107,7 @@ def test_a_job_type_that_is_gone_leaves_what_was_sent(world, monkeypatch):
     def gone(*_):
         raise BadRequest("gone")
 
-    monkeypatch.setattr("jim.verdicts.handler_of", gone)
+    monkeypatch.setattr("jim.keeper.judging.handler_of", gone)
     assert killed_after_seven_seconds(world).state is State.WAITING
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadSite
+from jim.keeper.opening import adapter_of
 from jim.model import Resources
-from jim.opening import adapter_of
-from jim.settings import SECTIONS, settings
-from jim.site import Batch, Site, check_system, read
+from jim.site.file import Batch, Site, check_system, read
+from jim.site.settings import SECTIONS, settings
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jim import site as site_file
 from jim.errors import BadSite
-from jim.site import Site, file_system_of, load, make_state
+from jim.site import file as site_file
+from jim.site.file import Site, file_system_of, load, make_state
 
 MOUNTS = """\
 /dev/vda / ext4 rw,relatime 0 0

@@ -7,9 +7,9 @@ import pytest
 from jim.errors import BadRequest
 from jim.handlers.base import BY_EVENTS, Handler
 from jim.model import Resources
-from jim.settings import Sizing
-from jim.site import Site
-from jim.sizing import check_limits, size
+from jim.site.file import Site
+from jim.site.settings import Sizing
+from jim.work.sizing import check_limits, size
 
 
 class Events(Handler):

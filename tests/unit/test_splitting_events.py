@@ -2,8 +2,8 @@
 
 import pytest
 
-from jim.splitting.catalogue import split
 from jim.splitting.errors import SplitError
+from jim.splitting.registry import split
 from tests.splitting_work import COST, MC, events, file, jobs, names, work
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.splitting.catalogue import split
+from jim.splitting.registry import split
 from jim.splitting.subscription import Producer
 from jim.splitting.units import Settled, SplitJob
 from tests.splitting_work import AB, A, B, file, jobs, names, work

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from jim.splitting.catalogue import split
 from jim.splitting.recovery import Recovery, document_of, recovery_from
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import File
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jim.splitting.catalogue import known, split
 from jim.splitting.errors import JobLimitExceeded, UnknownSplitter
+from jim.splitting.registry import known, split
 from tests.splitting_work import AB, COST, MC, A, B, file, jobs, names, work
 
 

@@ -6,9 +6,9 @@ import math
 import pytest
 
 from jim.errors import BadRequest
-from jim.splitting.catalogue import known, split, splitter_of
 from jim.splitting.errors import InvalidFile, InvalidMask, InvalidParameter, InvalidRecovery, SplitError
 from jim.splitting.parameters import check, declared
+from jim.splitting.registry import known, split, splitter_of
 from jim.splitting.subscription import Producer, Sibling, Subscription
 from jim.splitting.units import Estimates, Failure, File, Mask, SplitJob, files_from
 

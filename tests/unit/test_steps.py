@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
+from jim.doors.inbox import deposit
 from jim.errors import BadRequest, JimError
-from jim.inbox import deposit
 from jim.request import check
-from jim.site import General
-from jim.steps import take
+from jim.site.file import General
+from jim.work.site_steps import take
 from tests.stand_ins import World
 
 OWN = """

@@ -15,7 +15,7 @@ from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.record import failures
 from jim.statusdb.rows import Change
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 

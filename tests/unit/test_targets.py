@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jim.doors.target import Target, parse
 from jim.errors import UnknownJob
-from jim.targets import Target, parse
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jim import inbox, request
+from jim import request
+from jim.doors import inbox
 from jim.model import State
-from jim.site import Batch
+from jim.site.file import Batch
 from tests.splitting_work import submit
 from tests.stand_ins import World
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from jim import verdict
+from jim.evidence import verdict
+from jim.evidence.exit_record import ExitRecord
 from jim.model import Observation, State, Witness
-from jim.records import ExitRecord
 from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"

@@ -10,12 +10,12 @@ import pytest
 
 from jim.adapters.sge import Sge
 from jim.adapters.slurm import Slurm
-from jim.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.errors import JimError
+from jim.evidence.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.handlers.parametric import Parametric
 from jim.model import Batch, State, Witness
-from jim.named import function
-from jim.site import General, Limits
+from jim.plugins import function
+from jim.site.file import General, Limits
 from jim.statusdb.rows import HELD
 from tests.exit_records import record
 from tests.stand_ins import World
@@ -51,7 +51,7 @@ def test_the_usual_decision(known: Failed, action: Action) -> None:
 
 
 OWN = """
-from jim.analysis import Action, Decision
+from jim.evidence.analysis import Action, Decision
 
 def careful(failed):
     if failed.record and failed.record.code == 75:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jim.cli import waits
-from jim.cli.reading import View
 from jim.model import Observation, State
-from jim.site import Batch
+from jim.reading import waits
+from jim.reading.view import View
+from jim.site.file import Batch
 from tests.stand_ins import World
 
 VAIN = "can never start as it was asked for: PartitionTimeLimit"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jim import inbox
+from jim.doors import inbox
+from jim.doors.gram.protocol import EXECUTION_FAILED, is_failure
 from jim.errors import UnknownJob
-from jim.gram import EXECUTION_FAILED, is_failure
 from jim.model import State, Step
 from jim.statusdb import after
 from tests.splitting_work import end_all, states

@@ -8,7 +8,7 @@ from lxml import etree
 from jim.clock import Clock
 from jim.errors import JimError, UnknownJob
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb.store import Store
+from jim.statusdb.sqlite import Store
 from jim.statusdb.xml import GRID_JOB, NAMESPACE, document, evaluate, fragment, schema, write
 from jim.statusdb.xpath import xpath
 from tests.exit_records import exit_record

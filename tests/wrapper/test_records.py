@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from jim.model import Job
-from jim.sandbox import PROGRAMS, Line, prepare_submission, trace
+from jim.workdir.submission import PROGRAMS, Line, prepare_submission, trace
 from tests.wrapper.worker import ABC, HELLO, HOST, MARK, NOTHING, SHELL, TIME, Site, python, sh
 
 

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 from jim.model import Job
-from jim.sandbox import Line, prepare_submission
+from jim.workdir.submission import Line, prepare_submission
 from tests.wrapper.worker import MARK, Site, until
 
 VARIABLES = {"index": "TASK", "id": "BATCH", "restart": ""}

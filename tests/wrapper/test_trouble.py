@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.sandbox import PROGRAMS
+from jim.workdir.submission import PROGRAMS
 from tests.wrapper.worker import HELLO, MARK, Site, sh
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from jim.sandbox import PROGRAMS
+from jim.workdir.submission import PROGRAMS
 
 SHELL = Path(__file__).parents[2] / "shell"
 MARK = "jim-3f9a-12-1"

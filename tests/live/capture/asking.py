@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jim.adapters.base import Adapter
-from jim.idealizer.run import run
+from jim.command import run
 from jim.model import Answer, Batch, Resources
 
 LABS = Path(os.environ.get("JIM_LABS", "/var/lib/jim-labs"))

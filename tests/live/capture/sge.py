@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from jim.adapters.sge import Sge
-from jim.idealizer.run import run
+from jim.command import run
 from jim.model import Batch
 from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
 

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from jim.adapters.slurm import Slurm
-from jim.idealizer.run import run
+from jim.command import run
 from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
 
 SQUEUE = ["squeue", "--array", "--states=all", "--noheader", "--format=%i %T"]

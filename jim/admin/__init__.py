@@ -1,0 +1,1 @@
+"""What an administrator does: set up, check, try and advertise a site."""

@@ -1,0 +1,330 @@
+"""Proving with real operations that a site can keep what JIM promises: one finding per question."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from jim.admin.code import load_all
+from jim.clock import Clock
+from jim.command import run
+from jim.database import damaged
+from jim.errors import JimError, UnknownJob
+from jim.evidence.exit_record import read_exit_record
+from jim.files import open_to_all, replace_durably, sync_directory
+from jim.keeper.serial import told
+from jim.keeper.waking import heart_beats, holder, how_to_install
+from jim.model import Job
+from jim.site import file as site_file
+from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
+from jim.statusdb.sqlite import Store
+from jim.work.catalogue import NotReadable, catalogue_at
+from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
+
+OK, WARNING, FAILED = "ok", "warning", "failed"
+LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
+SCARCE_BYTES, TOO_FEW_BYTES = 2 * 10**9, 10**8
+CLOCKS_APART_SECONDS = 30
+WRAPPER_SECONDS = 60
+READING_SECONDS = 10.0
+# Where an operator may have arranged for `jim keeper --all`.
+TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
+CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The answer to one question."""
+
+    name: str
+    level: str
+    said: str
+    todo: str = ""
+
+
+def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:
+    """Ask every question; one that needs the answer of another is left out when that failed."""
+    yield _ask("libraries", _libraries)
+    try:
+        site = site_file.load()
+    except JimError as error:
+        yield Finding("site file", FAILED, str(error), "correct it; docs/operating.md lists every setting")
+        return
+    yield Finding("site file", OK, f"{site.file} is valid" if site.file else "there is none; all settings are defaults")
+    state = _ask("state directory", lambda: _state(site, mounts))
+    yield state
+    if state.level == FAILED:
+        return
+    for name, question in _questions(site, mounts, root):
+        yield _ask(name, question)
+
+
+def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    """List what can be asked once there is a state directory."""
+    yield "locks", lambda: _locks(site.state)
+    yield "state files", lambda: _files(site.state)
+    yield "status DB", lambda: _database(site.state / "status.db")
+    yield "serials", lambda: _good(told(site))
+    yield "state space", lambda: _space(site.state)
+    yield "work directory", lambda: _work(site, mounts)
+    yield "work space", lambda: _space(site.work)
+    yield "wrapper", lambda: _wrapper(site.work)
+    yield "batch system", lambda: _batch(site)
+    yield "promise", lambda: _promise(site)
+    if site.site.catalogue:
+        yield "catalogue", lambda: _catalogue(site.site.catalogue)
+    if site.site.handlers or site.site.steps or site.limits.analyser:
+        yield "handlers", lambda: _handlers(site)
+    yield "keeper", lambda: _keeper(site)
+    yield "keeper --all", lambda: _arranged(site, root)
+    yield "clock", lambda: _clock(site, time.time())
+
+
+def _ask(name: str, question: Callable[[], Finding]) -> Finding:
+    """Ask one question; that it cannot be answered is a failure, too."""
+    try:
+        found = question()
+    except (JimError, OSError, ValueError, ImportError, sqlite3.Error) as error:
+        return Finding(name, FAILED, str(error))
+    return Finding(name, found.level, found.said, found.todo)
+
+
+def _good(said: str) -> Finding:
+    return Finding("", OK, said)
+
+
+def _libraries() -> Finding:
+    missing = []
+    for name in LIBRARIES:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            missing.append(name.partition(".")[0])
+    if missing:
+        return Finding("", FAILED, f"not there: {', '.join(missing)}", how_to_install(missing))
+    return _good(", ".join(name.partition(".")[0] for name in LIBRARIES))
+
+
+# The state directory
+
+
+def _state(site: Site, mounts: str | None) -> Finding:
+    make_state(site, mounts)
+    about = site.state.stat()
+    if about.st_uid != os.geteuid():
+        todo = f"run this as its owner, or set {STATE_VARIABLE} to a directory of your own"
+        return Finding("", FAILED, f"{site.state} belongs to uid {about.st_uid}, this is uid {os.geteuid()}", todo)
+    kind = file_system_of(site.state, mounts)
+    return _good(f"{site.state} is on a local disk ({kind}), mode {about.st_mode & 0o777:04o}")
+
+
+def _locks(state: Path) -> Finding:
+    """Take a lock twice: the second time must fail, or two keepers could run."""
+    with tempfile.NamedTemporaryFile(dir=state, prefix=".check-") as first, Path(first.name).open("a") as second:
+        fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _good("flock keeps a second holder out")
+    return Finding("", FAILED, "two processes can hold the same flock", "put the state directory on a local disk")
+
+
+def _files(place: Path) -> Finding:
+    """Write, fsync, rename over what is there, and read it back."""
+    with tempfile.TemporaryDirectory(dir=place, prefix=".check-") as name:
+        file = Path(name) / "file"
+        for content in (b"old", b"new"):
+            replace_durably(file, content)
+        if file.read_bytes() != b"new" or os.listdir(name) != ["file"]:  # noqa: PTH208 - names suffice
+            return Finding("", FAILED, "a rename did not replace the file", "use another file system")
+    return _good("fsync and rename work")
+
+
+def _database(file: Path) -> Finding:
+    """Read it as a whole, or for as long as someone waits."""
+    if not file.exists():
+        return _good("there is none yet")
+    until = time.monotonic() + READING_SECONDS
+    with closing(Store(file, Clock())) as store:
+        store.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
+        try:
+            found = str(store.db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.OperationalError:  # interrupted; or it is locked, or its disk away, and that is no damage
+            store.db.set_progress_handler(None, 0)
+            store.unfinished()
+            return _good(f"no damage in what can be read of it in {READING_SECONDS:g} s")
+        except sqlite3.DatabaseError as error:
+            raise damaged(file, error) from error
+    if found != "ok":
+        raise damaged(file, sqlite3.DatabaseError(" ".join(found.split())))
+    return _good("all of it can be read")
+
+
+def _space(place: Path) -> Finding:
+    about = os.statvfs(place)
+    free, todo = about.f_bavail * about.f_frsize, f"free space below {place}"
+    said = f"{free / 1e9:,.1f} GB free"
+    if about.f_files and about.f_favail < 10_000:
+        return Finding("", WARNING, f"{about.f_favail:,} inodes free", todo)
+    level = FAILED if free < TOO_FEW_BYTES else WARNING if free < SCARCE_BYTES else OK
+    return Finding("", level, said, "" if level == OK else todo)
+
+
+# The work directory
+
+
+def _work(site: Site, mounts: str | None) -> Finding:
+    """Do what a claim needs: link, be refused the second link, read the winner; and what a manifest needs."""
+    with tempfile.TemporaryDirectory(dir=site.work, prefix=".check-") as name:
+        place = Path(name)
+        ours = fence(place, [1])[1].nonce
+        if fence(place, [1])[1].nonce != ours:
+            return Finding("", FAILED, "a claim could be taken twice", "use a work directory with hard links")
+        (place / "claim.1").rename(place / "moved")
+        sync_directory(place)
+        coarse = _coarse_times(place / "moved")
+    said = f"{site.work} ({file_system_of(site.work, mounts)}): links, renames and fsync work"
+    if coarse:
+        todo = "outputs that change while they are measured may go unseen"
+        return Finding("", WARNING, f"{said}; its times count whole seconds", todo)
+    return _good(said)
+
+
+def _coarse_times(file: Path) -> bool:
+    os.utime(file, ns=(10**18 + 123_456_789,) * 2)
+    return file.stat().st_mtime_ns % 10**9 == 0
+
+
+def _wrapper(work: Path) -> Finding:
+    """Run a local job as a batch system would, and read its exit record."""
+    with tempfile.TemporaryDirectory(dir=work, prefix=".check-") as name:
+        place = Path(name)
+        (place / "spool").mkdir()
+        for program in PROGRAMS:
+            shutil.copy(shell_directory() / program, place / program)
+        settings = [("mark", "jim-check-1-1"), ("spool", "../spool"), ("touch", "60"), ("limit", "1000000")]
+        line = Line(Job(1, "check", 0, 1), ("/bin/echo", "hello"))
+        variables = {"index": "JIM_NO_INDEX", "id": "JIM_NO_ID", "restart": ""}
+        answer = run((str(prepare_submission(place / "s1", variables, settings, [line])),), limit=WRAPPER_SECONDS)
+        problem = _problem(place / "s1", answer.facts() if answer.code else "")
+    if problem:
+        return Finding("", FAILED, problem, f"{work} must allow programs to run (no noexec), /bin/sh must be POSIX")
+    return _good(f"ran under /bin/sh in {answer.seconds:.2f} s, with a claim and an exit record")
+
+
+def _problem(directory: Path, failure: str) -> str:
+    if failure:
+        log = directory / "log.1"
+        return failure + (f" / {log.read_text()[-300:].strip()}" if log.exists() else "")
+    record = read_exit_record((directory / "exit.1").read_text())
+    hello = (directory / "run.1" / "stdout").read_text()
+    return "" if (record.code, hello) == (0, "hello\n") else f"its exit record says {record.code}, it wrote {hello!r}"
+
+
+# The batch system
+
+
+def _batch(site: Site) -> Finding:
+    from jim.admin.trial.asking import health  # needs libraries; if they are not there, that has been said
+
+    return health(site)
+
+
+def _promise(site: Site) -> Finding:
+    from jim.keeper.opening import adapter_of
+
+    if adapter_of(site).shared_work:
+        return _good("each attempt starts at most once: worker nodes see the work directory")
+    said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
+    return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
+
+
+def _handlers(site: Site) -> Finding:
+    """Look at the code that the site brings: who can change it acts as every account that uses it."""
+    own = site.site.handlers
+    for place in open_to_all(Path(own)) if own else ():
+        return Finding("", WARNING, f"everybody can write {place}", "look at what is there, then chmod -R o-w it")
+    types, functions = load_all(site)
+    job_types = f"{own}: {', '.join(types) or 'no job type'}" if own else ""
+    return _good("; ".join(filter(None, (job_types, ", ".join(functions)))))
+
+
+def _catalogue(place: str) -> Finding:
+    try:
+        ids, datasets = catalogue_at(place).counts()
+    except NotReadable as error:
+        return Finding(
+            "", FAILED, str(error), "until it can be read, grid jobs wait that name a request_id or a dataset"
+        )
+    return _good(f"request ids: {ids:,}, datasets: {datasets:,}, in {place}")
+
+
+# The keeper
+
+
+def _keeper(site: Site) -> Finding:
+    """Tell whether one runs, and whether one should. Trying its lock could keep one from starting."""
+    if heart_beats(site.state, Clock()):
+        return _good("one runs")
+    pid = holder(site.state)
+    if pid:
+        todo = f"see {site.state / 'keeper.log'}; if it was stopped: kill -CONT {pid}"
+        return Finding("", WARNING, f"one holds the lock (pid {pid}), but its heart does not beat", todo)
+    if _unfinished(site):
+        todo = f"start one: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"
+        return Finding("", WARNING, "none runs, but there are unfinished grid jobs", todo)
+    return _good("none runs, and none is needed; doors start one")
+
+
+def _unfinished(site: Site) -> bool:
+    if any(not each.name.startswith(".") for each in (site.state / "inbox").iterdir()):
+        return True
+    try:
+        with closing(Store(site.state / "status.db", Clock())) as store:
+            return store.unfinished()
+    except UnknownJob:
+        return False
+
+
+def _arranged(site: Site, root: Path) -> Finding:
+    """Tell whether something starts keepers again after a reboot."""
+    if os.path.lexists(root / TIMERS):
+        return _good("the systemd timer jim-keepers.timer is enabled")
+    for pattern in CRON:
+        for file in root.glob(pattern):
+            if _names_keepers(file):
+                return _good(f"arranged in {file}")
+    if not site.managed:
+        return _good("not arranged; submissions and polls start the keeper")
+    todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
+    return Finding("", WARNING, "not arranged: after a reboot jobs wait until someone polls", todo)
+
+
+def _names_keepers(file: Path) -> bool:
+    try:
+        return bool(re.search(r"^[^#\n]*\bjim[\"']? keeper --all", file.read_text(errors="replace"), re.MULTILINE))
+    except OSError:  # not ours to read
+        return False
+
+
+def _clock(site: Site, now: float) -> Finding:
+    """Hold our clock against the file server's."""
+    with tempfile.NamedTemporaryFile(dir=site.work, prefix=".check-") as file:
+        apart = abs(os.fstat(file.fileno()).st_mtime - now)
+    if apart > CLOCKS_APART_SECONDS:
+        said = f"the work directory's file server is {apart:,.0f} s apart from this machine"
+        return Finding("", WARNING, said, "synchronise both clocks (NTP); only ages that people read suffer")
+    written = site.state / "status.db"
+    if written.exists() and written.stat().st_mtime - now > CLOCKS_APART_SECONDS:
+        return Finding("", WARNING, "the clock was set back since JIM last wrote", "synchronise it (NTP)")
+    return _good("agrees with the work directory's file server")

@@ -1,0 +1,21 @@
+"""The code that a site brings: its job types, analysers and steps."""
+
+from __future__ import annotations
+
+from jim.evidence.analysis import analyser
+from jim.request import handler_of, job_types
+from jim.site.file import Site
+from jim.work.site_steps import step
+
+
+def load_all(site: Site) -> tuple[list[str], list[str]]:
+    """Load what a keeper would load once it is needed, and name it: the job types, and the functions."""
+    own = site.site.handlers
+    types = sorted(name for name in job_types(own) if "." in name)
+    analysers = {handler_of(each, own).analyser for each in types} | {site.limits.analyser}
+    named = sorted(filter(None, analysers))
+    for name in named:
+        analyser(name, own)
+    for name in site.site.steps:
+        step(name, own)
+    return types, [*named, *site.site.steps]

@@ -1,0 +1,253 @@
+"""Putting JIM behind a gatekeeper on this machine: what GRAM looks for by name, made, checked, and taken away again."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jim.admin.check import FAILED, OK, WARNING, Finding
+from jim.command import run
+from jim.doors.gram.day_files import A_DAY, make_days
+from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
+from jim.errors import BadRequest, BadSite
+from jim.files import replace_durably
+from jim.handlers.base import COMMON, Attribute
+from jim.request import HANDLERS, handler_of
+from jim.request.gram_names import GRAM_NAMES
+from jim.request.words import plain
+from jim.site import file as site_file
+from jim.workdir.submission import shell_directory
+
+TYPE = "samgrid"
+SERVICE = f"jobmanager-{TYPE}"
+
+
+def _home() -> Path:
+    """Tell where JIM lies: by the name `jim` where a link of that name leads to this very version, for that stays."""
+    here = shell_directory().parent
+    stays = here.with_name("jim")
+    return stays if stays.is_symlink() and stays.samefile(here) else here
+
+
+HOME = _home()
+ADAPTER = HOME / f"shell/gram/{TYPE}.pm"
+# Where GRAM looks; its packages make these directories.
+PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
+RVF = Path(f"usr/share/globus/globus_gram_job_manager/{TYPE}.rvf")
+AVAILABLE = Path("etc/grid-services/available")
+ENABLED = Path("etc/grid-services")
+EVENTS = Path(f"var/lib/globus/globus-seg-{TYPE}")
+EVENTS_LIBRARY = "usr/lib/*/libglobus_seg_job_manager.so"
+SCRIPT = Path("usr/share/globus/globus-job-manager-script.pl")
+HEAD = "# Written by `jim gram register`, from what the job types declare.\n"
+LINE = (
+    "stderr_log,local_cred - /usr/sbin/globus-job-manager globus-job-manager"
+    f" -conf /etc/globus/globus-gram-job-manager.conf -type {TYPE}\n"
+)
+# Of GRAM's own attributes, what means to us what it means to GRAM.
+SHARED = {"arguments", "environment", "queue"}
+
+
+# The attributes that a gatekeeper lets through
+
+
+def job_types(own: str = "") -> list[str]:
+    """List the job types of JIM, and those that the site has of its own."""
+    ours = sorted(each.stem for each in HANDLERS.glob("[a-z]*.py") if each.stem != "base")
+    found = sorted(Path(own).rglob("*.py")) if own else []
+    names = (".".join(each.relative_to(own).with_suffix("").parts) for each in found)
+    return ours + [name for name in names if "." in name and _is_job_type(name, own)]
+
+
+def _is_job_type(name: str, own: str) -> bool:
+    try:
+        handler_of(name, own)
+    except BadRequest:
+        return False
+    return True
+
+
+def rvf(own: str = "") -> str:
+    """Write what GRAM may accept: an attribute for each one of a job type that GRAM has not by itself."""
+    types = job_types(own)
+    declared: dict[str, Attribute] = {}
+    for each in types:
+        declared = dict(handler_of(each, own).attributes) | declared
+    known = GRAM_OWN | SHARED | {plain(name) for name in (*GRAM_NAMES, *CANNOT)}
+    ours = {name: one for name, one in (COMMON | declared).items() if plain(name) not in known and name != "key"}
+    ours |= {name: one for one in declared.values() for name in one.also}
+    asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(types), "Default": USUAL_JOB_TYPE})
+    return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items())])
+
+
+def _record(name: str, told: str, more: Mapping[str, str]) -> str:
+    when = "GLOBUS_GRAM_JOB_SUBMIT"
+    help_ = told.replace('"', "'").replace("\\", "/")
+    facts = {"Attribute": name, "Description": f'"{help_}"', **more, "ValidWhen": when}
+    return "".join(f"{word}: {value}\n" for word, value in (facts | ({"DefaultWhen": when} if more else {})).items())
+
+
+# Making it, and taking it away
+
+
+def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
+    """Put each file where GRAM looks for it, and say so; what is somebody else's is not touched.
+
+    With `events`, job managers are told by this account's keeper how jobs are, and do not poll.
+    """
+    for place, why in ((SCRIPT, "globus-gram-job-manager-scripts"), (ENABLED, "globus-gatekeeper")):
+        if not (root / place).exists():
+            raise BadSite(f"{root / place} is not there: install the package {why}")
+    _require_root(root)
+    _refuse_foreign(root)
+    if events:
+        yield from _let_account_tell(root, events)
+    yield _link(root / PERL, ADAPTER)
+    replace_durably(root / RVF, rvf(site_file.load().site.handlers).encode(), 0o644)
+    yield f"wrote {root / RVF}"
+    service = root / AVAILABLE / SERVICE
+    if service.exists() and (not events or EVENTS_OPTION in service.read_text()):  # its options are the site's
+        yield f"{service} was there already and is left as it is"
+    else:
+        service.parent.mkdir(exist_ok=True)
+        line = service.read_text() if service.exists() else LINE
+        replace_durably(service, (line.rstrip() + EVENTS_OPTION * bool(events) + "\n").encode(), 0o644)
+        yield f"wrote {service}"
+    yield _link(root / ENABLED / SERVICE, Path("available") / SERVICE)
+
+
+def _let_account_tell(root: Path, account: str) -> Iterator[str]:
+    """Make the directory of events: who may write there can end anybody's job, so it is one account's alone."""
+    try:
+        entry = pwd.getpwnam(account)
+    except KeyError:
+        raise BadSite(f"there is no account {account!r}") from None
+    if not any(root.glob(EVENTS_LIBRARY)):
+        raise BadSite("GRAM cannot read events yet: install the package globus-seg-job-manager")
+    directory = root / EVENTS
+    if directory.is_symlink():
+        raise BadSite(f"{directory} is a link; move it away first")
+    directory.mkdir(parents=True, exist_ok=True)
+    make_days(directory, time.time())
+    for place in (*directory.glob(A_DAY), directory):
+        os.chown(place, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+    directory.chmod(0o755)
+    yield f'{directory} is {account}\'s; in its site file, say under [site]: gram_events = "{directory}"'
+
+
+def _link(place: Path, target: Path) -> str:
+    if place.is_symlink() and place.readlink() == target:
+        return f"{place} leads to {target} already"
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    draft.symlink_to(target)
+    draft.rename(place)
+    return f"linked {place} to {target}"
+
+
+def unregister(root: Path = Path("/")) -> Iterator[str]:
+    """Remove what was registered, and say so; jobs that run are not touched, but nobody can poll them any more."""
+    _require_root(root)
+    _refuse_foreign(root)
+    for place in (ENABLED / SERVICE, AVAILABLE / SERVICE, RVF, PERL):
+        if os.path.lexists(root / place):
+            (root / place).unlink()
+            yield f"removed {root / place}"
+    if (root / EVENTS).is_dir():
+        for day in (root / EVENTS).glob(A_DAY):
+            day.unlink()
+        (root / EVENTS).rmdir()
+        yield f"removed {root / EVENTS}"
+
+
+def _require_root(root: Path) -> None:
+    """Refuse before anything is changed, where this account may not change everything."""
+    for place in (ENABLED, RVF.parent, PERL.parent):
+        if (root / place).exists() and not os.access(root / place, os.W_OK):
+            raise BadSite(f"{root / place} cannot be written by this account; do it as root")
+
+
+def _refuse_foreign(root: Path) -> None:
+    """Refuse to replace or remove what is not by us."""
+    for place in (PERL, ENABLED / SERVICE):
+        if os.path.lexists(root / place) and not (root / place).is_symlink():
+            raise BadSite(f"{root / place} is no link of JIM's; move it away first")
+    for place, words in ((RVF, HEAD), (AVAILABLE / SERVICE, f"-type {TYPE}")):
+        if (root / place).exists() and words not in (root / place).read_text(errors="replace"):
+            raise BadSite(f"{root / place} was not written by JIM; move it away first")
+    for day in (root / EVENTS).glob("*"):
+        if not day.match(A_DAY):
+            raise BadSite(f"{day} is not by JIM; move it away first")
+
+
+# Checking it
+
+
+def findings(root: Path = Path("/")) -> Iterator[Finding]:
+    """Ask whether a gatekeeper on this machine could hand jobs to this JIM."""
+    again = "run `jim gram register` as root"
+    yield _check(
+        "packages", (root / SCRIPT).exists(), "GRAM's job manager", "install globus-gatekeeper and what it needs"
+    )
+    leads = os.path.realpath(root / PERL) == os.path.realpath(ADAPTER)
+    yield _check("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
+    if leads:
+        answer = run(["perl", f"-MGlobus::GRAM::JobManager::{TYPE}", "-e1"], limit=20)
+        yield _check("Perl", answer.code == 0, answer.facts() if answer.code else "the module loads", "see its words")
+    yield from _rvf_findings(root, again)
+    enabled = os.path.lexists(root / ENABLED / SERVICE) and (root / ENABLED / SERVICE).exists()
+    yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
+    if enabled:
+        yield from _events_findings(root)
+    closed = next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
+    yield _check(
+        "accounts", not closed, f"{closed or HOME} can be entered by all", "put JIM where every account can read it"
+    )
+
+
+def _events_findings(root: Path) -> Iterator[Finding]:
+    """Compare what job managers wait for with what the keeper of that account writes."""
+    directory, again = root / EVENTS, "as root: jim gram register --events ACCOUNT"
+    if EVENTS_OPTION not in (root / ENABLED / SERVICE).read_text(errors="replace"):
+        useless = bool(site_file.load().site.gram_events)
+        what = "job managers poll" + ", so nobody reads what site.gram_events lets be written" * useless
+        yield Finding("events", WARNING if useless else OK, what, again if useless else "")
+        return
+    if not directory.is_dir() or directory.stat().st_mode & 0o022:
+        yield Finding("events", FAILED, f"not so: {directory} is there, and one account alone may write into it", again)
+        return
+    try:
+        owner = pwd.getpwuid(directory.stat().st_uid)
+    except KeyError:
+        yield Finding("events", FAILED, f"{directory} belongs to no account", again)
+        return
+    site = site_file.load() if os.getuid() == owner.pw_uid else site_file.load(str(_state_of(owner)))
+    told = site.site.gram_events == str(directory)
+    what = f"{owner.pw_name}'s keeper tells in {directory} how its jobs are"
+    todo = f'in {site.file or site.state / "site.toml"}, say under [site]: gram_events = "{directory}"'
+    yield _check("events", told, what, f"{todo}; else its jobs never end")
+
+
+def _state_of(owner: pwd.struct_passwd) -> Path:
+    managed = site_file.MANAGED_FILE.exists()
+    return site_file.MANAGED_STATE / owner.pw_name if managed else Path(owner.pw_dir) / ".local/state/jim"
+
+
+def _rvf_findings(root: Path, again: str) -> Iterator[Finding]:
+    file = root / RVF
+    is_there = file.exists()
+    same = is_there and file.read_text() == rvf(site_file.load().site.handlers)
+    yield _check("attributes", same, f"{file} says what the job types declare", again)
+    if is_there:
+        answer = run(["globus-rvf-check", str(file)], limit=20)
+        if answer.code == 127:
+            yield Finding("RVF", WARNING, "globus-rvf-check is not there", "install globus-gram-job-manager")
+        else:
+            yield _check("RVF", answer.code == 0, f"{file} can be read by GRAM", answer.facts())
+
+
+def _check(name: str, good: bool, what: str, todo: str) -> Finding:
+    return Finding(name, OK, what) if good else Finding(name, FAILED, f"not so: {what}", todo)

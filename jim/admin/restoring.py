@@ -1,0 +1,173 @@
+"""What people say of a state directory that is not where, or what, it was: that it was moved, or restored.
+
+The directories win: what they hold and the store has forgotten is taken up again, as what was sent. Until the last
+step no keeper goes on, so a command that was killed is simply given again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from jim.clock import Clock
+from jim.doors import inbox
+from jim.errors import BadSite, JimError, Outdated
+from jim.evidence.exit_record import Told
+from jim.files import read_regular, replace_durably
+from jim.keeper.opening import is_used
+from jim.keeper.serial import (
+    INSTANCE,
+    Hold,
+    home,
+    home_before,
+    instances_in,
+    instances_of,
+    is_elsewhere,
+    own_work,
+    serials,
+)
+from jim.keeper.waking import alone
+from jim.model import Step
+from jim.site.file import Site, make_state
+from jim.statusdb import found as rows
+from jim.statusdb.rows import GridJob
+from jim.statusdb.sqlite import Store
+from jim.workdir.submission import (
+    LONGEST_OWNER,
+    OWNER,
+    fence,
+    has_another,
+    is_owned,
+    put_over,
+    submissions_in,
+    told_in,
+    trace,
+)
+
+log = logging.getLogger(__name__)
+PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")  # the directory of a grid job, or what is left
+
+
+def moved(site: Site) -> Iterator[str]:
+    """Go on in a new place, or on a new machine, with what nothing else works with."""
+    make_state(site)
+    with alone(site.state), closing(Store(site.state / "status.db", Clock(), write=True)) as store:
+        seen, here, before = serials(site, store), home(site), home_before(store)
+        if seen.behind:
+            raise Outdated(
+                f"{site.state} was not only moved: its serial is {seen}. "
+                "So it is older than what was done with it: say `jim site restored`"
+            )
+        instances = instances_of(site.state)
+        own_work(site, instances, used=is_used(site, store))
+        if not is_elsewhere(here, before):
+            yield f"nothing was to do: {site.state} is where it was"
+            return
+        Hold(site, instances).take(store, seen, here)
+        yield f"{site.state} goes on as {here}; before, it was at work as {before}"
+
+
+def restored(site: Site) -> Iterator[str]:
+    """Go on with a state directory that has forgotten what was done since it was saved, or that is a copy."""
+    make_state(site)
+    with alone(site.state), closing(Store(site.state / "status.db", Clock(), write=True)) as store:
+        ours, there = instances_of(site.state), instances_in(site.work)
+        if not there:
+            own_work(site, ours, used=is_used(site, store))
+        elif ours[0] not in there:
+            raise BadSite(
+                f"{site.work} belongs to another state directory (its instance is {there[0]}, ours is {ours[0]})"
+            )
+        names = os.urandom(4).hex(), *dict.fromkeys((*there, *ours))
+        content = "".join(f"{each}\n" for each in names).encode()
+        # From now on no other keeper goes on in this work directory, and none of ours until the last step.
+        replace_durably(site.work / INSTANCE, content)
+        Hold(site, names).take(store, serials(site, store), home(site))
+        yield from _take_up_all(site, store)
+        jobs = {job.id for job in store.grid_jobs()}
+        again = inbox.hand_in_again(site.state, jobs)
+        if again:
+            yield f"taken in again, for status.db has forgotten them: {', '.join(map(str, again))}"
+        number = inbox.draw_id(site.state, max([*jobs, *_numbers(site), 0]))
+        replace_durably(site.state / INSTANCE, content)
+        yield f"{site.state} goes on as {names[0]}; the next grid job is {number + 1} or above"
+
+
+def _numbers(site: Site) -> Iterator[int]:
+    """Give the numbers that were ever told, as far as anything is left of them."""
+    for place in (site.work, site.state / "answers"):
+        for name in os.listdir(place):  # noqa: PTH208 - names suffice
+            found = PLACE.fullmatch(name)
+            if found:
+                yield int(found[1])
+    yield from inbox.ids(site.state)
+
+
+def _take_up_all(site: Site, store: Store) -> Iterator[str]:
+    """Take up what was sent and is forgotten; tell of grid jobs that are."""
+    mine = set()
+    for job in store.grid_jobs():
+        if job.place:
+            mine.add(job.place)
+            yield from _take_up(site.work / job.place, store, job)
+    known = {job.id: job for job in store.grid_jobs()}
+    for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
+        found, place = PLACE.fullmatch(name), site.work / name
+        if not found or name.startswith(".") or name in mine:
+            continue
+        owner = known.get(int(found[1]))
+        if not (owner and is_owned(place, owner)):
+            yield (
+                f"{place} is of a grid job that is not known any more{_key_of(place)}: what it has sent may still run, "
+                "and nothing will be told of it; handed in again, it is another grid job"
+            )
+
+
+def _key_of(place: Path) -> str:
+    try:
+        return f" (its key is {json.loads(read_regular(place / OWNER, LONGEST_OWNER))['key']})"
+    except (OSError, JimError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
+    """Take up the submissions of a grid job that have a directory and no row."""
+    there = submissions_in(place)
+    for row in store.submissions("intended", grid=job.id):
+        own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
+        if has_another(place / f"s{row.k}", Told(row.mark, own)):
+            rows.void(store, job, row.k)
+    unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - rows.known(store, job.id))}
+    if not unknown:
+        return
+    if (place / OWNER).exists() and not is_owned(place, job):
+        raise JimError(f"{place} is not the directory of grid job {job.id}: its {OWNER} says so. Put it aside first")
+    if job.step in (Step.ACCEPTED, Step.RESOLVED):  # it will be found when its directory is made
+        store.set_grid_job(job.id, step=Step.ACCEPTED, place="")
+        return
+    sent = {k: told for k, told in unknown.items() if told.attempts}
+    found = {k: told.attempts for k, told in sent.items()}
+    _end(place, rows.superseded(store, job, found, rows.latest(store, job, found)))
+    rows.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
+    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {rows.AFTER_THE_BACKUP}: taken up again"
+
+
+def _end(place: Path, attempts: Iterator[tuple[int, int]]) -> None:
+    """See that nothing starts of these, and tell what runs to end itself: they are not believed any more."""
+    by_submission: dict[int, list[int]] = defaultdict(list)
+    for k, idx in attempts:
+        by_submission[k].append(idx)
+    for k, indices in by_submission.items():
+        directory = place / f"s{k}"
+        if not directory.is_dir():
+            continue
+        for idx, claim in fence(directory, indices).items():
+            left = trace(directory, idx)
+            if not (claim.fence or left.gone or left.exit_record):
+                put_over(directory, idx, claim.nonce, "the state directory was restored, and knows a later attempt")

@@ -1,0 +1,153 @@
+"""What to change at a site, by what became of a job of its test: pure functions from words to words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jim.model import NEVER
+from jim.site.file import Site
+
+
+def _work(site: Site) -> Path:
+    """Name the site's directory of work directories; that of the test's own is gone when this is read."""
+    return Path(site.site.work) if site.site.work else site.state.parent
+
+
+def _set(value: str) -> str:
+    return repr(value) if value else "not set"
+
+
+def of_submission(site: Site) -> str:
+    """Say what may be wrong with what is handed in."""
+    batch = site.batch
+    set_to = {"queue": batch.queue, "account": batch.account, "options": " ".join(batch.options)}
+    keys = [f"batch.{key} ({_set(value)})" for key, value in set_to.items()]
+    keys.append(f"batch.commands.submit ({'set' if 'submit' in batch.commands else 'not set'})")
+    return f"what it says is about one of {', '.join(keys)}, or about what this account may do there"
+
+
+def of_too_much(site: Site) -> str:
+    """Say what to change where more is asked for than there is."""
+    batch = site.batch
+    return (
+        f"ask for less, or where there is more: batch.wall_seconds ({batch.wall_seconds:,}), batch.queue "
+        f"({_set(batch.queue)}), batch.account ({_set(batch.account)}), and what batch.options "
+        f"({_set(' '.join(batch.options))}) or batch.commands.submit say of cores and memory"
+    )
+
+
+def of_too_many(site: Site) -> str:
+    """Say what to change where there may not be so many jobs."""
+    return (
+        f"lower limits.queued ({site.limits.queued:,}) and limits.per_submission ({site.limits.per_submission:,}) to "
+        "what this account may have there, beside the jobs that it has already"
+    )
+
+
+def of_arrays(site: Site) -> str:
+    """Say what to change where arrays are not taken."""
+    return (
+        "JIM submits arrays, also of a single job: the batch system has to allow them (with Slurm, MaxArraySize counts "
+        f"0, too), of as many jobs as limits.per_submission ({site.limits.per_submission:,}) says"
+    )
+
+
+def of_listing(site: Site) -> str:
+    """Say what may be wrong where a job that was taken is not listed."""
+    return (
+        "see that batch.commands.query and batch.commands.find list all jobs of this account, also those that wait, "
+        f"and that batch.visible_seconds ({site.batch.visible_seconds:g} s) is longer than it takes until they do"
+    )
+
+
+def of_slowness(site: Site) -> str:
+    """Say what may be wrong where commands do not return."""
+    return (
+        f"if the command is only slow, raise batch.command_seconds ({site.batch.command_seconds:g} s); "
+        "else look at the batch system's server"
+    )
+
+
+def of_silence(site: Site) -> str:
+    """Say what may be wrong where the batch system does not answer."""
+    return "run that command as this account until it answers: look at batch.commands, and at the batch system's server"
+
+
+def of_outputs(site: Site) -> str:
+    """Say what may be wrong where outputs do not come."""
+    return (
+        f"see that worker nodes and this machine see the same files in {_work(site)} (site.work), and raise "
+        f"batch.visible_seconds ({site.batch.visible_seconds:g} s) if they are seen late"
+    )
+
+
+def of_start(site: Site) -> str:
+    """Say what may be wrong where a job ends before it has begun."""
+    return (
+        f"see that worker nodes can run programs in {_work(site)} (site.work: mounted there, not noexec, this "
+        f"account may write); the logs of {site.batch.system} say of that batch job where it went, and why it ended"
+    )
+
+
+def of_death(site: Site) -> str:
+    """Say what may be wrong where a job began and left nothing."""
+    return (
+        f"see in the batch system's log of that job what ended it, and that worker nodes can write in "
+        f"{_work(site)} (site.work) to the end"
+    )
+
+
+def of_kill(site: Site) -> str:
+    """Say what may be wrong where something was killed."""
+    return "see who ended it in the batch system's log: limits of the queue, its preemption, or a worker node's memory"
+
+
+def of_limits(site: Site) -> str:
+    """Say what may be wrong where a limit was passed."""
+    return f"see what limits the queue has; batch.wall_seconds is {site.batch.wall_seconds:,}"
+
+
+def of_waiting(site: Site) -> str:
+    """Say what to do where the queue is long."""
+    return f"try again when there are free slots, or with a queue that has some: batch.queue ({site.batch.queue!r})"
+
+
+def of_unlimited(site: Site) -> str:
+    """Say what to change where a time limit is none."""
+    return "have the batch system end what passes its limit; until then a payload that hangs holds its slot for ever"
+
+
+def of_twice(site: Site) -> str:
+    """Say what may be wrong where something ran twice, or not at all."""
+    return (
+        f"see by `jim site check` that {_work(site)} (site.work) keeps claims, and in the batch system's log "
+        "whether it starts jobs again by itself (restart, requeue)"
+    )
+
+
+# By the words of batch systems and JIM's own, as jim/evidence/verdict.py has them; the first that fits counts.
+BY_REASON = (
+    (NEVER, of_too_much),
+    (r"job array|array (job|size)|more than [0-9]+ tasks|procs_in_cluster|jobs_per_submission", of_arrays),
+    (r"too many at once|submitjob|max_jobs_|number of jobs|jobs are allowed per|would exceed .* limit", of_too_many),
+    (r"job limit|job slots|pending job threshold", of_too_many),
+    (r"time limit is invalid|\b(assoc|qos)(max|min|grp)|resource limits?\b|cannot exceed queue's", of_too_much),
+    (r"(too many|more) processors|node configuration is not|memory (required|specification)", of_too_much),
+    (r"was promised but is not listed", of_listing),
+    (r"did not return", of_slowness),
+    (r"refused by|not accepted", of_submission),
+    (r"output not taken|outputs do not match", of_outputs),
+    (r"lost: |exit 12[67]\b", of_start),
+    (r"vanished|put back into the queue", of_death),
+    (r"time limit\b|wall time|or memory limit", of_limits),
+    (r"killed by|signal \w+ from the batch system", of_kill),
+)
+
+
+def of(site: Site, why: str, *, silent: bool = False) -> str:
+    """Say what to change by why a job is where it is; `silent`: the batch system does not answer, either."""
+    for pattern, advice in BY_REASON:
+        if re.search(pattern, why, re.IGNORECASE):
+            return advice(site)
+    return of_silence(site) if silent else "see the batch system's log of that job, and `jim site check`"

@@ -1,0 +1,82 @@
+"""A batch system made to fail: JIM's own wrapper stands before the site's real commands."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jim.admin.check import OK, Finding
+from jim.admin.trial.ground import Ground
+from jim.admin.trial.levels import LIMIT_SECONDS, failed, once, outcome, unfinished
+from jim.model import State
+from jim.workdir.submission import shell_directory
+
+Lies = Mapping[str, tuple[str, ...]]
+# What `shell/jim-glitch` does instead of the truth, call after call; then it tells the truth.
+GLITCHES: tuple[tuple[str, Lies], ...] = (
+    ("obeyed, its answer lost", {"submit": ("lost",), "query": ("empty", "empty", "garbage", "hang")}),
+    ("not obeyed, exit 0 and no word", {"submit": ("empty",), "find": ("empty", "down"), "query": ("down",)}),
+    ("obeyed, an answer of garbage", {"submit": ("garbage",), "find": ("empty",), "query": ("empty", "garbage")}),
+    ("obeyed, and never returned", {"submit": ("hang",), "history": ("down", "empty"), "ping": ("down", "hang")}),
+)
+# Not obeyed; not obeyed, and no word; obeyed at last, and the answer lost.
+CANCEL: Lies = {"cancel": ("down", "empty", "lost")}
+PIECES = 3
+JOBS = PIECES * len(GLITCHES) + 1
+PAYLOAD_SECONDS = 5  # a job that ends at once leaves nothing to ask about
+
+
+def glitch(ground: Ground) -> Iterator[Finding]:
+    """Submit and cancel through commands that fail, hang and lie; nothing may be lost, run twice, or end wrongly."""
+    with tempfile.TemporaryDirectory(prefix="jim-glitch-") as name:
+        plan = Path(name)
+        with ground.preceded(str(shell_directory() / "jim-glitch"), name):
+            for how, lies in GLITCHES:
+                yield _submitted(ground, plan, how, lies)
+            yield _cancelled(ground, plan)
+
+
+def _tell(plan: Path, lies: Lies) -> None:
+    """Arrange for lies; what was arranged before and met by no call is dropped."""
+    for each in plan.iterdir():
+        each.unlink(missing_ok=True)
+    for verb, calls in lies.items():
+        for number, lie in enumerate(calls):
+            (plan / f"{verb}.{number}.{lie}").touch()
+
+
+def _submitted(ground: Ground, plan: Path, how: str, lies: Lies) -> Finding:
+    """Let one grid job meet one kind of failed submission, and failed questions."""
+    name, began = f"submit: {how}", time.monotonic()
+    _tell(plan, lies)
+    job = ground.submit_many(how, f"sleep {PAYLOAD_SECONDS}", PIECES)
+    found = outcome(ground, name, job, began)
+    if found.level != OK:
+        return found
+    kept = once(ground, job, PIECES)
+    return Finding(name, kept.level, f"{kept.said}; {_met(plan, lies)}", kept.todo)
+
+
+def _met(plan: Path, lies: Lies) -> str:
+    """Tell how many lies were really told: of a short job not everything is asked."""
+    arranged = sum(map(len, lies.values()))
+    return f"lies told: {arranged - len(list(plan.iterdir()))} of {arranged}"
+
+
+def _cancelled(ground: Ground, plan: Path) -> Finding:
+    """See that a cancel which fails, or is not heard, is told again until its end is seen."""
+    name, began = "cancel: not obeyed twice, then its answer lost", time.monotonic()
+    _tell(plan, CANCEL)
+    job = ground.submit("cancel", "exec sleep 3600")
+    ground.until(lambda: bool(ground.starts(job)) or ground.in_vain(job), LIMIT_SECONDS)
+    begun = bool(ground.starts(job))
+    ground.cancel(job)
+    if not (begun and ground.until(lambda: ground.finished(job), LIMIT_SECONDS)):
+        return unfinished(ground, name, job, time.monotonic() - began)
+    met = _met(plan, CANCEL)
+    if ground.local_job(job).state is State.KILLED:
+        return Finding(name, OK, f"killed after {time.monotonic() - began:.1f} s; {met}")
+    todo = "see in the batch system's log what its cancel command does, and look at batch.commands.cancel"
+    return failed(ground, name, job, f"it is not killed: {ground.story(job)}; {met}", todo)

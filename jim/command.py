@@ -1,0 +1,131 @@
+"""The one room that starts processes: argument lists, a limit on every wait, nothing inherited by chance."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from jim.model import MARK_VARIABLE, Answer
+
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
+HOME = str(Path(__file__).resolve().parents[1])  # where the package of this very JIM lies
+LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
+LOOK_SECONDS = 0.2  # how often a running command's output is measured
+
+
+def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give a started process only what it needs, messages in English."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    return kept | {"LC_ALL": "C", "PYTHONPATH": HOME} | dict(extra or {})
+
+
+def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "") -> Answer:
+    """Run a command to its end or its limit, and return what it gave back; never raises for the command's sake.
+
+    Root may run it as another account.
+    """
+    began = time.monotonic()
+    variables, who = _become(account)
+    environment = scrubbed_environment(variables | ({MARK_VARIABLE: mark} if mark else {}))
+    # Files instead of pipes: a grandchild that keeps the output open cannot hold us.
+    with _memory("out") as out, _memory("err") as err:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+                **who,
+            )
+        except (OSError, ValueError) as error:
+            words = f"cannot start: {error}"
+            return Answer(tuple(command), 127, "", words, time.monotonic() - began, started=False)
+        code = _wait(process, limit, (out, err))
+        for stream in (out, err):  # what left the session and lives on can write no more
+            with suppress(OSError):
+                fcntl.fcntl(stream.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW)
+        seconds = time.monotonic() - began
+        if _too_long((out, err)):  # what is cut off may say the contrary
+            return Answer(tuple(command), None, "", f"it printed more than {LONGEST_OUTPUT:,} bytes", seconds)
+        return Answer(tuple(command), code, _text(out), _text(err), seconds)
+
+
+def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Say what a process of this account has in its environment, and what Popen must be told."""
+    if not account:
+        return {}, {}
+    known = pwd.getpwnam(account)
+    variables = {"HOME": known.pw_dir, "USER": account, "LOGNAME": account}
+    groups = os.getgrouplist(account, known.pw_gid)
+    return variables, {"user": known.pw_uid, "group": known.pw_gid, "extra_groups": groups}
+
+
+def spawn(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: str = "/", pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a process that lives on by itself: own session, no open descriptors, nothing on its streams."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+
+
+def end_marked(mark: str, id_variable: str) -> list[int]:
+    """End every batch command of this mark that still lives, and return their pids.
+
+    Some batch systems hand a command's environment on to its job: what has a batch id is spared.
+    """
+    wanted, job = f"{MARK_VARIABLE}={mark}".encode(), f"{id_variable}=".encode()
+    ended = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):  # gone meanwhile, or not ours to read
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            if wanted in environment and not any(each.startswith(job) for each in environment):
+                os.kill(int(entry.name), signal.SIGKILL)
+                ended.append(int(entry.name))
+    return ended
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[bytes]]) -> int | None:
+    end = time.monotonic() + limit
+    while (left := end - time.monotonic()) > 0 and not _too_long(printed):
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(min(left, LOOK_SECONDS))
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
+        process.wait(5)
+    return None
+
+
+def _too_long(printed: Sequence[IO[bytes]]) -> bool:
+    return any(os.fstat(stream.fileno()).st_size > LONGEST_OUTPUT for stream in printed)
+
+
+def _memory(name: str) -> IO[bytes]:
+    return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode(errors="replace")

@@ -1,0 +1,1 @@
+"""How grid jobs come in: the inbox, and what doors share."""

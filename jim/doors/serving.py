@@ -1,0 +1,97 @@
+"""What a door answers, written before it is asked: one file per grid job, replaced when it changes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+
+from jim.doors.gram.protocol import (
+    ACTIVE,
+    DONE,
+    EXECUTION_FAILED,
+    PENDING,
+    SUSPENDED,
+    UNSUBMITTED,
+    USER_CANCELLED,
+    failure,
+    state,
+)
+from jim.files import replace
+from jim.keeper.keeper import House
+from jim.model import State, Step
+from jim.statusdb.record import record, status
+from jim.statusdb.rows import GridJob
+
+log = logging.getLogger(__name__)
+
+
+def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
+    """Write the lines that a poll prints."""
+    if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
+        cancelled = job.outcome == State.KILLED.value or (job.wish == "cancel" and job.size)  # also if one had failed
+        return failure(job.reason or job.outcome, USER_CANCELLED if cancelled else EXECUTION_FAILED)
+    return state(_gram_state(job, counts))
+
+
+def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
+    if job.step is Step.FINISHED:
+        return DONE
+    if status(job, counts) == State.SUSPENDED.value:
+        return SUSPENDED
+    if job.started:
+        return ACTIVE
+    return PENDING if job.step in (Step.ACTIVE, Step.COLLECTING) else UNSUBMITTED
+
+
+def write(house: House) -> None:
+    """Write the answers that changed; after a start all are looked at once."""
+    changes = house.store.changes()
+    trouble = house.health.failures, house.history.failures, dict(house.unsaid)
+    if changes == house.answered_changes and trouble == house.published_trouble:
+        return
+    jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
+    ended = house.answered.keys() - {job.id for job in jobs}
+    for job in jobs + [house.store.grid_job(number) for number in ended]:
+        _write(house, job)
+    house.answered_changes, house.published_trouble = changes, trouble
+    _publish(house, jobs)
+
+
+def _write(house: House, job: GridJob) -> None:
+    answer = door_answer(job, house.store.counts(job.id))
+    if house.answered.get(job.id) != answer:
+        replace(house.site.state / "answers" / str(job.id), answer)
+        house.answered[job.id] = answer
+    if job.step is Step.FINISHED:
+        del house.answered[job.id]
+        house.unsaid.pop(job.id, None)
+
+
+def _publish(house: House, jobs: list[GridJob]) -> None:
+    """Let the group read how this account's grid jobs are."""
+    strict = house.site.site.strict_status
+    open_jobs = [
+        record(house.store, job, house.health.seen, strict=strict) for job in jobs if job.step is not Step.FINISHED
+    ]
+    summary = {
+        "site": house.site.site.name,
+        "at": house.clock.utc(),
+        "trouble": house.health.trouble,
+        "failures": house.health.failures,
+        "retry_due": house.health.retry_at,
+        "history": {
+            "trouble": house.history.trouble,
+            "failures": house.history.failures,
+            "retry_due": house.history.retry_at,
+            "grid_jobs": sorted({key[0] for key in house.doubts}),
+        },
+        "unsaid": house.unsaid,
+        "jobs": open_jobs,
+    }
+    with suppress(OSError):  # a page that cannot be shown must not hold up a job
+        replace(house.site.summary, json.dumps(summary).encode(), 0o640)
+
+
+_OPEN = tuple(step for step in Step if step is not Step.FINISHED)

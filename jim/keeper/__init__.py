@@ -1,0 +1,1 @@
+"""The keeper: the process that moves grid jobs on, and its moves."""

@@ -1,0 +1,143 @@
+"""Changing what a grid job asks for, as far as it has not been sent: what may be changed, and doing it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jim.errors import BadRequest, nearest
+from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
+from jim.keeper.keeper import House
+from jim.model import State
+from jim.request import KIND_NAMES, check, declarations, handler_of
+from jim.site.file import Site
+from jim.statusdb.rows import GridJob
+from jim.statusdb.sqlite import Store
+from jim.work import sizing
+from jim.work.lookup import refuse_unknown
+from jim.workdir import credentials, packages
+
+# What local jobs were made of, what went into the package, and what a grid job is known by.
+CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
+KNOWN_BY = frozenset({"job_type", "key"})
+UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # what ended badly may be sent once more
+Changes = Mapping[str, Any]
+
+
+def meanings(declared: Mapping[str, Attribute]) -> dict[str, str]:
+    """Give what each name means: an attribute's own, and those that JDF and RSL have for it."""
+    return {also: name for name, one in declared.items() for also in (*one.also, name)}
+
+
+def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
+    """Read `attribute=value`: a text or a number as it is, anything else as JSON; no value means as if never said."""
+    name, _, text = word.partition("=")
+    known = meanings(declared)
+    if name not in known:
+        raise BadRequest(f"{name!r}: unknown attribute{nearest(name, known)}")
+    name = known[name]
+    kind = declared[name].kind
+    if not text or kind is str:
+        return name, text or None
+    try:
+        return name, kind(text) if kind in (int, float) and "_" not in text else json.loads(text)
+    except ValueError:
+        example = {"list": ' such as ["a.dat", "b.dat"]', "table": ' such as {"A": "1"}'}.get(str(kind), "")
+        raise BadRequest(f"{name}: cannot read {text[:80]!r}; expected {KIND_NAMES[kind]}{example}") from None
+
+
+def written(name: str, value: Any) -> str:
+    """Write `attribute=value` so that a shell and `read` give it back."""
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return shlex.quote(f"{name}={text}")
+
+
+def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
+    """Give what an edit changes in a request; nothing, where all is so already. What cannot be changed is refused."""
+    handler = handler_of(job.job_type, site.site.handlers)
+    wanted = dict(read(each, declarations(handler)) for each in words)
+    for name in (name for name, value in wanted.items() if value != job.request.get(name)):
+        if name in KNOWN_BY:
+            raise BadRequest(f"{name}: {job.id} is known by it; hand in another request instead")
+        if name in CUT_BY:
+            raise BadRequest(f"{name}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
+        if name == "inputs":
+            raise BadRequest(f"{name}: they have been packed and sent; cancel {job.id} and hand it in anew")
+    new = checked(site, job, wanted)
+    changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
+    _refuse_variables(job, changes)
+    if changes.keys() - COMMON.keys():
+        _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
+    refuse_unknown(handler, new, changes, site)  # an edit waits for the split, and what is looked up is so before
+    return changes
+
+
+def _refuse_variables(job: GridJob, changes: Changes) -> None:
+    for name in changes if job.splitter and job.size else ():
+        if has_variable(changes[name]):
+            raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
+
+
+def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
+    """Check the request that a change makes, as if it were handed in."""
+    handler, new = check({**job.request, **wanted}, site.site.handlers)
+    sizing.check_limits(handler.resources(new), site)
+    for kind, path in credentials.named(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
+        credentials.usable(kind, path, credentials.now())
+    return new
+
+
+def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse a change of what local jobs, or their package, were made of: it would change nothing any more."""
+    whose = " and ".join(names)
+    if any(made_by(new) != made_by(job.request) for made_by in (handler.work, handler.most_events_per_job)):
+        raise BadRequest(f"{whose}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
+    if _area(handler, new) != _area(handler, job.request):
+        raise BadRequest(f"{whose}: it has been packed and sent; cancel {job.id} and hand it in anew")
+
+
+def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """Give what a job type packs for a request."""
+    with tempfile.TemporaryDirectory(prefix="jim-area-") as area:
+        handler.prepare_work_area(request, Path(area))
+        files = [one for one in packages.walked(Path(area)) if one.source.is_file()]
+        return [(one.name, one.source.read_bytes()) for one in files]
+
+
+def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
+    """Say how much a change is for; refuse it where nothing is left that it could change."""
+    counts = store.counts(job.id)
+    waiting, ended = counts.get(State.WAITING, 0), sum(counts.get(state, 0) for state in UNSENT[1:])
+    if job.size and not waiting + ended:
+        raise BadRequest(f"{job.id}: all of its local jobs have been sent already; nothing is left to be changed")
+    if not job.size and job.outcome:
+        raise BadRequest(f"{job.id}: it has ended without local jobs; nothing is left to be changed")
+    if not job.size:
+        return "all of its local jobs"
+    first = store.local_jobs(job.id, UNSENT, limit=1)
+    own = sorted(changes.keys() & first[0].piece.attributes.keys()) if first else []
+    if own:
+        raise BadRequest(f"{own[0]}: each local job of {job.id} has its own, made by the splitter; hand it in anew")
+    words = [f"{waiting:,} that wait" if waiting else "", f"{ended:,} that ended badly, if retried" if ended else ""]
+    return "local jobs: " + ", ".join(filter(None, words))
+
+
+def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
+    """Change a request, and say how. Since a door has looked, it may have been split, and all of it sent."""
+    changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
+    if not changes:
+        raise BadRequest(f"{job.id}: that is so already")
+    _refuse_variables(job, changes)
+    refuse_what_is_sent(house.store, job, changes)
+    new = checked(house.site, job, changes)
+    was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
+    request = {**job.request, **{name: new[name] for name in changes}}
+    house.store.set_grid_job(job.id, request=json.dumps(request))
+    house.credentials.pop(job.id, None)
+    house.expired -= {job.id}  # perhaps by one that is asked for no more; whatever has expired will soon be seen again
+    credentials.take_back(house.directory(job.id), request)
+    return was

@@ -1,0 +1,114 @@
+"""Giving up what has started, and seems dead: by name, so that what lives after all ends itself.
+
+The store says first how the attempt is to end. Then `over.I` is put into the submission directory; a wrapper that wakes
+up asks for it before it touches its claim again. Only when nothing has touched the claim since the decision does the
+attempt have its verdict. Each step may be made again after a restart; none is ever taken back.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from jim.errors import JimError
+from jim.evidence.exit_record import LONGEST_RECORD
+from jim.evidence.verdict import Verdict
+from jim.files import read_regular
+from jim.keeper import arrivals, judging
+from jim.keeper.keeper import House, Key
+from jim.model import State, Witness
+from jim.statusdb.rows import Attempt
+from jim.workdir.submission import put_over, submission_directory, trace, was_removed
+
+log = logging.getLogger(__name__)
+AT_ONCE = 500
+LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What a last look at an attempt brought."""
+
+    key: Key
+    record: str = ""  # its exit record
+    ended: bool = False  # nothing has touched its claim since it was given up, or it says itself that it is gone
+    error: str = ""  # why it could not be told that it is given up
+
+
+def give_up(house: House, key: Key, found: Verdict, touched: float) -> None:
+    """Store that an attempt is to end so, unless its claim was touched since. Silent again, it was so for good."""
+    attempt = house.store.attempt(*key)
+    told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
+    house.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
+
+
+def end(house: House) -> None:
+    """End what was given up."""
+    now = house.clock.boot()
+    if now < house.next_end or house.workers.busy("over"):
+        return
+    house.next_end = now + LOOK_SECONDS
+    attempts = house.store.given_up()[:AT_ONCE]
+    if attempts:
+        house.workers.start("over", partial(_last_looks, house, attempts), partial(_ended, house), _could_not_look)
+
+
+def _last_looks(house: House, attempts: Sequence[Attempt]) -> list[Last]:
+    """Put `over.I` where it is to be, and look once more. Runs in a worker."""
+    return [_last_look(house, each, json.loads(each.over)["touched"]) for each in attempts]
+
+
+def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
+    key = attempt.grid, attempt.k, attempt.idx
+    directory = submission_directory(house.directory(attempt.grid), attempt.k)
+    try:
+        if was_removed(house.site.work, directory):  # there is nothing left that could be touched
+            return Last(key, ended=True)
+        left = trace(directory, attempt.idx)
+        if left.claim is None and house.adapter.shared_work:
+            raise JimError(f"its claim cannot be found in {directory}")
+        nonce = left.claim.nonce if left.claim else "-"
+        put_over(directory, attempt.idx, nonce, f"attempt {attempt.attempt} was given up")
+        left = trace(directory, attempt.idx)
+        record = ""
+        if left.exit_record and left.exit_record.attempt == attempt.attempt:
+            record = read_regular(directory / f"exit.{attempt.idx}", LONGEST_RECORD).decode(errors="replace")
+    except (OSError, JimError) as error:
+        return Last(key, error=str(error))
+    return Last(key, record, left.gone or (left.touched == touched and not left.unreadable))
+
+
+def _ended(house: House, looks: Sequence[Last]) -> None:
+    with house.store.transaction():
+        for each in looks:
+            attempt = house.store.attempt(*each.key)
+            if attempt is None or attempt.verdict:
+                continue
+            if each.error and house.pace(("over", each.key)):
+                log.warning("%d: submission %d, index %d cannot be given up just now: %s", *each.key, each.error)
+            if each.record:
+                arrivals.ended(house, each.key, each.record)
+            elif each.ended:
+                judging.record(house, each.key, _verdict(json.loads(attempt.over)["verdict"]))
+
+
+def _could_not_look(error: BaseException) -> None:
+    raise error
+
+
+def _told(found: Verdict) -> dict[str, Any]:
+    return {
+        "state": found.state.value,
+        "reason": found.reason,
+        "witness": found.witness.value,
+        "again": found.again,
+        "spent": found.spent,
+    }
+
+
+def _verdict(told: dict[str, Any]) -> Verdict:
+    return Verdict(State(told["state"]), told["reason"], Witness(told["witness"]), told["again"], told["spent"])

@@ -1,0 +1,133 @@
+"""Opening a state directory for its keeper: site, store, adapter, log."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import logging.handlers
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from jim.adapters.base import Adapter
+from jim.clock import Clock
+from jim.command import run
+from jim.errors import BadSite, JimError
+from jim.idealizer.health import Health, history
+from jim.keeper import serial
+from jim.keeper.keeper import House, Workers
+from jim.keeper.serial import Hold
+from jim.model import Step
+from jim.site import file as site_file
+from jim.site.file import Site, make_state
+from jim.statusdb import after
+from jim.statusdb.sqlite import Store
+
+log = logging.getLogger(__name__)
+ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
+LOG_BYTES, LOG_FILES = 10_000_000, 5
+WORKED_IN = "work"  # the fact which directory it was
+IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # when a grid job has its directory
+
+
+def site_of(state: Path) -> Site:
+    """Read the settings for a state directory that is named by its path."""
+    return site_file.load(str(state.resolve()))
+
+
+def open_house(site: Site) -> House:
+    """Open a state directory as its keeper."""
+    make_state(site)
+    clock = Clock()
+    adapter = adapter_of(site)
+    store = Store(site.state / "status.db", clock, write=True)
+    hold = hold_of(site, store)
+    set_up = adapter.set_up_command(site.batch.slots)
+    if set_up:
+        answer = run(set_up, limit=site.batch.command_seconds)
+        if answer.code != 0:
+            raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
+    store.new_boot(clock.boot_id())
+    house = House(site, store, adapter, clock, Workers(), Health(clock), history(clock), hold)
+    house.places.update(after.places(store))
+    return house
+
+
+def hold_of(site: Site, store: Store) -> Hold:
+    """Take the work directory, if it is ours, and if this is the state directory that knows all that was done in it."""
+    instances = serial.instances_of(site.state)
+    serial.refuse_outdated(site, store, instances)
+    serial.own_work(site, instances, used=is_used(site, store))
+    store.set_fact(WORKED_IN, str(site.work))
+    hold = Hold(site, instances)
+    hold.take(store, serial.serials(site, store), serial.home(site))
+    return hold
+
+
+def is_used(site: Site, store: Store) -> bool:
+    """Tell whether this state directory has worked in this work directory, as far as it knows."""
+    return bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work)
+
+
+def adapter_of(site: Site) -> Adapter:
+    """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name of the site's own."""
+    system = site.batch.system
+    site_file.check_system(site)
+    try:
+        module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
+        adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
+    except (ImportError, AttributeError, TypeError) as error:
+        raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
+    if site.batch.programs:
+        adapter.commands = {
+            verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
+            for verb, words in adapter.commands.items()
+        }
+    return adapter
+
+
+def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:
+    """Name programs by their place, if the site's directory has them; of paths only those that JIM gives to `env`."""
+    behind = {*behind_env(words)}
+    for number, word in enumerate(words):
+        place = Path(programs, Path(word).name if number in behind and not own else word)
+        yield str(place) if (number in behind or not number) and place.is_file() else word
+
+
+def behind_env(words: Sequence[str]) -> Iterator[int]:
+    """Tell where the program stands that `env` is to start, and what that may start as `env` again."""
+    at = 0
+    while words[at].rpartition("/")[2] == "env":
+        at += 1
+        while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
+            at += 2 if words[at] in ENV_WITH_VALUE else 1
+        if at >= len(words):
+            return
+        yield at
+
+
+def start_log(site: Site, *, foreground: bool) -> None:
+    """Log into the state directory, and to stderr when someone watches."""
+    handlers: list[logging.Handler] = [
+        logging.handlers.RotatingFileHandler(
+            site.state / "keeper.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
+        )
+    ]
+    if foreground:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    form = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.raiseExceptions = False  # a full disk must not stop what can go on without a log
+    logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
+    sys.excepthook = _last_words
+
+
+def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Log what ends a keeper: nobody sees its stderr."""
+    if isinstance(error, JimError):
+        log.critical("the keeper ends: %s", error)
+    elif isinstance(error, OSError | sqlite3.Error):  # of the machine, not of JIM
+        log.critical("the keeper ends: %s: %s; `jim site check` tells more", type(error).__name__, error)
+    else:
+        log.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -1,0 +1,198 @@
+"""The serial that a state directory and its work directory share: it tells a copy, or an older state, from the one.
+
+The store raises it with each intent to make something in the work directory; before that is made, a worker writes it
+into the state directory, then into the work directory. So the work directory is never ahead, unless by the hand of
+another: of the state directory as it was before a restore, or of one that is a copy. A kill between two of these writes
+leaves the work directory behind, which is as it should be.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from jim.clock import Clock
+from jim.errors import BadSite, Outdated
+from jim.files import put_once, read_regular, replace_durably
+from jim.site.file import Site
+from jim.statusdb.sqlite import Store
+
+FILE, INSTANCE, MACHINE = "serial", "instance", Path("/etc/machine-id")
+LONGEST = 100_000  # bytes of these files: a list of instances grows by one with each restore
+CHOICE = (
+    "Nothing is sent or judged until you have decided; requests are taken in, and wait. If it comes from a backup or a "
+    "snapshot, or is a copy: end the keeper of the other one, if there is one, then say `jim site restored`. If it was "
+    "only moved here, and nothing works with the old one: `jim site moved`. docs/operating.md, Restored or moved"
+)
+
+
+class Serials(NamedTuple):
+    """The serial as each of the three has it; 0: not yet."""
+
+    state: int
+    store: int
+    work: int
+
+    @property
+    def behind(self) -> bool:
+        """Tell whether something was done in the work directory, or stored beside the store, that the state forgot."""
+        return self.store < max(self.state, self.work) or self.state < self.work
+
+    def __str__(self) -> str:
+        return f"{self.state} in the state directory, {self.store} in its status.db, {self.work} in the work directory"
+
+
+class Home(NamedTuple):
+    """Where a state directory is at work."""
+
+    machine: str  # empty: this machine has no id
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.path} on machine {self.machine or '(without an id)'}"
+
+
+def serials(site: Site, store: Store) -> Serials:
+    """Read how far each has come."""
+    return Serials(_number(site.state / FILE), int(store.fact(FILE) or 0), _number(site.work / FILE))
+
+
+def told(site: Site) -> str:
+    """Tell how far each has come; what no keeper would go on with is refused."""
+    if not (site.state / "status.db").exists():
+        return "no keeper has been at work yet"
+    with closing(Store(site.state / "status.db", Clock())) as store:
+        refuse_outdated(site, store, instances_in(site.state) or ("",))
+        return f"{serials(site, store)}; at work as {home(site)}"
+
+
+def _number(file: Path) -> int:
+    return _told(file)[0]
+
+
+def _told(file: Path) -> tuple[int, str]:
+    """Read a serial and, in the work directory, the nonce of the keeper that has written it."""
+    try:
+        number, _, nonce = read_regular(file, LONGEST).decode().strip().partition(" ")
+        return int(number), nonce
+    except FileNotFoundError:
+        return 0, ""
+    except ValueError as error:
+        raise BadSite(f"{file} holds no serial: {error}; {CHOICE}") from error
+
+
+def home(site: Site) -> Home:
+    """Tell where this is."""
+    try:
+        machine = MACHINE.read_text().strip()
+    except (OSError, ValueError):  # a container may have none
+        machine = ""
+    return Home("" if machine == "uninitialized" else machine, str(site.state.resolve()))
+
+
+def home_before(store: Store) -> Home:
+    """Tell where this was the last time; empty where a version before has kept it."""
+    return Home(store.fact("machine"), store.fact("path"))
+
+
+def refuse_outdated(site: Site, store: Store, instances: tuple[str, ...]) -> None:
+    """Refuse a state directory that has missed what was done in its work directory, and one that is elsewhere now."""
+    found, here, before = serials(site, store), home(site), home_before(store)
+    told = instances_in(site.work)
+    if told and told[0] != instances[0] and instances[0] in told:
+        raise Outdated(
+            f"{site.work} has been taken over by another copy of {site.state}: it is {told[0]} now. {CHOICE}"
+        )
+    if found.behind:
+        raise Outdated(f"{site.state} is older than what was done with it: its serial is {found}. {CHOICE}")
+    if is_elsewhere(here, before):
+        raise Outdated(f"{site.state} was at work as {before}, and is now {here}: it was moved or copied. {CHOICE}")
+
+
+def is_elsewhere(here: Home, before: Home) -> bool:
+    """Tell whether a place is another one than before; what is not known is not compared."""
+    return any(now and then and now != then for now, then in zip(here, before, strict=True))
+
+
+def instances_of(state: Path) -> tuple[str, ...]:
+    """Give the state directory's own name, a part of every new mark, and those that it had before a restore."""
+    file = state / INSTANCE
+    if not file.exists():
+        replace_durably(file, f"{os.urandom(4).hex()}\n".encode())
+    return instances_in(state)
+
+
+def instances_in(place: Path) -> tuple[str, ...]:
+    """Read the names of whose it is, the present one first; none where there is no such file."""
+    try:
+        return tuple(read_regular(place / INSTANCE, LONGEST).decode().split())
+    except FileNotFoundError:
+        return ()
+
+
+def own_work(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
+    """Make sure that no other state directory works in this work directory: both would have a grid job 1."""
+    file = site.work / INSTANCE
+    if not file.exists():
+        if used:
+            raise BadSite(
+                f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted? "
+                f"If it was emptied on purpose, write {instances[0]} into that file"
+            )
+        put_once(file, "".join(f"{each}\n" for each in instances).encode())
+    owner = next(iter(instances_in(site.work)), "")
+    if owner != instances[0]:
+        raise BadSite(
+            f"{site.work} belongs to another state directory (its instance is {owner}, ours is {instances[0]})"
+        )
+
+
+class Hold:
+    """What a keeper holds of its work directory, as long as no other one takes it."""
+
+    def __init__(self, site: Site, instances: tuple[str, ...]) -> None:
+        self.instance, self.instances = instances[0], frozenset(instances)
+        self._state, self._work = site.state, site.work
+        self._nonce, self._wanted, self._tried = os.urandom(8).hex(), 0, 0
+        self._lock = threading.Lock()
+
+    def take(self, store: Store, seen: Serials, here: Home) -> None:
+        """Raise the serial above all that is known: the store's first, the work directory's last."""
+        number = 1 + max(seen)
+        with store.transaction():
+            for name, value in ((FILE, str(number)), *here._asdict().items()):
+                if value:  # what is not known now was no other than before
+                    store.set_fact(name, value)
+        self._write(number)
+
+    def expect(self, store: Store) -> None:
+        """Take in how far the store has come; by the loop, before it lets a worker make something."""
+        self._wanted = int(store.fact(FILE))
+
+    def reach(self) -> None:
+        """See, before something is made in the work directory, that it is ours, and that its serial is the store's.
+
+        What cannot be read now is tried again; only what another has written ends the keeper.
+        """
+        with self._lock:
+            found, nonce = _told(self._work / FILE)
+            if not nonce:  # it is not mounted just now, or was emptied on purpose, and is still ours
+                if instances_in(self._work)[:1] != (self.instance,):
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._work / FILE))
+                self._write(self._tried)
+            elif nonce != self._nonce or found > self._tried:
+                raise Outdated(
+                    f"another keeper has worked in {self._work}: its serial is {found}, and ours was {self._tried} at "
+                    f"most. So {self._state} was rolled back, or a copy of it is at work elsewhere. {CHOICE}"
+                )
+            if self._wanted > self._tried:
+                self._write(self._wanted)
+
+    def _write(self, number: int) -> None:
+        self._tried = number  # also where the answer of the last write is lost
+        replace_durably(self._state / FILE, f"{number}\n".encode())
+        replace_durably(self._work / FILE, f"{number} {self._nonce}\n".encode())

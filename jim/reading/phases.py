@@ -1,0 +1,54 @@
+"""What payloads publish of their progress, added up over the local jobs of a grid job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from jim.errors import JimError
+from jim.reading.view import View
+from jim.request import handler_of
+from jim.statusdb.rows import GridJob
+
+ATTRIBUTE = re.compile(r'\b(name|done|total|unit)="([^"<&]{1,40})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """How far one phase is, over all local jobs that have begun it."""
+
+    name: str
+    done: int
+    total: int
+    unit: str
+    local_jobs: int
+
+    def words(self) -> str:
+        """Tell it in words."""
+        return f"{self.name} {self.done:,} of {self.total:,} {self.unit}"
+
+
+def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
+    """Give the phases of a grid job, or of one local job, in the order in which its job type goes through them."""
+    found = add_up(content for _, _, content, _ in view.store.details(job.id, n))
+    order: tuple[str, ...] = ()
+    with suppress(JimError, OSError):  # the job type may be gone by now
+        order = handler_of(job.job_type, view.site.site.handlers).phases
+    place = {name: number for number, name in enumerate(order)}
+    return sorted(found, key=lambda phase: place.get(phase.name, len(place)))
+
+
+def add_up(published: Iterable[str]) -> list[Phase]:
+    """Add up `<phase name done total unit/>` elements; what else was published is no progress."""
+    found: dict[tuple[str, str], Phase] = {}
+    for content in published:
+        facts = dict(ATTRIBUTE.findall(content)) if content.startswith("<phase ") else {}
+        done, total = facts.get("done", ""), facts.get("total", "")
+        if "name" not in facts or not (done.isdecimal() and total.isdecimal()):
+            continue
+        key = facts["name"], facts.get("unit", "")
+        old = found.get(key, Phase(*key[:1], 0, 0, key[1], 0))
+        found[key] = Phase(key[0], old.done + int(done), old.total + int(total), key[1], old.local_jobs + 1)
+    return list(found.values())

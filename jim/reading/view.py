@@ -1,0 +1,271 @@
+"""What the people's verbs read: the store, the inbox, the keeper's heartbeat, and what the keeper published."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jim.clock import Clock, age_seconds
+from jim.doors import inbox
+from jim.errors import BadRequest, JimError, UnknownJob
+from jim.files import read_regular
+from jim.keeper.waking import heart_beats, holder
+from jim.model import Step
+from jim.site import file as site_file
+from jim.site.file import Site
+from jim.statusdb.record import failures, record
+from jim.statusdb.rows import GridJob, LocalJob
+from jim.statusdb.sqlite import VERSION, Store
+
+# What there is to do about a keeper that keeps others out.
+STUCK = (
+    "it may be at something long; keeper.log tells what it did last. If it was stopped, `kill -CONT {pid}` lets it go "
+    "on; `kill -9 {pid}` ends it, nothing is lost, and `jim keeper --all` starts another"
+)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Let a reading verb print one JSON document."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+@dataclass(frozen=True, slots=True)
+class Heart:
+    """What tells that a keeper is there."""
+
+    beats: bool
+    words: str
+    next: str = "a poll, a wish or `jim keeper` starts one"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the keeper published of its trouble with the batch system or its history; no words: none."""
+
+    words: str = ""
+    failures: int = 0  # in a row
+    retry_due: float = 0.0  # when it is asked again, in seconds since boot
+    grid_jobs: frozenset[int] = frozenset()  # that wait for the history
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What the keeper published; of an old one, when no keeper runs."""
+
+    trouble: Trouble = Trouble()
+    history: Trouble = Trouble()  # with what tells how jobs ended
+    unsaid: Mapping[str, str] = field(default_factory=dict)  # why a grid job's last wish could not be said
+
+
+@dataclass(frozen=True)
+class View:
+    """A state directory, as people read it."""
+
+    site: Site
+    store: Store
+
+    def now(self) -> str:
+        """Tell the time."""
+        return self.store.clock.utc()
+
+    def age(self, then: str) -> float:
+        """Tell how many seconds ago something was; 0 for what has no time."""
+        return age_seconds(then, self.now()) if then else 0.0
+
+    def due_in(self, due: float) -> float:
+        """Tell in how many seconds something is due."""
+        return max(0.0, due - self.store.clock.boot())
+
+    def seen(self) -> str:
+        """Tell when the batch system last gave a good answer about its jobs."""
+        return self.store.fact("seen")
+
+    def directory(self, number: int) -> Path:
+        """Name the directory of a grid job."""
+        return self.site.work / (self.store.grid_job(number).place or str(number))
+
+    def herd(self, text: str) -> int:
+        """Read `G`, or the id of any of its local jobs: each member finds the whole."""
+        number, slices = inbox.slices_of(text)
+        for _, last in slices:
+            self.store.local_job(self.grid_job(number).id, last)
+        return number
+
+    def grid_job(self, number: int) -> GridJob:
+        """Give a grid job, also one that the keeper has not taken yet."""
+        with suppress(UnknownJob):
+            return self.store.grid_job(number)
+        for job in self.handed_in():
+            if job.id == number:
+                return job
+        try:
+            return self.store.grid_job(number)  # taken between the two looks
+        except UnknownJob:
+            raise UnknownJob(f"there is no grid job {number} in {self.site.state}") from None
+
+    def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
+        """Give what `G` or `G.n` names."""
+        number, n = inbox.target_of(text)
+        job = self.grid_job(number)
+        return job, None if n is None else self.store.local_job(number, n)
+
+    def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
+        """Give the local jobs that `G.n`, or slices such as `G.1-4,7`, name; of `G` none."""
+        number, slices = inbox.slices_of(text)
+        job = self.grid_job(number)
+        if slices:
+            inbox.require_local_job(number, slices[-1][1], job.size)
+        return job, [self.store.local_job(number, n) for first, last in slices for n in range(first, last + 1)]
+
+    def unfinished(self) -> list[GridJob]:
+        """Give the grid jobs that are not finished, also those that the keeper has not taken yet."""
+        handed_in = self.handed_in()  # first: one that is taken meanwhile is seen twice rather than not at all
+        stored = self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
+        return list({job.id: job for job in [*handed_in, *stored]}.values())
+
+    def handed_in(self) -> list[GridJob]:
+        """Give the grid jobs that still lie in the inbox."""
+        found = _empty_store(self.store.clock)
+        for path in (self.site.state / "inbox").glob("request-*"):
+            with suppress(OSError, ValueError, KeyError, TypeError, JimError):
+                handed = json.loads(read_regular(path, inbox.LONGEST))
+                found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
+        jobs = found.grid_jobs()
+        found.close()
+        return [replace(job, updated=job.created) for job in jobs]  # nobody has seen them since
+
+    def wishes(self, job: GridJob) -> list[tuple[str, str]]:
+        """Give the wishes for a grid job that still lie in the inbox: what is wished, and for which of it."""
+        found = []
+        for path in sorted((self.site.state / "inbox").glob("wish-*")):
+            with suppress(OSError, ValueError, KeyError, TypeError, JimError):
+                wish = json.loads(read_regular(path, inbox.LONGEST))
+                if inbox.slices_of(wish["target"])[0] == job.id:
+                    found.append((str(wish["verb"]), str(wish["target"])))
+        return found
+
+    def record(self, job: GridJob) -> dict[str, Any]:
+        """Give the record of a grid job that all machine-readable output shares."""
+        return record(self.store, job, self.seen(), strict=self.site.site.strict_status)
+
+    def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
+        """Give the same record of a local job."""
+        looked = local.updated if local.state.final else max(self.seen(), local.updated)
+        return self.record(job) | {
+            "id": f"{job.id}.{local.n}",
+            "status": local.state.value,
+            "counts": {local.state.value: 1},
+            "reason": local.reason,
+            "witness": local.witness,
+            "seen": looked,
+            "age_s": 0.0 if local.state.final else round(self.age(looked), 1),
+            "updated": local.updated,
+        }
+
+    def why(self, job: GridJob) -> str:
+        """Tell the reason of a grid job, which has those of its local jobs once it is finished."""
+        if job.step is Step.FINISHED:
+            return job.reason
+        return ": ".join(filter(None, (job.reason, failures(self.store, job.id))))
+
+    def heart(self) -> Heart:
+        """Tell whether a keeper is at work here, and if not, what the last one had to say."""
+        heart = self._heart()
+        if heart.beats:
+            return heart
+        pid = holder(self.site.state)
+        if pid:
+            return Heart(False, f"a keeper holds the lock (pid {pid}), but {self._silence()}", STUCK.format(pid=pid))
+        words = _last_words(self.site.state / "keeper.log")
+        return Heart(False, f"{heart.words}; its last words: {words}") if words else heart
+
+    def _silence(self) -> str:
+        with suppress(OSError, ValueError):
+            boot, beat = (self.site.state / "heartbeat").read_text().split()
+            if boot == self.store.clock.boot_id():
+                return f"has said nothing for {self.store.clock.boot() - int(beat):.0f} s"
+        return "has said nothing yet"
+
+    def _heart(self) -> Heart:
+        clock = self.store.clock
+        try:
+            boot, beat = (self.site.state / "heartbeat").read_text().split()
+        except (OSError, ValueError):
+            return Heart(False, "no keeper is running, and none has been")
+        if beat == "idle":
+            return Heart(False, "no keeper is running: the last one had nothing left to do")
+        if boot != clock.boot_id():
+            return Heart(False, "no keeper is running: the machine was started anew")
+        words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
+        if heart_beats(self.site.state, clock):
+            return Heart(True, f"keeper {_pid(self.site.state)}, its heart beat {words}")
+        return Heart(False, f"no keeper is running: the last heartbeat was {words}")
+
+    @cached_property
+    def published(self) -> Published:
+        """Give what the keeper published, all of one moment; one of an older version says less."""
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            told = json.loads(self.site.summary.read_text())
+            unsaid = {str(grid): str(words) for grid, words in told.get("unsaid", {}).items()}
+            return Published(_trouble(told), _trouble(told.get("history", {})), unsaid)
+        return Published()
+
+
+def look() -> View:
+    """Open this account's state directory to read it."""
+    site = site_file.load()
+    file, clock = site.state / "status.db", Clock()
+    if not file.exists():
+        return View(site, _empty_store(clock))
+    try:
+        store = Store(file, clock)
+        version = store.db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        raise JimError(f"cannot read {file}: {error}") from error
+    if version > VERSION:
+        raise JimError(f"{file} was written by a newer JIM (format {version}, this one knows {VERSION})")
+    return View(site, store if version else _empty_store(clock))
+
+
+def _trouble(told: Mapping[str, Any]) -> Trouble:
+    numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
+    return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
+
+
+def _empty_store(clock: Clock) -> Store:
+    return Store(Path(":memory:"), clock, write=True)
+
+
+def _last_words(log: Path) -> str:
+    """Give the last line of a keeper's log, if that keeper ended on an error."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
+        last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
+        if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
+            line: str = last[2].splitlines()[-1]
+            return line.partition(" the keeper ends: ")[2] or line
+    return ""
+
+
+def _pid(state: Path) -> int:
+    try:
+        return int((state / "keeper.lock").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def refuse_local_job(text: str, verb: str) -> int:
+    """Read `G`, for a verb that knows only whole grid jobs."""
+    number, slices = inbox.slices_of(text)
+    if slices:
+        raise BadRequest(f"{verb} takes a whole grid job: say {number}, not {text}")
+    return number

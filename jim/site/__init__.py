@@ -1,0 +1,1 @@
+"""The site file, its settings, and the state directory."""

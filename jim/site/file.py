@@ -1,0 +1,288 @@
+"""The site file, read once and checked at once; the state directory, found and made."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pwd
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.errors import BadSite, in_words, nearest, shown
+from jim.files import resolved
+from jim.model import Resources
+from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
+
+MANAGED_FILE = Path("/etc/jim/site.toml")
+MANAGED_STATE = Path("/var/lib/jim")
+# The environment variables that JIM reads; gatekeepers pass neither.
+STATE_VARIABLE = "JIM_STATE"
+SITE_VARIABLE = "JIM_SITE"
+# What the types of network file systems begin with.
+NETWORK = (
+    *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
+    *("panfs", "pvfs2", "orangefs", "wekafs"),
+)
+
+
+class Site(NamedTuple):
+    """Everything JIM knows of its site, and where its own files are."""
+
+    state: Path
+    file: Path | None = None
+    managed: bool = False
+    site: General = General()
+    batch: Batch = Batch()
+    payload: Payload = Payload()
+    limits: Limits = Limits()
+    sizing: Sizing = Sizing()
+    keep: Keep = Keep()
+
+    @property
+    def work(self) -> Path:
+        """The directory that worker nodes see, this account's part of it."""
+        if not self.site.work:
+            return self.state / "work"
+        return Path(self.site.work) / self.state.name
+
+    def complete(self, asked: Resources) -> Resources:
+        """Fill in what a request leaves to the site."""
+        return asked._replace(
+            queue=asked.queue or self.batch.queue or None,
+            account=asked.account or self.batch.account or None,
+            wall_seconds=asked.wall_seconds or self.batch.wall_seconds,
+        )
+
+    @property
+    def summary(self) -> Path:
+        """Where the keeper publishes what anyone of the group may read."""
+        return self._published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
+
+    @property
+    def tested(self) -> Path:
+        """Where the last site test tells the same readers how it went."""
+        return self.summary.with_name("site-test.json")
+
+    @property
+    def turn(self) -> Path | None:
+        """This account's file beside those by which the accounts of a managed site take turns to ask it."""
+        return self.state.parent / ".turns" / self.state.name if self.managed else None
+
+    @property
+    def _published(self) -> Path:
+        return self.state.parent / ".published"
+
+
+def load(state: str = "") -> Site:
+    """Find this account's site file and state directory, and read the settings."""
+    state = state or os.environ.get(STATE_VARIABLE, "")
+    named = os.environ.get(SITE_VARIABLE)
+    place = _named_state(state) if state else _managed_state() if MANAGED_FILE.exists() else own_state()
+    _refuse_anothers(place)
+    if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
+        return read(Path(named or MANAGED_FILE), place, managed=True)
+    if named:
+        return read(Path(named).absolute(), place)
+    for file in (place / "site.toml", MANAGED_FILE):
+        if file.exists():
+            return read(file, place)
+    return Site(state=place)
+
+
+def read(file: Path, state: Path, *, managed: bool = False) -> Site:
+    """Read a site file whole; anything odd in it fails with its place and what was expected."""
+    try:
+        text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
+        tables = tomllib.loads(text)
+    except OSError as error:
+        raise BadSite(f"{file}: {in_words(error)}") from error
+    except (ValueError, RecursionError) as error:
+        reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise BadSite(f"{file}: {reason}") from error
+    sections: dict[str, Any] = {}
+    for name, table in tables.items():
+        if name not in SECTIONS:
+            raise BadSite(f"{file}:{_line(text, name, '')}: unknown section [{name}]{nearest(name, SECTIONS)}")
+        if not isinstance(table, dict):
+            raise BadSite(f"{file}:{_line(text, '', name)}: {name} must be a section: write [{name}]")
+        sections[name] = SECTIONS[name](**dict(_checked(file, text, name, table)))
+    site = Site(state=state, file=file, managed=managed, **sections)
+    if "wall_seconds" not in tables.get("batch", {}):  # what is usual is no more than what is possible
+        usual = min(site.batch.wall_seconds, site.batch.most_wall_seconds)
+        site = site._replace(batch=site.batch._replace(wall_seconds=usual))
+    for section, key, problem in _contradictions(site):
+        raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}")
+    return site
+
+
+def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
+    """Give settings that may be by themselves, and not beside another."""
+    for name, default, allowed in (
+        ("queue", site.batch.queue, site.batch.queues),
+        ("account", site.batch.account, site.batch.accounts),
+    ):
+        if default and allowed and default not in allowed:
+            yield "batch", name, f"{default!r} is none of batch.{name}s{nearest(default, allowed)}"
+    for section, name, value, most in (
+        ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
+        ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),
+    ):
+        if most and value > most:
+            limit = f"{section}.most_{name.removeprefix('recommended_')}"
+            yield section, name, f"{value:,} is more than {limit}, {most:,}"
+
+
+def _checked(file: Path, text: str, section: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    known = settings(section)
+    for key, value in table.items():
+        problem = wrong(known[key], value) if key in known else f"unknown key{nearest(key, known)}"
+        if problem:
+            found = f", found {shown(value)} ({known[key].rule.help})" if key in known else ""
+            raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}{found}")
+        yield key, tuple(value) if isinstance(value, list) else value
+
+
+def _line(text: str, section: str, key: str) -> int:
+    """Find the line of a key; tomllib does not tell it."""
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        head = re.match(r"\s*\[\s*([\w.\"-]+)\s*\]", line)
+        if head:
+            current = head[1].strip('"')
+            if key and current == f"{section}.{key}":
+                return number
+        found = not key if head else current == section and re.match(rf"\s*\"?{re.escape(key)}\"?\s*[=.]", line)
+        if current == section and found:
+            return number
+    return 1
+
+
+def _named_state(state: str) -> Path:
+    try:
+        return resolved(Path(state))
+    except OSError as error:
+        raise BadSite(f"{STATE_VARIABLE}: {state} is a link that leads back to itself") from error
+
+
+def _refuse_anothers(place: Path) -> None:
+    """Refuse what is there and cannot be this account's state directory."""
+    own = f"to use one of your own, unset {STATE_VARIABLE} or set it to another directory"
+    try:
+        about = place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        above = next((each for each in place.parents if os.path.lexists(each)), Path("/"))
+        if not above.is_dir():
+            raise BadSite(f"{place} cannot be a state directory, for {above} is no directory; {own}") from None
+        return
+    except OSError as error:
+        above = next(each for each in place.parents if os.access(each.parent, os.X_OK))
+        whose = f"{above} belongs to {_name_of(above.stat().st_uid)}, and this is {_name_of(os.getuid())}"
+        raise BadSite(f"{place} cannot be looked at: {error.strerror}; {whose}; {own}") from error
+    if not place.is_dir():
+        raise BadSite(f"{place} is no state directory, for it is no directory; {own}")
+    if not os.access(place, os.R_OK | os.X_OK):
+        whose, ours = _name_of(about.st_uid), _name_of(os.getuid())
+        raise BadSite(f"{place} belongs to {whose}, and this is {ours}: run this as {whose}; {own}")
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _managed_state() -> Path:
+    try:
+        return MANAGED_STATE / pwd.getpwuid(os.getuid()).pw_name
+    except KeyError as error:
+        raise BadSite(f"uid {os.getuid()} is no account of this machine; set {STATE_VARIABLE}") from error
+
+
+def check_system(site: Site) -> None:
+    """Refuse a batch system that no adapter is there for; only a site's own one must be imported to know."""
+    system, own, adapters = site.batch.system, site.site.handlers, Path(__file__).parents[1] / "adapters"
+    if "." not in system:
+        if system == "base" or not (adapters / f"{system}.py").is_file():
+            known = {each.stem for each in adapters.glob("[a-z]*.py")} - {"base"}
+            raise BadSite(f"{place_of_system(site)}unknown batch system {system!r}{nearest(system, known)}")
+        return
+    if own and own not in sys.path:
+        sys.path.append(own)
+    try:
+        importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
+    except (ImportError, AttributeError, SyntaxError) as error:
+        raise BadSite(f"{place_of_system(site)}{system!r} is no adapter that can be loaded: {error}") from error
+
+
+def place_of_system(site: Site) -> str:
+    """Say where the batch system is named, to begin a refusal with."""
+    try:
+        text = site.file.read_text(errors="replace") if site.file else ""
+    except OSError:  # it could be read a moment ago
+        text = ""
+    return f"{site.file}:{_line(text, 'batch', 'system')}: batch.system: " if text else "batch.system: "
+
+
+def _remedy(site: Site) -> str:
+    if site.managed:
+        return f"ask root for: jim site init --account {site.state.name}"
+    return f"set {STATE_VARIABLE} to a directory that can be written"
+
+
+def own_state() -> Path:
+    """Name the state directory of a person who has set nothing."""
+    home = os.environ.get("XDG_STATE_HOME")
+    if home and Path(home).is_absolute():
+        return Path(home) / "jim"
+    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / ".local/state/jim"
+
+
+def file_system_of(path: Path, mounts: str | None = None) -> str:
+    """Name the type of file system a directory lies on."""
+    if mounts is None:
+        mounts = Path("/proc/self/mounts").read_text()
+    best, kind = "", "?"
+    place = str(path.resolve())
+    for line in mounts.splitlines():
+        _, where, type_, *_ = line.split(" ")
+        if "\\" in where:
+            where = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), where)
+        if (place == where or place.startswith(where.rstrip("/") + "/")) and len(where) >= len(best):
+            best, kind = where, type_
+    return kind
+
+
+def is_network(kind: str) -> bool:
+    """Tell whether a type of file system is one of the network."""
+    return kind.startswith(NETWORK)
+
+
+def refuse_network(state: Path, mounts: str | None = None) -> None:
+    """Refuse a state directory on a network file system."""
+    kind = file_system_of(state, mounts)
+    if is_network(kind):
+        raise BadSite(
+            f"{state} lies on a network file system ({kind}): locks and the database need a local disk. "
+            f"Set {STATE_VARIABLE} to a directory on one; only [site] work belongs on shared disk"
+        )
+
+
+def make_state(site: Site, mounts: str | None = None) -> None:
+    """Make the state directory and what belongs in it; refuse a place that cannot keep a promise."""
+    refuse_network(site.state, mounts)
+    if site.site.work and not Path(site.site.work).is_dir():
+        raise BadSite(f"[site] work: {site.site.work} is not there: mount it, or make it if it never was")
+    try:
+        for place in (site.state, site.state / "inbox", site.state / "keys", site.state / "answers"):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for place in (site.work, site.work / "spool", site.work / "rejected"):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadSite(f"cannot make the state directory: {error}; {_remedy(site)}") from error
+    if site.state.stat().st_mode & 0o077:
+        site.state.chmod(0o700)

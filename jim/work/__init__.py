@@ -1,0 +1,1 @@
+"""From a request to the pieces of its local jobs."""

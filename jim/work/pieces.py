@@ -1,0 +1,315 @@
+"""From a request that names a splitter to its herd: the pieces of its local jobs.
+
+A splitter makes jobs of the request's input files, or requests of the request itself. Then `$name` and `${name}` are
+put in, for each piece, in all attributes but those that the grid job has as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count as count_from
+from itertools import islice
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest
+from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler, has_variable
+from jim.model import Piece
+from jim.plugins import foreign
+from jim.request import value_of
+from jim.request.words import meant
+from jim.site.file import Site
+from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
+from jim.splitting.numbers import TEXT
+from jim.splitting.parameters import check as check_parameters
+from jim.splitting.recovery import document_of, recovery_from
+from jim.splitting.registry import splits_requests, splitter_of
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import Failure, File, Mask, SplitJob, files_from, jobs_in
+from jim.work.sizing import check_limits, left_to_catalogue
+from jim.work.variables import expand
+
+MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
+LONG = 8192  # characters: what is longer may be too long
+_ARGUMENTS = frozenset({"arguments"})
+_NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
+
+
+class OwnRequest(NamedTuple):
+    """A request with values of its own, that a splitter made of a request, and what else it told of it."""
+
+    request: Attributes
+    variables: Mapping[str, str]
+
+
+Part = SplitJob | OwnRequest
+Splitter = Callable[[], Iterator[Part]]
+Template = Callable[[Mapping[str, Any]], Any]
+
+
+def check(handler: Handler, request: Attributes, site: str) -> Attributes:
+    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece, if its files are known.
+
+    Give the request as that piece has it.
+    """
+    if left_to_catalogue(request):
+        module = splitter_of(request["splitter"])
+        _refuse_input(module, request)
+        check_parameters(module.Parameters, request["splitter_parameters"])
+        return request
+    parts = splitter(request, site)()
+    first = next(parts, None)
+    if first is None:
+        raise _no_jobs(request)
+    return {**request, **_Making(handler, request, 0, 1).piece(first, 0).attributes}
+
+
+def herd_of(
+    handler: Handler, request: Attributes, grid_job: int, site: str, most: int, first: int = 0
+) -> Iterator[Piece]:
+    """Give the pieces of a request, numbered from `first` on; that there are too many is said before the first."""
+    parts = splitter(request, site)
+    count = sum(1 for _ in islice(parts(), most + 1))
+    if count > most:
+        raise TooManyJobs("splitter", request["splitter"], f"more than the {most:,} local jobs this site allows")
+    if not count:
+        raise _no_jobs(request)
+    yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
+
+
+def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
+    """Refuse pieces that ask, with values of their own, for what the site file says can never run."""
+    for piece in pieces:
+        if piece.attributes:
+            with foreign(f"job type {request['job_type']}"):
+                resources = handler.resources({**request, **piece.attributes})
+            check_limits(resources, site)
+        yield piece
+
+
+def _no_jobs(request: Attributes) -> SplitError:
+    return SplitError("splitter", request["splitter"], f"no local job comes of this request by {request['splitter']}")
+
+
+def splitter(request: Attributes, site: str) -> Splitter:
+    """Read what a request says of its splitting; what is given back splits it, as often as it is called."""
+    module = splitter_of(request["splitter"])
+    given = request["splitter_parameters"]
+    _refuse_input(module, request)
+    if splits_requests(module):
+        return _of_request(module, request, given)
+    parameters = check_parameters(module.Parameters, given)
+    work = subscription(request, site)
+    return lambda: jobs_in(module.split(work, parameters))
+
+
+def _refuse_input(module: Any, request: Attributes) -> None:
+    """Refuse input files where a splitter splits requests."""
+    for name in ("input_files", "dataset", "recovery") if splits_requests(module) else ():
+        if request.get(name):
+            raise SplitterConfiguration(name, None, f"{module.NAME} splits no input files")
+
+
+def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> Splitter:
+    plain = {name: value for name, value in request.items() if name not in SPLITTING}
+    open_ended = getattr(module, "OPTION", None)  # parameters of any name, which stand in the manifest itself
+    options = {name: given[name] for name in given if open_ended and open_ended.fullmatch(name)}
+    parameters = check_parameters(module.Parameters, {name: given[name] for name in given if name not in options})
+
+    def parts() -> Iterator[Part]:
+        for each in module.split(plain | options, parameters):
+            more = {name: _text(value) for name, value in each.items() if name not in plain}
+            yield OwnRequest({name: each[name] for name in plain} | {"splitter": request["splitter"]}, more)
+
+    return parts
+
+
+def subscription(request: Attributes, site: str) -> Subscription:
+    """Give the input of a request, which is all there is: a file that says not where it is, is at this site.
+
+    To a request a storage is a site by the same name, so that the site lists of a splitter choose among storages.
+    """
+    here = frozenset((site,))
+    files = tuple(
+        each if each.locations else each._replace(locations=here) for each in files_from(request["input_files"])
+    )
+    if not files:
+        raise SplitterConfiguration("input_files", None, f"{request['splitter']} splits input files; none are given")
+    storages = {each: (each,) for file in files for each in file.locations}
+    recovery = recovery_from(request["recovery"], "recovery") if request["recovery"] else None
+    return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
+
+
+class _Making:
+    """Makes the pieces of a request, of which there may be a million: what is alike for many is looked at once."""
+
+    def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int) -> None:
+        self._handler, self._request = handler, request
+        self._grid_job, self._digits = str(grid_job), len(str(count))
+        declared = COMMON | dict(handler.attributes)
+        self._own = {name: one for name, one in declared.items() if name not in AS_A_WHOLE}
+        self._manifest = _varying(request)
+        self._named = set(_NAMED.findall(json.dumps(self._manifest)))
+        self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
+        self._templates: dict[tuple[str, ...], dict[str, Template]] = {}
+        self._files: tuple[File, ...] = ()  # of the last piece: often those of the next one, too
+        self._names: tuple[str, ...] = ()
+
+    def piece(self, part: Part, n: int) -> Piece:
+        """Make the piece of a part, number n."""
+        split = {"SplitID": str(n).zfill(self._digits), "SplitSourceJob": self._grid_job}
+        if isinstance(part, OwnRequest):
+            told = {**part.variables, **split}
+            _refuse_common(self._request, part.request)
+            own = self._expanded(_varying(part.request), part.request, told)
+            return Piece(arguments=self._arguments(own), variables=told, attributes=own)
+        if part.baggage:
+            split = {name: _text(value) for name, value in part.baggage.items()} | split
+        if part.files is not self._files:
+            self._files, self._names = part.files, tuple([each.lfn for each in part.files])
+        own = self._filled(self._variables(part) | split) if self._manifest else {}
+        failure = _words(part.failure) if part.failure else ""
+        fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
+        return tuple.__new__(Piece, fields)  # half the time of its constructor
+
+    def _variables(self, job: SplitJob) -> dict[str, Any]:
+        """Give those of the named variables by which files and mask are known; what there is not has none."""
+        mask, named = job.mask, self._named
+        told: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
+        if "InputFiles" in named:
+            told["InputFiles"] = ",".join(self._names)
+        if "Sites" in named and job.sites:
+            told["Sites"] = ",".join(job.sites)
+        if "ParentFiles" in named and job.parents:
+            told["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
+        if "Lumis" in named and mask.run_lumis is not None:
+            told["Lumis"] = json.dumps(mask.to_record()["run_lumis"], separators=(",", ":"))
+        return told
+
+    def _filled(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Expand what has the same variables in piece after piece: once to templates, which are then filled."""
+        names = tuple(told)
+        templates = self._templates.get(names)
+        if templates is None:
+            expanded = expand({**self._manifest, **{name: f"\0{name}\0" for name in names}})
+            own = {name: expanded[name] for name in self._own if expanded.get(name) is not None}
+            changed = {name: value for name, value in own.items() if self._differs(name, value)}
+            templates = self._templates[names] = {name: _template(value) for name, value in changed.items()}
+            return self._checked({name: fill(told) for name, fill in templates.items()})
+        own = {name: fill(told) for name, fill in templates.items()}
+        if own.keys() == _ARGUMENTS and max(map(len, own["arguments"])) <= LONG:
+            return own  # as the first one of this kind: it was checked, and names of files can do no harm
+        return self._checked(own)
+
+    def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
+        """Give what is not as in the request, checked like it."""
+        expanded = {**whole, **expand({**varying, **told})}
+        return self._checked({name: expanded[name] for name in self._own if self._differs(name, expanded[name])})
+
+    def _differs(self, name: str, value: Any) -> bool:
+        """Tell whether a value is a local job's own; a text with a variable was not checked for all of them."""
+        return value != self._request[name] or has_variable(value)
+
+    def _checked(self, own: dict[str, Any]) -> dict[str, Any]:
+        own = {name: _value(name, value, self._own[name]) for name, value in own.items()}
+        if own.keys() - {"arguments"}:
+            self._handler.check({**self._request, **own})
+        return own
+
+    def _arguments(self, own: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(own.pop("arguments")) if "arguments" in own else tuple(self._request.get("arguments") or ())
+
+
+def _varying(request: Attributes) -> dict[str, Any]:
+    """Give the attributes with variables that local jobs have of their own, and those that variables name."""
+    texts = {name: json.dumps(value) for name, value in request.items() if name not in SPLITTING and value}
+    named = {name for text in texts.values() for name in _NAMED.findall(text)}
+    varying = {name for name, text in texts.items() if "$" in text} - AS_A_WHOLE
+    return {name: value for name, value in request.items() if name in varying or name in named & texts.keys()}
+
+
+def _template(value: Any) -> Template:
+    """Turn texts into what puts variables into them: what is between two NULs, which no request holds, is a place."""
+    if isinstance(value, Mapping):
+        templates = {name: _template(each) for name, each in value.items()}
+        return lambda told: {name: fill(told) for name, fill in templates.items()}
+    if isinstance(value, list | tuple):
+        together = "\0".join(map(_with_places, value))  # filled at once, as there may be a million of them
+        return lambda told: (together % told).split("\0")
+    return _with_places(value).__mod__
+
+
+def _with_places(text: str) -> str:
+    return re.sub(r"\0(\w+)\0", r"%(\1)s", text.replace("%", "%%"))
+
+
+def _words(failure: Failure) -> str:
+    return failure.reason if failure.code is None else f"{failure.reason} (code {failure.code})"
+
+
+def _refuse_common(request: Attributes, own: Attributes) -> None:
+    """Refuse a local job's own value of what a grid job has as a whole."""
+    for name in sorted(AS_A_WHOLE & own.keys()):
+        if own[name] != request[name]:
+            raise BadRequest(f"{name}: cannot differ between local jobs of a grid job")
+
+
+def _value(name: str, value: Any, declared: Attribute) -> Any:
+    """Give a local job's own value, checked: variables and splitters know texts, of which some stand for numbers."""
+    text = _as_texts(value)
+    return value_of(name, meant(name, text, declared) if isinstance(text, str) else text, declared)
+
+
+def _as_texts(value: Any) -> Any:
+    """Turn numbers into texts, as arguments and variables of the environment are."""
+    if isinstance(value, list | tuple):
+        return [_as_texts(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _as_texts(each) for name, each in value.items()}
+    return _text(value) if type(value) in (int, float, bool) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(TEXT.of(value, "value", SplitError))
+
+
+def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
+    """Give the request that does what these pieces of a request have left undone."""
+    files = {each.lfn: each for each in files_from(request["input_files"])}
+    named: set[str] = set()
+    documents = []
+    for piece in undone:
+        named.update(piece.files)
+        job = SplitJob(0, None, tuple(files[lfn] for lfn in piece.files), Mask.from_record(dict(piece.mask)))
+        documents.append(document_of(job))
+    rest = [each for each in request["input_files"] if each["lfn"] in named]
+    again = {**request, "dataset": None, "input_files": rest, "recovery": {"documents": documents}}
+    return {name: value for name, value in again.items() if value and name != "key"}
+
+
+def smaller(request: Attributes, piece: Piece, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the request that splits one piece of a request again, with other parameters."""
+    given = {"splitter_parameters": {**request["splitter_parameters"], **parameters}}
+    return {**request, **recovering(request, [piece]), **given}
+
+
+def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
+    """Give the request that does what one piece of a request did, by itself: of no herd, and with no key.
+
+    A job type that gives its program the files itself is split again, but has no other files to be split.
+    """
+    if piece.files and request["job_type"] != "executable":
+        files = [each for each in request["input_files"] if each["lfn"] in piece.files]
+        alone = {**request, **piece.attributes, "dataset": None, "input_files": files}
+        return {name: value for name, value in alone.items() if value and name != "key"}
+    alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
+    if "arguments" in request:  # also of a job type that has lists of them
+        alone.pop("argument_sets", None)
+        alone |= {"job_type": "executable", "arguments": list(piece.arguments)}
+    if piece.events:
+        alone["events"] = piece.events
+        alone["events_per_job"] = piece.events
+    return {name: value for name, value in alone.items() if value and name != "key"}

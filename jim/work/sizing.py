@@ -1,0 +1,147 @@
+"""How many events a local job gets: events in all, CPU per event, the site's limits, else the rule of thumb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest, nearest
+from jim.handlers.base import Handler, has_variable
+from jim.model import Resources
+from jim.plugins import foreign
+from jim.site.file import Site
+
+TEST_EVENTS = 10
+
+
+class Size(NamedTuple):
+    """How a grid job is cut, and why so."""
+
+    pieces: int  # 0: as many as the splitter that the request names will make
+    events: int  # in all; 0: the work is no number of events
+    events_per_job: int
+    cpu_seconds: float | None  # one local job, where CPU per event is known
+    why: str
+
+
+UNSIZED = Size(0, 0, 0, None, "")
+
+
+def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a request ask for the few events of a test."""
+    few = (
+        {"events": min(request["events"], TEST_EVENTS), "events_per_job": TEST_EVENTS} if request.get("events") else {}
+    )
+    return {**request, **few}
+
+
+def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
+    """Size the local jobs of a request, or refuse it with the arithmetic."""
+    unknown = left_to_catalogue(request)
+    if unknown:
+        if not site.site.catalogue:
+            raise BadRequest(f"{unknown} cannot be found out: this site has no catalogue (site.catalogue)")
+        return Size(0, 0, 0, None, f"by {unknown} in the site's catalogue, which the keeper looks up")
+    if request.get("splitter"):
+        return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
+    with foreign(f"job type {request['job_type']}"):
+        work = handler.work(request)
+    if not work.events:
+        return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)
+    per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event
+    whose = "the request's" if request.get("cpu_seconds_per_event") else "the job type's"
+    events, why = _events_per_job(handler, request, site, per_event, whose)
+    most = handler.most_events_per_job(request)
+    if most and events > most:
+        if request.get("events_per_job"):
+            raise BadRequest(f"events_per_job: {events:,}, more than the {most:,} that fit this job type's files")
+        events, why = most, f"at most {most:,} events fit this job type's files ({why})"
+    pieces = -(-work.events // events)
+    events = min(events, work.events)
+    if request.get("balanced"):
+        events, why = -(-work.events // pieces), f"{why}, balanced"
+    cpu = per_event * events if per_event else None
+    return _within(Size(pieces, work.events, events, cpu, why), site)
+
+
+def left_to_catalogue(request: Mapping[str, Any]) -> str:
+    """Say what must be looked up before a request can be sized and split; nothing, where it says all itself."""
+    if request.get("request_id") and not request.get("events"):
+        return f"the events of request id {request['request_id']!r:.200}"
+    if request.get("dataset") and not request.get("input_files"):
+        return f"the files of dataset {request['dataset']!r:.200}"
+    return ""
+
+
+def _events_per_job(
+    handler: Handler, request: Mapping[str, Any], site: Site, per_event: float | None, whose: str
+) -> tuple[int, str]:
+    limits = site.sizing
+    most = limits.most_cpu_seconds or None
+    asked = request.get("events_per_job")
+    if most and per_event and per_event > most:
+        raise BadRequest(
+            f"events: one event takes {per_event:g} s of CPU ({whose}), "
+            f"more than the {most:,} s this site allows a local job"
+        )
+    if asked:
+        if most and per_event and asked * per_event > most:
+            needed = f"{asked * per_event:,.1f}".removesuffix(".0")
+            raise BadRequest(
+                f"events_per_job: {asked:,} events × {per_event:g} s per event ({whose}) = {needed} s, "
+                f"more than the {most:,} s of CPU this site allows a local job; at most {_fit(most, per_event):,} fit"
+            )
+        return asked, "events_per_job of the request"
+    target = limits.recommended_cpu_seconds or most
+    if per_event and target:
+        word = "recommends" if limits.recommended_cpu_seconds else "allows"
+        return max(1, _fit(target, per_event)), (
+            f"{target:,} s of CPU per local job, as the site {word}, ÷ {per_event:g} s per event ({whose})"
+        )
+    return handler.events_per_job, f"the job type's rule of thumb, {handler.events_per_job:,} events per local job"
+
+
+def _fit(seconds: int, per_event: float) -> int:
+    """Tell how many events take so long. Not by //, which finds 0.1 in 3,600 only 35,999 times."""
+    return int(seconds / per_event)
+
+
+def _within(size: Size, site: Site) -> Size:
+    most = site.limits.local_jobs
+    if size.pieces > most:
+        parts = f"{size.events:,} events ÷ {size.events_per_job:,} per local job = " if size.events else ""
+        raise BadRequest(f"{parts}{size.pieces:,} local jobs, more than the {most:,} this site allows one grid job")
+    if size.pieces < 1:
+        raise BadRequest("the request holds no work: no local job would come of it")
+    return size
+
+
+def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
+    """Refuse what the site file says can never run, with the arithmetic.
+
+    What has a variable stands for many values, and is checked with each local job's.
+    """
+    batch = site.batch
+    asked = asked._replace(**{name: None for name, value in asked._asdict().items() if has_variable(value)})
+    _at_most("wall_seconds", asked.wall_seconds, batch.most_wall_seconds, "s")
+    _at_most("memory_mb", asked.memory_mb, batch.most_memory_mb, "MB")
+    _at_most("cores", asked.cores, batch.most_cores, "cores")
+    _one_of("queue", asked.queue, batch.queues)
+    _one_of("account", asked.account, batch.accounts)
+    limit, cores = asked.wall_seconds or batch.wall_seconds, asked.cores or 1
+    if size.cpu_seconds and size.cpu_seconds > limit * cores:
+        on = f" on {cores:,} cores" if cores > 1 else ""
+        raise BadRequest(
+            f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, "
+            f"more than its time limit of {limit:,} s{on}; give a larger wall_seconds or a smaller events_per_job"
+        )
+
+
+def _at_most(name: str, asked: int | None, most: int, unit: str) -> None:
+    if asked and asked > most:
+        raise BadRequest(f"{name}: {asked:,} {unit}, more than the {most:,} {unit} this site allows a local job")
+
+
+def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:
+    if asked and allowed and asked not in allowed:
+        raise BadRequest(f"{name}: {asked!r} is none that this site allows{nearest(asked, allowed)}")

@@ -1,0 +1,1 @@
+"""What lies in the work directory, which keeper and worker nodes share."""

@@ -1,0 +1,367 @@
+"""What a local job finds on the worker node: the package, the submission directory, and its claims."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from jim.errors import BadRequest, JimError
+from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
+from jim.files import passes, put_once, read_regular, replace_durably, sync_directory
+from jim.handlers.base import Attributes, Handler
+from jim.keeper.serial import INSTANCE
+from jim.model import MARK_VARIABLE, Job
+from jim.site.file import Site
+from jim.statusdb.rows import GridJob
+from jim.workdir import credentials, packages
+
+OWNER = "owner"  # in a grid job's directory, whose it is
+SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
+LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
+PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
+# At the end of a directory's name: of what has ended without being sent, where the usual ones are used.
+NEVER_SENT = "0"
+SENT = "sent"  # which try of the batch command may have been run last; never taken away
+LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one index of a submission runs."""
+
+    job: Job
+    command: Sequence[str]
+    settings: Sequence[tuple[str, str]] = ()  # of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What one attempt has left in its submission directory."""
+
+    claim: Claim | None
+    touched: float  # when its holder touched the claim last, by the file server's clock
+    exit_record: ExitRecord | None
+    unreadable: bool = False  # just now: there may be an exit record
+    gone: bool = False  # its wrapper, or what watches it, says that nothing of it lives, and that no record will come
+
+
+def shell_directory() -> Path:
+    """Find the doors and the wrapper: beside the package in a checkout, in libexec when installed."""
+    beside = Path(__file__).resolve().parents[2] / "shell"
+    return beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/shell"
+
+
+def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
+    """Make a grid job's directory, once; give its name. What another grid job of that number has made is its own.
+
+    Numbers come again where a state directory was restored, and doors then drew before anyone noticed. `unsent`: nor is
+    one taken from which something was sent, for what has ended without being sent: its own may be one, after a restore.
+    """
+    told = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
+    other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
+    names = str(job.id), f"{job.id}-{other}", *([f"{job.id}-{other}{NEVER_SENT}"] if unsent else [])
+    for name in names:
+        place = work / name
+        place.mkdir(mode=0o700, exist_ok=True)
+        if unsent and submissions_in(place):
+            continue
+        if is_owned(place, job) or (not _is_used(place) and put_once(place / OWNER, told) == told):
+            sync_directory(work)
+            return name
+    raise JimError(f"{place} belongs to another grid job")
+
+
+def is_owned(place: Path, job: GridJob) -> bool:
+    """Tell whether a directory says that it is this grid job's. One of a version before has no nonce."""
+    try:
+        told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
+        return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_used(place: Path) -> bool:
+    """Tell whether a directory is somebody's already: a version before did not say whose it was."""
+    names = os.listdir(place)  # noqa: PTH208 - names suffice
+    return OWNER in names or any(each == "result" or SUBMISSION.fullmatch(each) for each in names)
+
+
+def submissions_in(place: Path) -> dict[int, Path]:
+    """Give the submission directories of a grid job, by their numbers; none where its directory is not there."""
+    try:
+        names = os.listdir(place)  # noqa: PTH208 - names suffice
+    except FileNotFoundError:
+        return {}
+    return {int(name[1:]): place / name for name in sorted(names) if SUBMISSION.fullmatch(name)}
+
+
+def submission_directory(place: Path, k: int) -> Path:
+    """Name the directory of a submission, in that of its grid job."""
+    return place / f"s{k}"
+
+
+def told_in(directory: Path) -> Told | None:
+    """Read what a submission directory was made for; nothing where that is not told yet."""
+    try:
+        return read_jobs(read_regular(directory / "jobs", LONGEST_JOBS).decode(errors="replace"))
+    except FileNotFoundError:
+        return None
+    except JimError as error:
+        raise JimError(f"{directory / 'jobs'}: {error}") from error
+
+
+def has_another(directory: Path, own: Told) -> bool:
+    """Tell whether a submission directory says that it is another submission's; one that is spoilt says nothing."""
+    with suppress(JimError):
+        told = told_in(directory)
+        if told and told.mark:  # of what was found after a restore not all attempts are stored
+            return told.mark != own.mark or not own.attempts.items() <= told.attempts.items()
+    return False
+
+
+def was_removed(work: Path, directory: Path) -> bool:
+    """Tell whether a directory of a grid job was removed, and is not just out of reach like all of the work directory.
+
+    What belongs to it can never start, for nothing is ever made in its place.
+    """
+    return _is_absent(directory) and not _is_absent(work / INSTANCE)
+
+
+def _is_absent(path: Path) -> bool:
+    """Tell whether there is certainly nothing of this name: whatever else keeps us from looking is raised.
+
+    `Path.exists` takes errors for absence, each Python others.
+    """
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def is_seen(work: Path) -> bool:
+    """Tell whether the work directory can be read just now."""
+    try:
+        return bool(read_regular(work / INSTANCE, 100))
+    except (OSError, JimError):
+        return False
+
+
+def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes) -> None:
+    """Fill a grid job's directory: the wrapper as it is today, and the input package, once."""
+    for name in PROGRAMS:
+        replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
+    credentials.hand_over(place, request, credentials.now())
+    sent = packages.members(request.get("inputs") or (), site.limits.input_bytes)
+    if site.payload.tools:
+        sent += packages.walked(Path(site.payload.tools), packages.TOOLS)
+    with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
+        handler.prepare_work_area(request, Path(area))
+        own = list(packages.walked(Path(area)))
+        both = {each.name for each in own} & {each.name for each in sent}
+        if both:
+            raise BadRequest(f"inputs: the job type {request['job_type']} has a file {min(both)} of its own")
+        packages.share(site.work, place, [*own, *sent])
+
+
+def prepare_submission(
+    directory: Path,
+    common: Mapping[str, str],
+    settings: Sequence[tuple[str, str]],
+    lines: Sequence[Line],
+    *,
+    shared: bool = True,
+) -> Path:
+    """Make a submission directory durable and return the script that the batch system is to run.
+
+    `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Done
+    again, it changes nothing.
+    """
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
+    script = directory / "job.sh"
+    replace_durably(directory / "jobs", text.encode())
+    if shared:
+        place, wrapper = str(directory), str(directory.parent / "local-job")
+    else:
+        place, wrapper = f"{directory.parent.name}/{directory.name}", "./remote-job"
+        _pack_luggage(directory)
+    replace_durably(script, _script(place, wrapper, common).encode(), 0o700)
+    sync_directory(directory.parent)
+    return script
+
+
+def _pack_luggage(directory: Path) -> None:
+    """Gather what goes along with each job; of the links, what they lead to when it starts."""
+    luggage, place = directory / LUGGAGE, directory.parent
+    luggage.mkdir(mode=0o700, exist_ok=True)
+    replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
+    names = (*PROGRAMS, packages.HELD, *credentials.KINDS)
+    for each in (directory / "jobs", *(place / name for name in names)):
+        if each.exists():
+            with suppress(FileExistsError):
+                (luggage / each.name).symlink_to(each)
+
+
+def _job_lines(numbered: tuple[int, Line]) -> str:
+    index, line = numbered
+    job = line.job
+    facts = [("n", job.n), ("attempt", job.attempt), ("seed", job.seed), *line.settings]
+    facts += [("arg", word) for word in line.command]
+    return "".join(f"{index} {word} {value}\n" for word, value in facts) + f"{index} end\n"
+
+
+def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
+    restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
+    return (
+        "#!/bin/sh\n"
+        # The batch command's own, which some batch systems hand on.
+        f"unset PYTHONPATH {MARK_VARIABLE}\n"
+        '[ "${LC_ALL-}" != C ] || unset LC_ALL\n'
+        f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
+        f'set -- {shlex.quote(place)} "${{{variables["index"]}:-1}}"\n'
+        f". {shlex.quote(wrapper)}\n"
+    )
+
+
+def mark_sent(directory: Path, number: int) -> None:
+    """Record that this try of the batch command may run from now on."""
+    replace_durably(directory / SENT, f"{number}\n".encode())
+
+
+def tries_sent(directory: Path) -> int:
+    """Tell which try of the batch command may have been run last; 0: none."""
+    try:
+        return int(read_regular(directory / SENT, 20) or 1)  # an empty one is of a version that counted no tries
+    except FileNotFoundError:
+        return 0
+
+
+def trace(directory: Path, index: int) -> Trace:
+    """Read what an attempt left; what is half there is not there."""
+    gone = _gone(directory, index)  # first: what is gone leaves no exit record from then on
+    claim = _claim(directory, index)
+    touched, record, unreadable = 0.0, None, False
+    try:
+        touched = (directory / f"claim.{index}").stat().st_mtime
+    except OSError as error:
+        unreadable = passes(error)
+    try:
+        record = read_exit_record(read_regular(directory / f"exit.{index}", LONGEST_RECORD).decode(errors="replace"))
+    except OSError as error:
+        unreadable = unreadable or passes(error)
+    except JimError:
+        pass
+    return Trace(claim, touched, record, unreadable, bool(claim and claim.nonce and gone == claim.nonce))
+
+
+def _gone(directory: Path, index: int) -> str:
+    """Read of which claim nothing lives any more, if that is told."""
+    try:
+        lines = read_regular(directory / f"gone.{index}", 4096).decode(errors="replace").splitlines()
+    except (OSError, JimError):  # no proof, then
+        return ""
+    facts = dict(line.partition(" ")[::2] for line in lines)
+    return facts.get("nonce", "") if lines[-1:] == ["end"] else ""
+
+
+def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
+    """Tell whoever holds a claim, should it live after all, that its attempt is given up: durably, and once."""
+    own = directory / f"o.{os.urandom(8).hex()}"
+    replace_durably(own, f"nonce {nonce}\nwhy {why}\nend\n".encode())
+    over = directory / f"over.{index}"
+    with suppress(FileExistsError):
+        os.link(own, over)
+    own.unlink()
+    # Over NFS the answer of `link` can be lost; and a wrapper that asks makes a directory of this name for a moment.
+    if not stat.S_ISREG(over.lstat().st_mode):
+        with suppress(OSError):
+            over.rmdir()  # its node may have died just then
+        raise JimError(f"{over} could not be put there just now")
+    sync_directory(directory)
+
+
+def has_refused(directory: Path, index: int) -> bool:
+    """Tell whether another start of an attempt found its claim taken."""
+    return any(directory.glob(f"refused.{index}.*"))
+
+
+def _claim(directory: Path, index: int) -> Claim | None:
+    """Read who holds a claim; one that is spoilt, as by a power cut or a payload, is taken all the same."""
+    try:
+        return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
+    except FileNotFoundError:
+        return None
+    except JimError:
+        return Claim(nonce="", host="", batch="", fence=False)
+
+
+def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
+    """Take the claims of these attempts, so that they can never start; return who holds each now.
+
+    Whatever `link` says, only reading the claim tells who won: over NFS its answer can be lost.
+    """
+    nonce = os.urandom(16).hex()
+    own = directory / f"c.{nonce}"
+    replace_durably(own, f"nonce {nonce}\nhost -\npid {os.getpid()}\nfence\n".encode())
+    wanted = list(indices)
+    for index in wanted:
+        with suppress(FileExistsError):
+            os.link(own, directory / f"claim.{index}")
+    sync_directory(directory)
+    holders = {}
+    for index in wanted:
+        holder = _claim(directory, index)
+        if holder is None:
+            raise JimError(f"{directory}/claim.{index} could neither be taken nor read")
+        holders[index] = holder
+    return holders
+
+
+def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
+    """Give every claim that was taken in a submission directory.
+
+    Where worker nodes do not see it, the claims stay there: an exit record that has come back tells of one.
+    """
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - names suffice
+    except FileNotFoundError:
+        return
+    for name in names:
+        found = re.fullmatch(r"(claim|exit)\.([0-9]{1,9})", name)
+        if found:
+            index = int(found[2])
+            claim = (
+                _claim(directory, index) if found[1] == "claim" else _claim_told(trace(directory, index).exit_record)
+            )
+            if claim:
+                yield index, claim
+
+
+def _claim_told(record: ExitRecord | None) -> Claim | None:
+    return Claim(record.nonce, record.host, record.batch, fence=False) if record else None
+
+
+def remove_grid_directory(place: Path) -> None:
+    """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing.
+
+    What can be removed is; if anything is left, raise why.
+    """
+    doomed = place.with_name(f".removed-{place.name}")
+    with suppress(FileNotFoundError):
+        place.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+    if not _is_absent(doomed):
+        shutil.rmtree(doomed)
