@@ -19,12 +19,12 @@ from jim.adapters.local import Local
 from jim.adapters.slurm import Slurm
 from jim.clock import Clock
 from jim.idealizer.health import Health, history
+from jim.jobs import Change
 from jim.keeper import asking
 from jim.keeper.keeper import House, Workers
 from jim.keeper.serial import Hold
 from jim.model import Listing, Observation, Piece, State, Step, Witness
 from jim.site.file import Site
-from jim.statusdb.rows import Change
 from jim.statusdb.sqlite import Store
 
 GRID, AT_ONCE = 1, 1000

@@ -100,9 +100,8 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Give what the keeper does, in this order, five times a second; a door need not load any of it."""
-    from jim.doors.gram.day_files import tell
-    from jim.doors.serving import write
     from jim.keeper.aging import age
+    from jim.keeper.answering import write
     from jim.keeper.arrivals import take_inbox, take_spool
     from jim.keeper.asking import query
     from jim.keeper.collecting import collect, verify
@@ -113,6 +112,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import renew
     from jim.keeper.sending import send
     from jim.keeper.settling import settle
+    from jim.keeper.tell_gram import tell
 
     return (
         take_inbox,  # requests and wishes of the doors
@@ -159,6 +159,12 @@ class Rounds:
         """Let go of threads and files."""
         self.house.workers.stop()
         self.house.store.close()
+
+
+def rounds() -> type[Rounds]:
+    """Load the moves, and give what makes rounds of them."""
+    moves()
+    return Rounds
 
 
 # The one place where errors become exit codes and protocol lines
@@ -251,9 +257,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a door, or the keeper that doors start."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
-        from jim.keeper.waking import run_keeper
+        from jim.keeper.main import run_keeper
 
-        return run_keeper(Path(words[1]))
+        return run_keeper(Path(words[1]), rounds)
     if words[:1] == ["wake"]:
         wake(Path(words[1]))
         return 0

@@ -12,10 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from jim.admin.code import load_all
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
 from jim.database import damaged
@@ -23,15 +23,15 @@ from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_to_all, replace_durably, sync_directory
 from jim.keeper.serial import told
-from jim.keeper.waking import heart_beats, holder, how_to_install
+from jim.keeper.waking import how_to_install
 from jim.model import Job
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
+from jim.site.lock import heart_beats, holder
 from jim.statusdb.sqlite import Store
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
 
-OK, WARNING, FAILED = "ok", "warning", "failed"
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 SCARCE_BYTES, TOO_FEW_BYTES = 2 * 10**9, 10**8
 CLOCKS_APART_SECONDS = 30
@@ -40,16 +40,6 @@ READING_SECONDS = 10.0
 # Where an operator may have arranged for `jim keeper --all`.
 TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
 CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The answer to one question."""
-
-    name: str
-    level: str
-    said: str
-    todo: str = ""
 
 
 def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jim.admin.check import FAILED, OK, WARNING, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.command import run
 from jim.doors.gram.day_files import A_DAY, make_days
 from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE

@@ -20,9 +20,9 @@ from jim.doors import inbox
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
+from jim.jobs import GridJob
 from jim.keeper.opening import is_used
 from jim.keeper.serial import (
-    INSTANCE,
     Hold,
     home,
     home_before,
@@ -32,13 +32,13 @@ from jim.keeper.serial import (
     own_work,
     serials,
 )
-from jim.keeper.waking import alone
 from jim.model import Step
 from jim.site.file import Site, make_state
+from jim.site.lock import alone
 from jim.statusdb import found as rows
-from jim.statusdb.rows import GridJob
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import (
+    INSTANCE,
     LONGEST_OWNER,
     OWNER,
     fence,

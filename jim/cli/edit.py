@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from jim import run_grid_job
 from jim.cli.text import say
 from jim.errors import BadRequest, nearest
+from jim.jobs import GridJob
 from jim.keeper.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.model import Step
 from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
-from jim.statusdb.rows import GridJob
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

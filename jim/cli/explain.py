@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from jim.cli.text import ago, counted, plain, say, say_json
+from jim.cli.text import plain, say, say_json
+from jim.jobs import GridJob, LocalJob
 from jim.reading.unsent import Wait
 from jim.reading.view import View, add_json, look
 from jim.reading.waits import of_grid_job, of_local_job
-from jim.statusdb.rows import GridJob, LocalJob
+from jim.reading.words import ago, counted
 
 NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jim.admin import gram_service
-from jim.admin.check import FAILED
+from jim.admin.finding import FAILED
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadSite
 

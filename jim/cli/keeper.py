@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from jim.cli.text import escaped, how_many, say
+from jim.cli.text import escaped, say
 from jim.command import run as run_command
 from jim.doors.inbox import account
-from jim.keeper.waking import run_keeper, runs, start_keeper
+from jim.keeper.main import run_keeper
+from jim.keeper.waking import start_keeper
 from jim.model import Step
 from jim.reading.view import look
+from jim.reading.words import how_many
+from jim.run_grid_job import rounds
 from jim.site import file as site_file
 from jim.site.file import MANAGED_STATE, make_state
+from jim.site.lock import runs
 
 LIMIT_SECONDS = 60
 AT_ONCE = 16  # accounts, for each of which a process is started
@@ -38,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
                 return max(pool.map(_start_as, list(_accounts(MANAGED_STATE))), default=0)
         return _start_own()
     make_state(site)
-    return run_keeper(site.state, foreground=True)
+    return run_keeper(site.state, rounds, foreground=True)
 
 
 def _start_own() -> int:

@@ -15,8 +15,8 @@ from jim.cli import NotYet
 from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
+from jim.jobs import Attempt, GridJob, LocalJob
 from jim.reading.view import View, add_json, look
-from jim.statusdb.rows import Attempt, GridJob, LocalJob
 from jim.workdir.submission import submission_directory
 
 BLOCK = 65_536

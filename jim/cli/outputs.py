@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from jim.cli import NotYet
-from jim.cli.text import facts, plain, say_json, size_of
+from jim.cli.text import facts, plain, say_json
 from jim.errors import JimError
+from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.view import add_json, look, refuse_local_job
-from jim.statusdb.rows import GridJob
+from jim.reading.words import size_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import argparse
 from jim import run_grid_job
 from jim.cli.text import say
 from jim.doors.inbox import target_of
-from jim.keeper.wishes import too_late
+from jim.evidence.transitions import too_late
 from jim.model import MOST_PRIORITY
 from jim.reading.view import look, refuse_local_job
 

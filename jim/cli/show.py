@@ -10,14 +10,15 @@ from dataclasses import asdict
 from typing import Any
 
 from jim.cli import outputs
-from jim.cli.text import ago, counted, facts, how_many, plain, say, say_json, table
+from jim.cli.text import facts, plain, say, say_json, table
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import Piece, State
 from jim.reading.parts import more, told
 from jim.reading.phases import phases
 from jim.reading.view import View, add_json, look
-from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
+from jim.reading.words import ago, counted, how_many
 
 SHOWN = 50
 LONGEST_PIECE = 60  # in a table

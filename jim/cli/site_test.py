@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from jim.cli.text import how_many, plain, say, say_finding, say_json
+from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import replace
+from jim.reading.words import how_many
 from jim.site import file as site_file
 
 if TYPE_CHECKING:
-    from jim.admin.check import Finding
+    from jim.admin.finding import Finding
     from jim.admin.trial import Level
     from jim.site.file import Site
 

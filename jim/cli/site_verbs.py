@@ -82,7 +82,8 @@ def _is_root() -> bool:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Say in one line each what was found; only what failed makes the exit code."""
-    from jim.admin.check import FAILED, findings
+    from jim.admin.check import findings
+    from jim.admin.finding import FAILED
 
     found = []
     for finding in findings():

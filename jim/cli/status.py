@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from jim.cli.text import counted, plain, say, say_json, span, table
+from jim.cli.text import plain, say, say_json, table
+from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.view import View, add_json, look
-from jim.statusdb.rows import GridJob
+from jim.reading.words import counted, span
 
 FINISHED_SHOWN = 20
 

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 from jim import run_grid_job
-from jim.cli.text import ago, facts, plain, say, say_json, span
+from jim.cli.text import facts, plain, say, say_json
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import prepare
 from jim.handlers.base import has_variable
 from jim.model import Resources
 from jim.reading.view import add_json, look
+from jim.reading.words import ago, span
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.sizing import Size

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jim.admin.check import Finding
+    from jim.admin.finding import Finding
 
 COLOURS = {
     "completed": "green",
@@ -51,43 +51,6 @@ def say_json(document: Any) -> None:
 def say_finding(finding: Finding) -> None:
     """Print the answer to one question about a site."""
     say(f"{finding.level:<8} {finding.name}: {finding.said}{f'; {finding.todo}' if finding.todo else ''}")
-
-
-def span(seconds: float) -> str:
-    """Tell a duration in words: the two largest units."""
-    if seconds < 10:
-        return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
-    left = round(seconds)
-    words: list[str] = []
-    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
-        if left >= size or (words and left):
-            words.append(f"{left // size} {unit}")
-        left %= size
-    return " ".join([word for word in words if not word.startswith("0 ")][:2])
-
-
-def ago(seconds: float) -> str:
-    """Tell an age in words."""
-    return f"{span(seconds)} ago"
-
-
-def size_of(count: float) -> str:
-    """Tell a number of bytes in words."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
-
-
-def counted(counts: Iterable[tuple[str, int]]) -> str:
-    """Tell how many there are of each."""
-    return ", ".join(f"{count:,} {word}" for word, count in counts)
-
-
-def how_many(count: int, noun: str) -> str:
-    """Tell a number of things."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
-from jim.cli.text import counted, how_many, plain, say, say_json
-from jim.keeper.waking import FRESH_SECONDS
+from jim.cli.text import plain, say, say_json
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
 from jim.reading.view import add_json, look
+from jim.reading.words import counted, how_many
+from jim.site.lock import FRESH_SECONDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -11,12 +11,12 @@ from jim.cli.text import say
 from jim.doors.inbox import require_local_job, slices_of
 from jim.doors.target import Target
 from jim.errors import BadRequest
-from jim.evidence.transitions import FORCED_FROM
-from jim.keeper.wishes import again_of, retryable, too_late
+from jim.evidence.transitions import FORCED_FROM, again_of, too_late
+from jim.jobs import GridJob, LocalJob
 from jim.model import State, Step
 from jim.reading.view import View, look, refuse_local_job
 from jim.splitting.lumi_ranges import joined
-from jim.statusdb.rows import GridJob, LocalJob
+from jim.statusdb.record import retryable
 
 NEXT = {
     "cancel": "what waits is not sent, the rest is ended at the batch system; what completed is still collected",

@@ -6,12 +6,14 @@ job is to be sent (again) it is *waiting*, which people see as submitted.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jim.errors import JimError, UnknownJob
-from jim.model import FROZEN, State, roll_up
+from jim.jobs import GridJob, LocalJob
+from jim.model import FROZEN, State, Step, roll_up
 
 # What people may see a status become. JIM itself stores no `incomplete`, `template`, `removed` or `unknown`.
 _GRAPH = {
@@ -167,3 +169,41 @@ def _derived(local_jobs: tuple[State, ...]) -> Family:
 def _require(done: str, who: str, state: State, allowed: frozenset[State]) -> None:
     if state not in allowed:
         raise NotPossible(f"{who} is {state.value}: it cannot be {done}")
+
+
+FAMILY_VERBS = ("retry", "force", "resplit", "edit")
+
+
+ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
+
+
+def too_late(job: GridJob, verb: str) -> str:
+    """Say why a wish for a whole grid job would change nothing; empty, if it may. Nothing undoes a cancel."""
+    if job.step is Step.FINISHED:
+        return f"finished as {job.outcome} already"
+    if job.wish == "cancel" != verb:
+        return "a cancel of it is under way"
+    # A cancel ends what is gathered in vain.
+    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != "cancel" else ""
+
+
+def again_of(
+    ended: Sequence[LocalJob],
+    slices: Sequence[tuple[int, int]],
+    *,
+    failed: bool = False,
+    reason: str = "",
+    most: int | None = None,
+) -> list[LocalJob]:
+    """Say which of the local jobs that ended badly are tried again.
+
+    Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
+    has failed on its creation can never run. Of these only what `failed` and was not killed, for a reason in which
+    these words are, and at most so many. A number is no part of a longer one: `exit 1` is not `exit 137`.
+    """
+    able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
+    if reason:
+        words = re.compile(rf"(?!(?<=\d)\d){re.escape(reason)}(?!(?<=\d)\d)", re.IGNORECASE)
+        able = [each for each in able if words.search(each.reason)]
+    not_killed = [each for each in able if each.state is not State.KILLED]
+    return (not_killed if failed or (not_killed and not slices) else able)[:most]

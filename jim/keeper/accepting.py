@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from jim.doors import inbox
+from jim.evidence.transitions import FAMILY_VERBS
+from jim.jobs import GridJob
 from jim.keeper import wishes
 from jim.keeper.aging import is_going
 from jim.keeper.keeper import House
 from jim.keeper.wishes import Slices
 from jim.model import Step, Witness
 from jim.statusdb import after
-from jim.statusdb.rows import GridJob
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class Wishes:
 
     def _is_behind(self, grid: int, slices: Slices, verb: str) -> bool:
         """Tell whether it waits for an earlier wish. What is for a whole grid job does, if it chooses local jobs."""
-        if not slices and verb not in wishes.VERBS:
+        if not slices and verb not in FAMILY_VERBS:
             return False
         return any(each == grid and wishes.meet(slices, others) for each, others in self.waiting)
 
@@ -83,7 +84,7 @@ def _must_wait(house: House, job: GridJob, slices: Slices, content: dict[str, An
     verb = content["verb"]
     if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
         return True
-    if verb in wishes.VERBS and job.step is Step.COLLECTING:
+    if verb in FAMILY_VERBS and job.step is Step.COLLECTING:
         return True
     if house.workers.busy(("age", job.id)) or is_going(house, job):
         return True

@@ -11,10 +11,10 @@ from functools import partial
 from jim.clock import age_seconds
 from jim.doors import inbox
 from jim.errors import JimError, Outdated
+from jim.jobs import GridJob
 from jim.keeper.keeper import House
 from jim.model import Step
 from jim.statusdb import after
-from jim.statusdb.rows import GridJob
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 

@@ -19,11 +19,11 @@ from jim.errors import JimError, UnknownJob
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, read_claim, read_exit_record
 from jim.files import cut, missed, passes, read_regular
+from jim.jobs import Attempt, Change, Key
 from jim.keeper import judging
 from jim.keeper.accepting import Wishes, take_request
-from jim.keeper.keeper import SLOW_SECONDS, House, Key
+from jim.keeper.keeper import SLOW_SECONDS, House
 from jim.model import State, Step, Witness
-from jim.statusdb.rows import Attempt, Change
 from jim.workdir.submission import is_seen
 
 log = logging.getLogger(__name__)

@@ -20,13 +20,13 @@ from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
 from jim.files import open_regular, passes, sync_directory
 from jim.handlers.base import Result
 from jim.idealizer.retry import AGAIN, delay
+from jim.jobs import GridJob, Key
 from jim.keeper import judging
-from jim.keeper.keeper import House, Key
+from jim.keeper.keeper import House
 from jim.model import State, Step, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.record import failures
-from jim.statusdb.rows import GridJob
 from jim.statusdb.sqlite import Store
 from jim.workdir import credentials
 from jim.workdir.submission import own_directory, submission_directory

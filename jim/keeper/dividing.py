@@ -11,12 +11,13 @@ from pathlib import Path
 
 from jim.errors import BadRequest, JimError, Outdated
 from jim.idealizer.retry import AGAIN, delay
+from jim.jobs import GridJob
 from jim.keeper.keeper import House
 from jim.model import Piece, State, Step, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.splitting import split as pieces_of
-from jim.statusdb.rows import GridJob, pieces_text
+from jim.statusdb.rows import pieces_text
 from jim.work.catalogue import NotReadable
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved

@@ -11,11 +11,11 @@ from typing import Any
 
 from jim.errors import BadRequest, nearest
 from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
+from jim.jobs import GridJob
 from jim.keeper.keeper import House
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
-from jim.statusdb.rows import GridJob
 from jim.statusdb.sqlite import Store
 from jim.work import sizing
 from jim.work.lookup import refuse_unknown

@@ -18,10 +18,10 @@ from jim.errors import JimError
 from jim.evidence.exit_record import LONGEST_RECORD
 from jim.evidence.verdict import Verdict
 from jim.files import read_regular
+from jim.jobs import Attempt, Key
 from jim.keeper import arrivals, judging
-from jim.keeper.keeper import House, Key
+from jim.keeper.keeper import House
 from jim.model import State, Witness
-from jim.statusdb.rows import Attempt
 from jim.workdir.submission import put_over, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from functools import partial
 from jim.command import run
 from jim.errors import BatchError, JimError
 from jim.idealizer.answer import read
+from jim.jobs import GridJob, Live
 from jim.keeper.keeper import House
 from jim.model import State, Step, Witness
-from jim.statusdb.rows import GridJob, Live
 from jim.workdir.submission import fence, submission_directory
 
 log = logging.getLogger(__name__)

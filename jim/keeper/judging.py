@@ -13,11 +13,11 @@ from jim.evidence.analysis import Action, Decision, Failed, decide
 from jim.evidence.exit_record import read_exit_record
 from jim.evidence.verdict import Verdict
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
-from jim.keeper.keeper import House, Key
+from jim.jobs import HELD, Attempt, Key, LocalJob, Submission
+from jim.keeper.keeper import House
 from jim.model import NO_ANSWER, State, Witness
 from jim.plugins import foreign
 from jim.request import handler_of
-from jim.statusdb.rows import HELD, Attempt, LocalJob, Submission
 
 log = logging.getLogger(__name__)
 # An answer in words that no adapter knows, not even as those of a lost answer, after which nothing was accepted. After

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jim.clock import Clock
 from jim.idealizer.retry import AGAIN, delay
+from jim.jobs import Key
 from jim.model import Listing, Piece
 from jim.site.file import Site
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter
+    from jim.evidence.listing import Doubt
     from jim.idealizer.health import Health
-    from jim.keeper.asking import Doubt
     from jim.keeper.serial import Hold
     from jim.statusdb.sqlite import Store
 
 T = TypeVar("T")
-Key = tuple[int, int, int]  # an attempt: grid job, submission, index
 SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
 
 

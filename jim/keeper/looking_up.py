@@ -13,11 +13,11 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import Told
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
+from jim.jobs import Submission
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import House
 from jim.keeper.sending import give_up, refused
 from jim.model import Listing, Witness
-from jim.statusdb.rows import Submission
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,6 @@ It is handed the function that makes one round of moves, and knows none of them.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import sqlite3
@@ -18,6 +17,7 @@ from typing import Protocol
 from jim.clock import Clock
 from jim.errors import JimError, Outdated
 from jim.files import replace
+from jim.site.lock import Lock
 
 log = logging.getLogger(__name__)
 ROUND_SECONDS = 0.2  # how soon a door's request is seen
@@ -41,40 +41,6 @@ class Work(Protocol):
 
     def close(self) -> None:
         """Let go of everything."""
-
-
-class Lock:
-    """The lock that makes a keeper the only one; it goes with the process, whatever ends it."""
-
-    def __init__(self, state: Path) -> None:
-        self._path = state / "keeper.lock"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def take(self) -> bool:
-        """Take the lock if it is free."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)  # for people
-        return True
-
-    def is_there(self) -> bool:
-        """Tell whether the file is still in its place; else the state directory is gone, or was moved.
-
-        There it needs a keeper of its own, which gets the lock only when we end.
-        """
-        try:
-            return os.path.samestat(self._path.stat(), os.fstat(self._file))
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError:  # a disk that does not answer just now
-            return True
-
-    def release(self) -> None:
-        """Let another keeper take over."""
-        fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
 def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[], Work]) -> bool:

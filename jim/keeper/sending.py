@@ -18,6 +18,7 @@ from jim.evidence.exit_record import Told
 from jim.handlers.base import Attributes, Handler
 from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
+from jim.jobs import Change, GridJob, LocalJob, Submission
 from jim.keeper import arrivals, judging
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import House
@@ -25,7 +26,6 @@ from jim.keeper.serial import CHOICE
 from jim.model import NO_ANSWER, Answer, Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.site.settings import Payload
-from jim.statusdb.rows import Change, GridJob, LocalJob, Submission
 from jim.workdir import credentials
 from jim.workdir.submission import (
     Line,

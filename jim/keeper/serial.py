@@ -20,8 +20,9 @@ from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
 from jim.site.file import Site
 from jim.statusdb.sqlite import Store
+from jim.workdir.submission import INSTANCE
 
-FILE, INSTANCE, MACHINE = "serial", "instance", Path("/etc/machine-id")
+FILE, MACHINE = "serial", Path("/etc/machine-id")
 LONGEST = 100_000  # bytes of these files: a list of instances grows by one with each restore
 CHOICE = (
     "Nothing is sent or judged until you have decided; requests are taken in, and wait. If it comes from a backup or a "

@@ -17,13 +17,13 @@ from jim.command import run
 from jim.errors import BatchError, JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, Claim
+from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.idealizer.answer import read
+from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging
-from jim.keeper.asking import Doubt
-from jim.keeper.keeper import SLOW_SECONDS, House, Key
+from jim.keeper.keeper import SLOW_SECONDS, House
 from jim.model import Observation, State
-from jim.statusdb.rows import Live
 from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)

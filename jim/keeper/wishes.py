@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from operator import index
 from typing import Any
 
 from jim.errors import JimError, UnknownJob
-from jim.evidence.transitions import ENDED, FORCED_FROM, FREEZES_AS, ONLY_ENDED, NotPossible
+from jim.evidence.transitions import (
+    ENDED,
+    FAMILY_VERBS,
+    FORCED_FROM,
+    FREEZES_AS,
+    ONLY_ENDED,
+    NotPossible,
+    again_of,
+    too_late,
+)
+from jim.jobs import GridJob, LocalJob
 from jim.keeper.editing import edit
 from jim.keeper.keeper import House
 from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
 from jim.request import handler_of
 from jim.site.file import Site
-from jim.statusdb.rows import GridJob, LocalJob
-from jim.statusdb.sqlite import Store
+from jim.statusdb.record import retryable
 from jim.work.pieces import herd_of, smaller, within_limits
 
 Slices = Sequence[tuple[int, int]]
-VERBS = ("retry", "force", "resplit", "edit")
 STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
 NARROWED = ("failed", "reason", "most")  # by what a retry may be for fewer
-ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
 
 
 def chosen(house: House, grid: int, slices: Slices) -> Iterator[LocalJob]:
@@ -47,7 +53,7 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
     try:
         if slices and slices[-1][1] >= job.size:
             raise UnknownJob(f"there is no local job {job.id}.{slices[-1][1]}: there are {job.size:,}")
-        if verb in VERBS:
+        if verb in FAMILY_VERBS:
             said = _change(house, job, verb, slices, content)
         else:
             said = _end(house, job, verb, slices) if slices else _for_all(house, job, verb, content)
@@ -84,16 +90,6 @@ def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
     return f"{len(named) - len(alive):,} of {len(named):,} have ended already" if len(alive) < len(named) else ""
 
 
-def too_late(job: GridJob, verb: str) -> str:
-    """Say why a wish for a whole grid job would change nothing; empty, if it may. Nothing undoes a cancel."""
-    if job.step is Step.FINISHED:
-        return f"finished as {job.outcome} already"
-    if job.wish == "cancel" != verb:
-        return "a cancel of it is under way"
-    # A cancel ends what is gathered in vain.
-    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != "cancel" else ""
-
-
 def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = house.store
@@ -109,11 +105,6 @@ def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
         wish = "" if job.step is Step.FINISHED else job.wish
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
     return f"{len(again):,} local job{'s wait' if len(again) != 1 else ' waits'} for another attempt"
-
-
-def retryable(store: Store, grid: int) -> list[LocalJob]:
-    """Give the local jobs of a whole grid job that may be tried again, in order."""
-    return sorted([*store.local_jobs(grid, ENDED_BADLY), *store.held(grid)], key=lambda each: each.n)
 
 
 def _for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> str:
@@ -137,23 +128,6 @@ def _release(house: House, grid: int) -> None:
         house.store.set_local_job(grid, each.n, due=0.0, spent=0, reason="resumed", witness=Witness.USER)
     if held:
         house.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
-
-
-def again_of(
-    ended: Sequence[LocalJob], slices: Slices, *, failed: bool = False, reason: str = "", most: int | None = None
-) -> list[LocalJob]:
-    """Say which of the local jobs that ended badly are tried again.
-
-    Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
-    has failed on its creation can never run. Of these only what `failed` and was not killed, for a reason in which
-    these words are, and at most so many. A number is no part of a longer one: `exit 1` is not `exit 137`.
-    """
-    able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
-    if reason:
-        words = re.compile(rf"(?!(?<=\d)\d){re.escape(reason)}(?!(?<=\d)\d)", re.IGNORECASE)
-        able = [each for each in able if words.search(each.reason)]
-    not_killed = [each for each in able if each.state is not State.KILLED]
-    return (not_killed if failed or (not_killed and not slices) else able)[:most]
 
 
 def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from jim.cli.text import span
+from jim.jobs import Attempt, LocalJob
 from jim.model import State
 from jim.reading.unsent import Wait, many
 from jim.reading.view import View
-from jim.statusdb.rows import Attempt, LocalJob
+from jim.reading.words import span
 from jim.workdir.submission import submission_directory
 
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from jim.errors import JimError
+from jim.jobs import GridJob
 from jim.reading.view import View
 from jim.request import handler_of
-from jim.statusdb.rows import GridJob
 
 ATTRIBUTE = re.compile(r'\b(name|done|total|unit)="([^"<&]{1,40})"')
 

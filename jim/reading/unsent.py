@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jim.cli.text import span
+from jim.jobs import GridJob, LocalJob
 from jim.model import State
 from jim.reading.view import View
-from jim.statusdb.rows import GridJob, LocalJob
+from jim.reading.words import span
 from jim.workdir import credentials
 
 LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched

@@ -18,12 +18,12 @@ from jim.clock import Clock, age_seconds
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
-from jim.keeper.waking import heart_beats, holder
+from jim.jobs import GridJob, LocalJob
 from jim.model import Step
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.site.lock import heart_beats, holder
 from jim.statusdb.record import failures, record
-from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.sqlite import VERSION, Store
 
 # What there is to do about a keeper that keeps others out.

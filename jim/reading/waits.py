@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jim.cli.text import ago, counted, how_many, span
-from jim.keeper.wishes import VERBS, again_of, retryable
+from jim.evidence.transitions import FAMILY_VERBS, again_of
+from jim.jobs import GridJob, LocalJob, Submission
 from jim.model import FROZEN, NEVER, State, Step
 from jim.reading import claims
 from jim.reading.unsent import Wait, many, next_attempt, waiting
 from jim.reading.view import View
-from jim.statusdb.record import failures
-from jim.statusdb.rows import GridJob, LocalJob, Submission
+from jim.reading.words import ago, counted, how_many, span
+from jim.statusdb.record import failures, retryable
 from jim.work.sizing import left_to_catalogue
 
 NOTES_TOLD = 5
@@ -102,7 +102,7 @@ def _keeper(view: View) -> Iterator[Wait]:
 def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
     for verb, target in view.wishes(job):
         then = "a keeper takes it up in its next round"
-        if job.step is Step.COLLECTING and verb in VERBS:
+        if job.step is Step.COLLECTING and verb in FAMILY_VERBS:
             then = "a keeper takes it up once the outputs are gathered"
         elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == "edit" or "." in target):
             then = "a keeper takes it up once there are local jobs"

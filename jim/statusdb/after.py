@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jim.statusdb.rows import GridJob
+from jim.jobs import GridJob
 from jim.statusdb.sqlite import Store
 
 

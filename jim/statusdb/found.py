@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jim.jobs import GridJob, LocalJob
 from jim.model import FROZEN, State, Step, Witness
-from jim.statusdb.rows import GridJob, LocalJob
 from jim.statusdb.sqlite import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jim.clock import age_seconds
+from jim.evidence.transitions import ENDED_BADLY
+from jim.jobs import LocalJob
 from jim.model import State, Step, roll_up
 
 if TYPE_CHECKING:
-    from jim.statusdb.rows import GridJob
+    from jim.jobs import GridJob
     from jim.statusdb.sqlite import Store
 
 REASONS_TOLD = 3
@@ -70,3 +72,8 @@ def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) 
         "created": job.created,
         "updated": job.updated,
     }
+
+
+def retryable(store: Store, grid: int) -> list[LocalJob]:
+    """Give the local jobs of a whole grid job that may be tried again, in order."""
+    return sorted([*store.local_jobs(grid, ENDED_BADLY), *store.held(grid)], key=lambda each: each.n)

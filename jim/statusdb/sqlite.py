@@ -15,9 +15,9 @@ from typing import Any
 from jim.clock import Clock
 from jim.database import opened, transaction
 from jim.errors import JimError, UnknownJob
+from jim.jobs import HELD, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
-from jim.statusdb.rows import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 
 VERSION = 5
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
@@ -87,7 +87,7 @@ class Store:
             return
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
-                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (rows.HELD,))
+                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))
             # Between two looks for a lost submission some time must pass: begin anew, for nobody knows how much has.
             self.db.execute("UPDATE submission SET tries = 0 WHERE state = 'unknown'")
             self.set_fact("boot", boot_id)
@@ -241,7 +241,7 @@ class Store:
 
     def held(self, grid: int) -> list[LocalJob]:
         """Give the local jobs that JIM holds until a person says what becomes of them."""
-        return [rows.local_job(row) for row in self.db.execute(rows.HELD_JOBS, (grid, rows.HELD))]
+        return [rows.local_job(row) for row in self.db.execute(rows.HELD_JOBS, (grid, HELD))]
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on; one that is no longer where the evidence found it stays as it is."""

@@ -16,7 +16,7 @@ from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
-    from jim.statusdb.rows import Attempt, GridJob, LocalJob
+    from jim.jobs import Attempt, GridJob, LocalJob
     from jim.statusdb.sqlite import Store
 
 NAMESPACE = "urn:jim:status:1"

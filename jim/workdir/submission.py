@@ -20,12 +20,12 @@ from jim.errors import BadRequest, JimError
 from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
 from jim.files import passes, put_once, read_regular, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
-from jim.keeper.serial import INSTANCE
+from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
-from jim.statusdb.rows import GridJob
 from jim.workdir import credentials, packages
 
+INSTANCE = "instance"  # in a work directory, and in a state directory: whose it is
 OWNER = "owner"  # in a grid job's directory, whose it is
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10

@@ -8,7 +8,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.doors.gram import protocol
-from jim.keeper import waking
+from jim.site import lock
 from tests.doors.place import HOME, PROTOCOL
 
 # Cancel
@@ -167,7 +167,7 @@ def test_poll_of_an_unknown_job_says_so_also_where_stdout_fails(place):
 
 
 def test_poll_and_everyone_else_mean_the_same_by_a_beating_heart():
-    assert f"-le {waking.FRESH_SECONDS} ]" in (HOME / "shell/jim-poll").read_text()
+    assert f"-le {lock.FRESH_SECONDS} ]" in (HOME / "shell/jim-poll").read_text()
 
 
 def test_poll_of_an_unknown_job(place):

@@ -14,7 +14,9 @@ from jim.doors.gram import protocol
 from jim.doors.inbox import target_of
 from jim.errors import BadRequest, BadSite, UnknownJob
 from jim.keeper import waking
+from jim.keeper.main import run_keeper
 from jim.model import Resources
+from jim.run_grid_job import rounds
 from jim.site.file import Batch, Site
 from jim.work.sizing import Size, check_limits
 from tests.doors.place import HOME, PROTOCOL
@@ -278,7 +280,7 @@ def test_a_keeper_that_cannot_start_leaves_its_reason_once(place, library):
     for _ in range(1 + (library == "tenacity")):
         assert without_libraries(place, call, names=(library, "rich")).returncode == 1
     (line,) = (place.state / "keeper.log").read_text().splitlines()
-    assert re.search(rf" CRITICAL jim\.keeper\.waking the keeper ends: {library} not found by ", line)
+    assert re.search(rf" CRITICAL jim\.keeper\.main the keeper ends: {library} not found by ", line)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +356,7 @@ def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system
 def test_a_keeper_with_a_bad_site_file_leaves_its_reason(place):
     (place.state / "site.toml").write_text("[batch]\nslotz = 1\n")
     with pytest.raises(BadSite):
-        waking.run_keeper(place.state)
+        run_keeper(place.state, rounds)
     assert "the keeper ends: " in (place.state / "keeper.log").read_text()
 
 

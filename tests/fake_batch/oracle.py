@@ -6,9 +6,9 @@ import tarfile
 from collections import Counter, defaultdict
 
 from jim.clock import age_seconds
+from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import FINAL, State, Step, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
-from jim.statusdb.rows import Attempt, GridJob, Journal, LocalJob
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import TOUCH
 

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from jim import run_grid_job
-from jim.keeper.waking import run_keeper
+from jim.keeper.main import run_keeper
 
 
 class Doom:
@@ -59,7 +59,7 @@ def main(seen: str, side: str, times: str, move: str, state: str) -> int:
     watched = doom.watched("deliver", lambda house, rounds, timeout: deliver(rounds, timeout))
     run_grid_job.moves = lambda: tuple(doom.watched(each.__name__, each) for each in moves())
     run_grid_job.Rounds.deliver = lambda rounds, timeout: watched(rounds.house, rounds, timeout)
-    return run_keeper(Path(state))
+    return run_keeper(Path(state), run_grid_job.rounds)
 
 
 if __name__ == "__main__":

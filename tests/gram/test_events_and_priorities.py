@@ -11,10 +11,11 @@ from jim.admin import gram_service
 from jim.cli import main
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.doors.gram.day_files import expect, file_of, tell
+from jim.doors.gram.day_files import expect, file_of
 from jim.errors import BadSite
 from jim.files import replace
 from jim.keeper.keeper import House, Workers
+from jim.keeper.tell_gram import tell
 from jim.model import State
 from jim.run_grid_job import Rounds
 from jim.site.file import Site
@@ -189,19 +190,25 @@ class Killed(BaseException):
     """What a kill leaves, seen from within: nothing is done any more."""
 
 
-@pytest.mark.parametrize("step", ["make_days", "_answer", "_end", "_append", "_append_whole", "_forget"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        *("keeper.tell_gram._answer", "keeper.tell_gram._end", "keeper.tell_gram._forget"),
+        *("doors.gram.day_files.make_days", "doors.gram.day_files.append", "doors.gram.day_files._append_whole"),
+    ],
+)
 def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monkeypatch, step):
     handed_in(telling, place, DONE)
     ended(place, DONE)
     place.store.set_grid_job(7, outcome="completed")
-    monkeypatch.setattr(f"jim.doors.gram.day_files.{step}", _die)
+    monkeypatch.setattr(f"jim.{step}", _die)
     with pytest.raises(Killed):
         finish(telling)
     monkeypatch.undo()
     for memory in (telling.gram_jobs, telling.told_gram, telling.paced):
         memory.clear()
     finish(telling)
-    assert told(telling) == ["7;8;0"] * (2 if step == "_forget" else 1)
+    assert told(telling) == ["7;8;0"] * (2 if step.endswith("_forget") else 1)
     assert not list((place.state / "gram").iterdir())
 
 

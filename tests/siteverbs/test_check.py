@@ -8,7 +8,8 @@ from collections import namedtuple
 import pytest
 
 from jim.admin import check as site_check
-from jim.admin.check import FAILED, OK, WARNING, Finding, findings
+from jim.admin.check import findings
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.errors import BadSite
 from jim.model import Piece
 from jim.site import file as site_file

@@ -14,10 +14,11 @@ import pytest
 
 from jim import cli
 from jim.cli import keeper
-from jim.cli.text import ago, counted, escaped, plain, size_of, span
+from jim.cli.text import escaped, plain
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
-from jim.keeper.loop import Lock
 from jim.model import Answer, Piece, State
+from jim.reading.words import ago, counted, size_of, span
+from jim.site.lock import Lock
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
 # Words

@@ -11,10 +11,10 @@ import pytest
 from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import UnknownJob
+from jim.jobs import Change
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.record import failures
-from jim.statusdb.rows import Change
 from jim.statusdb.sqlite import Store
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}

@@ -13,10 +13,10 @@ from jim.adapters.slurm import Slurm
 from jim.errors import JimError
 from jim.evidence.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.handlers.parametric import Parametric
+from jim.jobs import HELD
 from jim.model import Batch, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
-from jim.statusdb.rows import HELD
 from tests.exit_records import record
 from tests.stand_ins import World
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from jim.admin.check import FAILED, OK, Finding
+from jim.admin.finding import FAILED, OK, Finding
 from jim.admin.trial import asking, glitch, levels
 from jim.admin.trial.ground import Ground
 from jim.admin.trial.leftovers import Lock, sweep

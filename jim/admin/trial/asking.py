@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jim.admin.check import FAILED, OK, Finding
+from jim.admin.finding import FAILED, OK, Finding
 from jim.command import run, scrubbed_environment
 from jim.errors import BatchError
 from jim.keeper import opening

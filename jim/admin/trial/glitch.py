@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jim.admin.check import OK, Finding
+from jim.admin.finding import OK, Finding
 from jim.admin.trial.ground import Ground
 from jim.admin.trial.levels import LIMIT_SECONDS, failed, once, outcome, unfinished
 from jim.model import State

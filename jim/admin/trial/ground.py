@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from jim import request
-from jim.admin.check import WARNING, Finding
+from jim.admin.finding import WARNING, Finding
 from jim.doors import inbox
 from jim.errors import JimError, UnknownJob
+from jim.jobs import GridJob, LocalJob
 from jim.keeper.looking_up import LOST
 from jim.keeper.opening import open_house
 from jim.model import FINAL, NEVER, STUMBLES, State, Step
 from jim.plugins import foreign
 from jim.run_grid_job import Rounds
 from jim.site.file import Site, make_state
-from jim.statusdb.rows import GridJob, LocalJob
 
 PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from jim.admin.check import OK, WARNING, Finding
+from jim.admin.finding import OK, WARNING, Finding
 from jim.admin.trial.ground import PREFIX, Ground, prefix
 from jim.errors import JimError
 from jim.site.file import Site

@@ -7,7 +7,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 
-from jim.admin.check import FAILED, OK, WARNING, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.trial import advice, asking
 from jim.admin.trial.ground import Ground
 from jim.evidence.verdict import OVER_TIME

@@ -20,7 +20,7 @@ from jim.doors.gram import protocol
 from jim.doors.gram.request import USUAL_JOB_TYPE, Description, one, place_of, staged_out
 from jim.doors.inbox import answer
 from jim.files import passes
-from jim.statusdb.rows import GridJob
+from jim.jobs import GridJob
 from jim.statusdb.sqlite import Store
 
 UNCHANGED = b"\n"

@@ -4,45 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from contextlib import suppress
 
-from jim.doors.gram.protocol import (
-    ACTIVE,
-    DONE,
-    EXECUTION_FAILED,
-    PENDING,
-    SUSPENDED,
-    UNSUBMITTED,
-    USER_CANCELLED,
-    failure,
-    state,
-)
+from jim.doors.gram.answer import door_answer
 from jim.files import replace
+from jim.jobs import GridJob
 from jim.keeper.keeper import House
-from jim.model import State, Step
-from jim.statusdb.record import record, status
-from jim.statusdb.rows import GridJob
+from jim.model import Step
+from jim.statusdb.record import record
 
 log = logging.getLogger(__name__)
-
-
-def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
-    """Write the lines that a poll prints."""
-    if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
-        cancelled = job.outcome == State.KILLED.value or (job.wish == "cancel" and job.size)  # also if one had failed
-        return failure(job.reason or job.outcome, USER_CANCELLED if cancelled else EXECUTION_FAILED)
-    return state(_gram_state(job, counts))
-
-
-def _gram_state(job: GridJob, counts: Mapping[State, int]) -> int:
-    if job.step is Step.FINISHED:
-        return DONE
-    if status(job, counts) == State.SUSPENDED.value:
-        return SUSPENDED
-    if job.started:
-        return ACTIVE
-    return PENDING if job.step in (Step.ACTIVE, Step.COLLECTING) else UNSUBMITTED
 
 
 def write(house: House) -> None:

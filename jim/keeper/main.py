@@ -1,0 +1,59 @@
+"""Being the keeper of a state directory, from its start to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jim.keeper.keeper import House
+    from jim.keeper.loop import Work
+
+import os
+from pathlib import Path
+
+from jim.clock import Clock
+from jim.errors import BadSite, JimError
+from jim.keeper.waking import lacking, require_libraries
+
+
+def _last_words(state: Path, error: JimError) -> JimError:
+    """Leave in the log what keeps a keeper from starting: nobody sees its stderr. Once: polls try again and again."""
+    words = f" CRITICAL {__name__} the keeper ends: {error}\n".encode()
+    with (state / "keeper.log").open("ab+") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
+        if log.read() != words:
+            log.write(Clock().utc().encode() + words)
+    return error
+
+
+def run_keeper(state: Path, begin: Callable[[], Callable[[House], Work]], *, foreground: bool = False) -> int:
+    """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already.
+
+    `begin` loads the moves, and gives what makes the rounds of them.
+    """
+    import logging
+    import signal
+
+    try:
+        from jim.keeper.loop import keep
+        from jim.keeper.opening import open_house, site_of, start_log
+
+        rounds, site = begin(), site_of(state)
+        require_libraries()  # those that are imported later, too
+    except ImportError as error:
+        raise _last_words(state, lacking([error.name or str(error)])) from error
+    except BadSite as error:
+        raise _last_words(state, error) from None
+
+    os.umask(0o077)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    start_log(site, foreground=foreground)
+    try:
+        free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: rounds(open_house(site)))
+    except KeyboardInterrupt:  # everything that matters is stored
+        logging.getLogger(__name__).info("the keeper, pid %d, ends: it was asked to", os.getpid())
+        os._exit(0)
+    if not free and foreground:
+        raise JimError(f"{site.state} has a keeper already (pid {(site.state / 'keeper.lock').read_text().strip()})")
+    return 0 if free else 1
