@@ -18,6 +18,7 @@ from jim.adapters.base import Adapter
 from jim.adapters.local import Local
 from jim.adapters.slurm import Slurm
 from jim.clock import Clock
+from jim.idealizer.channel import Channel
 from jim.idealizer.health import Health, history
 from jim.jobs import Change
 from jim.keeper import asking
@@ -150,7 +151,8 @@ def _house(file: Path, adapter: Adapter) -> Iterator[House]:
     clock = Clock()
     store, health = Store(file, clock, write=True), (Health(clock), history(clock))
     site = Site(file.parent)
-    house = House(site, store, adapter, clock, Workers(1), *health, Hold(site, ("cafe0001",)))
+    channel = Channel(adapter, site.batch.command_seconds, clock)
+    house = House(site, store, channel, clock, Workers(1), *health, Hold(site, ("cafe0001",)))
     try:
         yield house
     finally:

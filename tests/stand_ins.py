@@ -18,8 +18,8 @@ from typing import Any
 from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.errors import Unclear, UnknownJob
+from jim.idealizer.channel import Channel
 from jim.idealizer.health import Health, history
-from jim.keeper import asking, fulfilling, looking_up, sending, settling
 from jim.keeper.keeper import House, Workers
 from jim.keeper.opening import hold_of
 from jim.model import Answer, Observation, State, Step
@@ -335,9 +335,6 @@ class World:
         make_state(self.site)
         (self.site.state / "instance").write_text(INSTANCE)
         self.clock, self.batch = StandInClock(), StandInBatch()
-        for module in (sending, looking_up, asking, settling, fulfilling):
-            monkeypatch.setattr(module, "run", self.batch.run)
-        monkeypatch.setattr(looking_up, "end_marked", lambda mark, id_variable: [])
         self.house: House
         self.restart()
 
@@ -349,9 +346,15 @@ class World:
         weakref.finalize(self, store.close)  # as a process does in the end
         store.new_boot(self.clock.boot_id())
         health, hold = (Health(self.clock), history(self.clock)), hold_of(self.site, store)
-        self.house = House(self.site, store, self.batch, self.clock, StandInWorkers(), *health, hold)
+        channel = self.connect(Channel(self.batch, self.site.batch.command_seconds, self.clock))
+        self.house = House(self.site, store, channel, self.clock, StandInWorkers(), *health, hold)
         self.house.places.update(after.places(store))
         self.rounds = Rounds(self.house)
+
+    def connect(self, channel: Channel) -> Channel:
+        """Let the stand-in batch system answer."""
+        channel.run, channel.end_marked = self.batch.run, lambda mark, id_variable: None
+        return channel
 
     @property
     def store(self) -> Store:

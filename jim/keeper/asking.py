@@ -13,10 +13,8 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
-from jim.command import run
 from jim.errors import BatchError
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, unseen
-from jim.idealizer.answer import read
 from jim.idealizer.turn import take_turn
 from jim.jobs import Live
 from jim.keeper import arrivals
@@ -49,8 +47,7 @@ def _ask(house: House) -> Compared:
     """Read what is live, list the queue, compare. Runs in a worker, with its own reader of the store."""
     with closing(house.store.reader()) as store:
         live = list(store.live())  # before the listing: what is sent meanwhile must not look absent
-        answer = run(house.adapter.query_command(), limit=house.site.batch.command_seconds)
-        listing = read(house.adapter.parse_query, answer)
+        listing = house.channel.listing()
         compared = compare(listing, live, house.adapter.name_length)
         if compared.missing:
             compared.unseen = unseen(compared, listing, house.adapter.name_length)
@@ -58,8 +55,7 @@ def _ask(house: House) -> Compared:
         if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
             compared.leftovers = list(_leftovers(house, store, listing, live))
     if compared.missing and not compared.proves_absence:
-        ping = run(house.adapter.ping_command(), limit=house.site.batch.command_seconds)
-        compared.proves_absence = ping.code == 0
+        compared.proves_absence = house.channel.answers()
     return compared
 
 

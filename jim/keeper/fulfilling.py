@@ -6,16 +6,13 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from jim.command import run
 from jim.errors import BatchError, JimError
-from jim.idealizer.answer import read
 from jim.jobs import GridJob, Live
 from jim.keeper.keeper import House
 from jim.model import State, Step, Witness
 from jim.workdir.submission import fence, submission_directory
 
 log = logging.getLogger(__name__)
-IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
 OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again
 NEVER_SENT, WAITING_AT_ONCE = "cancelled before it was sent", 5000  # about 50 ms of the loop
 
@@ -101,9 +98,7 @@ def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]])
 
 def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
     """Tell the batch system to end these."""
-    for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
-        answer = run(house.adapter.cancel_command(chunk), limit=house.site.batch.command_seconds)
-        read(house.adapter.parse_cancel, answer)
+    house.channel.cancel(ids)
     return f"cancel of {len(ids)} local jobs"
 
 
@@ -149,12 +144,7 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
 
 def _tell(house: House, targets: dict[str, list[tuple[str, int]]]) -> str:
     for verb, ids in targets.items():
-        for chunk in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
-            command = house.adapter.change_command(verb, chunk)
-            if command is None:
-                continue
-            answer = run(command, limit=house.site.batch.command_seconds)
-            read(house.adapter.parse_cancel, answer)
+        house.channel.change(verb, ids)
     return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
 
 

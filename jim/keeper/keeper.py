@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import queue
 import sys
-import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,12 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 from jim.clock import Clock
 from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import Key
-from jim.model import Listing, Piece
+from jim.model import Piece
 from jim.site.file import Site
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter
     from jim.evidence.listing import Doubt
+    from jim.idealizer.channel import Channel
     from jim.idealizer.health import Health
     from jim.keeper.serial import Hold
     from jim.statusdb.sqlite import Store
@@ -107,7 +107,7 @@ class House:
 
     site: Site
     store: Store
-    adapter: Adapter
+    channel: Channel
     clock: Clock
     workers: Workers
     health: Health
@@ -128,8 +128,6 @@ class House:
     odd_words: set[str] = field(default_factory=set)  # of the batch system, that the log has told of
     chunk: int = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
     unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of which the last good listing shows nothing
-    looking: threading.Lock = field(default_factory=threading.Lock)
-    looked: tuple[float, Listing] = (-1.0, {})  # for submissions whose answer was lost: when all was listed, and what
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish
     answered: dict[int, bytes] = field(default_factory=dict)
     gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys
@@ -144,6 +142,11 @@ class House:
     next_end: float = 0.0
     next_aging: float = 0.0
     next_renewal: float = 0.0
+
+    @property
+    def adapter(self) -> Adapter:
+        """What the batch system is called, and what it can do."""
+        return self.channel.adapter
 
     def directory(self, grid: int) -> Path:
         """Name the directory of a grid job."""

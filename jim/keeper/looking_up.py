@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jim.command import end_marked, run
 from jim.errors import BatchError, JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import Told
-from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import Submission
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import House
 from jim.keeper.sending import give_up, refused
-from jim.model import Listing, Witness
+from jim.model import Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)
@@ -57,17 +54,17 @@ def _told(house: House, submission: Submission) -> Told:
 
 def _look(house: House, submission: Submission, own: Told, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
-    end_marked(submission.mark, house.adapter.id_variable)  # a batch client can sleep, and submit hours later
+    house.channel.end_client(submission.mark)
     directory = submission_directory(house.directory(submission.grid), submission.k)
     if has_another(directory, own):
         raise JimError(f"{directory} is that of another submission")
     started = [house.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
-        return Found(accepted=True, batch_id=max(started) or _ask(house, submission.mark, since))
+        return Found(accepted=True, batch_id=max(started) or house.channel.find(submission.mark, since))
     far = not house.adapter.shared_work  # no fence reaches its worker nodes: good answers alone tell
     # What is cancelled was mostly never handed over.
     if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
-        batch_id = _ask(house, submission.mark, since)
+        batch_id = house.channel.find(submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
         patient = far or (submission.state == "unknown" and not cancelled)
@@ -79,34 +76,6 @@ def _look(house: House, submission: Submission, own: Told, since: float, *, canc
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
     others = [house.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
     return Found(bool(others), max(others, default=""), fenced)
-
-
-def _ask(house: House, mark: str, since: float) -> str:
-    adapter = house.adapter
-    batch_id = _carrier(house, _listing(house, adapter.find_command(mark), mark, since), mark)
-    command = None if batch_id else adapter.find_ended_command(mark)
-    if command:
-        answer = run(command, limit=house.site.batch.command_seconds)
-        batch_id = _carrier(house, read(adapter.parse_history, answer), mark)
-    return batch_id
-
-
-def _listing(house: House, command: Sequence[str], mark: str, since: float) -> Listing:
-    """Ask for what carries a mark; where that is all there is, all who look since then share one listing."""
-    if any(mark in word for word in command):
-        return read(house.adapter.parse_find, run(command, limit=house.site.batch.command_seconds))
-    with house.looking:
-        began, listing = house.looked
-        if began < since:
-            began = house.clock.boot()
-            listing = read(house.adapter.parse_find, run(command, limit=house.site.batch.command_seconds))
-            house.looked = began, listing
-        return listing
-
-
-def _carrier(house: House, listing: Listing, mark: str) -> str:
-    width = house.adapter.name_length
-    return next((id_ for (id_, _), seen in listing.items() if seen.mark[:width] == mark[:width]), "")
 
 
 def _looked(house: House, submission: Submission, found: Found) -> None:

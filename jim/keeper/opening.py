@@ -15,6 +15,7 @@ from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.command import run
 from jim.errors import BadSite, JimError
+from jim.idealizer.channel import Channel
 from jim.idealizer.health import Health, history
 from jim.keeper import serial
 from jim.keeper.keeper import House, Workers
@@ -50,7 +51,8 @@ def open_house(site: Site) -> House:
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     store.new_boot(clock.boot_id())
-    house = House(site, store, adapter, clock, Workers(), Health(clock), history(clock), hold)
+    channel = Channel(adapter, site.batch.command_seconds, clock)
+    house = House(site, store, channel, clock, Workers(), Health(clock), history(clock), hold)
     house.places.update(after.places(store))
     return house
 

@@ -10,20 +10,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jim.command import run
 from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Outdated, Refused, Unclear, shown
 from jim.evidence import verdict
 from jim.evidence.analysis import Action
 from jim.evidence.exit_record import Told
 from jim.handlers.base import Attributes, Handler
-from jim.idealizer.answer import read
 from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import Change, GridJob, LocalJob, Submission
 from jim.keeper import arrivals, judging
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import House
 from jim.keeper.serial import CHOICE
-from jim.model import NO_ANSWER, Answer, Batch, Job, State, Step, Witness
+from jim.model import NO_ANSWER, Batch, Job, State, Step, Witness
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials
@@ -131,8 +129,7 @@ def _hand_over(house: House, job: GridJob, submission: Submission, jobs: list[Lo
     hosts = (avoid,) if avoid else ()
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
     mark_sent(directory, submission.tries + 1)
-    answer = run(adapter.submit_command(batch), limit=site.batch.command_seconds, mark=batch.mark)
-    return read(partial(_batch_id, house), answer)
+    return house.channel.submit(batch)
 
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
@@ -140,14 +137,6 @@ def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJ
     own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
     if has_another(directory, own):
         raise Outdated(f"{directory} holds what the status.db has forgotten, as after a restore. {CHOICE}")
-
-
-def _batch_id(house: House, answer: Answer) -> str:
-    if not answer.started:
-        raise NotStarted(answer.facts())
-    if answer.code != 0:
-        raise house.adapter.trouble(answer)
-    return house.adapter.parse_submit(answer)
 
 
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:

@@ -13,13 +13,11 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from jim.command import run
 from jim.errors import BatchError, JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, Claim
 from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
-from jim.idealizer.answer import read
 from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging
 from jim.keeper.keeper import SLOW_SECONDS, House
@@ -102,13 +100,7 @@ def _told(house: House, doubt: Doubt, ended: Mapping[tuple[str, int], Observatio
 
 
 def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
-    found: dict[tuple[str, int], Observation] = {}
-    ids = sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id})
-    most = house.adapter.most_asked
-    for chunk in (ids[at : at + most] for at in range(0, len(ids), most)):
-        answer = run(house.adapter.history_command(chunk), limit=house.site.batch.command_seconds)
-        found |= read(house.adapter.parse_history, answer)
-    return found
+    return house.channel.history(sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id}))
 
 
 def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int) -> Observation | None:

@@ -34,7 +34,7 @@ def telling(place):
     house = House(
         site=Site(place.state, site=General(gram_events=str(events))),
         store=place.store,
-        adapter=None,
+        channel=None,
         clock=Clock(),
         workers=Workers(1),
         health=None,

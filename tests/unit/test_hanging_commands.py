@@ -6,9 +6,8 @@ import threading
 
 import pytest
 
-from jim.keeper import fulfilling, looking_up, sending, settling
+from jim.errors import Unclear
 from jim.keeper.keeper import Workers
-from jim.model import Answer
 from jim.site.file import Batch
 from tests.stand_ins import World
 
@@ -46,8 +45,8 @@ class Frozen:
 
 
 def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkeypatch):
-    frozen = Frozen(world.batch.run)
-    monkeypatch.setattr(sending, "run", frozen.run)
+    frozen = Frozen(world.house.channel.submit)
+    monkeypatch.setattr(world.house.channel, "submit", frozen.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
     try:
@@ -65,9 +64,10 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
 
 
 def test_another_one_is_left_for_what_that_question_leaves_open(world, workers, monkeypatch):
-    sent, history = Frozen(world.batch.run), Frozen(world.batch.run)
-    monkeypatch.setattr(sending, "run", sent.run)
-    monkeypatch.setattr(settling, "run", history.run)
+    channel = world.house.channel
+    sent, history = Frozen(channel.submit), Frozen(channel.history)
+    monkeypatch.setattr(channel, "submit", sent.run)
+    monkeypatch.setattr(channel, "history", history.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
 
@@ -97,10 +97,10 @@ class Slow:
     def __init__(self, world, workers):
         self.world, self.workers, self.end, self.said = world, workers, threading.Event(), set()
 
-    def run(self, command, **_):
-        self.said.add(command[1])
+    def cancel(self, ids):
+        self.said.add(ids[0])
         self.end.wait(60)
-        return Answer(tuple(command), None, "", "", 60.0)
+        raise Unclear("no answer after 60 s")
 
     def minute(self):
         for _ in range(10):
@@ -117,7 +117,8 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         world.submit(key=f"key{number}")
     while len(world.batch.accepted) <= GRID_JOBS:
         slow.minute()
-    monkeypatch.setattr(fulfilling, "run", slow.run)
+    cancel = world.house.channel.cancel
+    monkeypatch.setattr(world.house.channel, "cancel", slow.cancel)
     for grid in range(1, GRID_JOBS + 2):
         world.wish("cancel", str(grid))
     slow.minute()
@@ -128,14 +129,18 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         assert len(world.batch.accepted) == GRID_JOBS + 2
         assert len(slow.said) == GRID_JOBS + 1
     finally:
-        monkeypatch.setattr(fulfilling, "run", world.batch.run)
+        monkeypatch.setattr(world.house.channel, "cancel", cancel)
         slow.end.set()
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
     frozen = Frozen(world.batch.run)
     world.batch.find_command = lambda mark: ["query"]
-    monkeypatch.setattr(looking_up, "run", frozen.run)
+
+    def run(command, **more):
+        return (frozen.run if command == ["query"] else world.batch.run)(command, **more)
+
+    monkeypatch.setattr(world.house.channel, "run", run)
     world.batch.lies = ["@submit", "lost after"] * 3
     world.house.next_query = world.clock.now + 1e6  # the usual listing would adopt them, too
     for number in range(3):

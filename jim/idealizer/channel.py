@@ -1,0 +1,116 @@
+"""The channel to a batch system: an adapter's commands, run under one limit, and what their answers mean.
+
+Nothing else runs a batch command. An answer that an adapter cannot read says nothing, and is `Unclear`; whether the
+batch system is well is for `health.py` to say. Commands may be run by several threads at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from jim.clock import Clock
+from jim.command import end_marked, run
+from jim.errors import BatchError, JimError, NotStarted, Unclear
+from jim.model import STUMBLES, Answer, Batch, Listing, Observation
+from jim.plugins import foreign
+
+if TYPE_CHECKING:
+    from jim.adapters.base import Adapter
+
+T = TypeVar("T")
+IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
+Ids = Sequence[tuple[str, int]]  # batch ids, each with an index
+
+
+class Channel:
+    """What a batch system is asked and told."""
+
+    def __init__(self, adapter: Adapter, limit: float, clock: Clock) -> None:
+        self.adapter, self._limit, self._clock = adapter, limit, clock
+        self.run: Callable[..., Answer] = run
+        self.end_marked: Callable[[str, str], object] = end_marked
+        self._looking = threading.Lock()
+        self._looked: tuple[float, Listing] = (-1.0, {})  # when all jobs were listed for `find`, and what was shown
+
+    def submit(self, batch: Batch) -> str:
+        """Hand over a batch of local jobs; return the batch id."""
+        return self._read(self._batch_id, self._run(self.adapter.submit_command(batch), mark=batch.mark))
+
+    def _batch_id(self, answer: Answer) -> str:
+        if not answer.started:
+            raise NotStarted(answer.facts())
+        if answer.code != 0:
+            raise self.adapter.trouble(answer)
+        return self.adapter.parse_submit(answer)
+
+    def end_client(self, mark: str) -> None:
+        """End the batch command that hands over the submission of this mark: it can sleep, and submit hours later."""
+        self.end_marked(mark, self.adapter.id_variable)
+
+    def listing(self) -> Listing:
+        """List all jobs in the queue."""
+        return self._read(self.adapter.parse_query, self._run(self.adapter.query_command()))
+
+    def answers(self) -> bool:
+        """Tell whether the batch system answers at all."""
+        return self._run(self.adapter.ping_command()).code == 0
+
+    def find(self, mark: str, since: float) -> str:
+        """Find the batch id of the submission of this mark; empty: it is not found. No listing from before counts."""
+        found = self._carrier(self._listing(self.adapter.find_command(mark), mark, since), mark)
+        command = None if found else self.adapter.find_ended_command(mark)
+        return self._carrier(self._read(self.adapter.parse_history, self._run(command)), mark) if command else found
+
+    def _listing(self, command: Sequence[str], mark: str, since: float) -> Listing:
+        """Ask for what carries a mark; where only all jobs can be listed, all who look since then share one listing."""
+        if any(mark in word for word in command):
+            return self._read(self.adapter.parse_find, self._run(command))
+        with self._looking:
+            began, listing = self._looked
+            if began < since:
+                began = self._clock.boot()
+                listing = self._read(self.adapter.parse_find, self._run(command))
+                self._looked = began, listing
+            return listing
+
+    def _carrier(self, listing: Listing, mark: str) -> str:
+        width = self.adapter.name_length
+        return next((id_ for (id_, _), seen in listing.items() if seen.mark[:width] == mark[:width]), "")
+
+    def history(self, batch_ids: Sequence[str]) -> dict[tuple[str, int], Observation]:
+        """Ask how these batch jobs ended."""
+        found: dict[tuple[str, int], Observation] = {}
+        for chunk in _chunks(batch_ids, self.adapter.most_asked):
+            found |= self._read(self.adapter.parse_history, self._run(self.adapter.history_command(chunk)))
+        return found
+
+    def cancel(self, ids: Ids) -> None:
+        """Tell the batch system to end these."""
+        for chunk in _chunks(ids, IDS_AT_ONCE):
+            self._read(self.adapter.parse_cancel, self._run(self.adapter.cancel_command(chunk)))
+
+    def change(self, verb: str, ids: Ids) -> None:
+        """Tell the batch system to hold, release, suspend or resume these, where it has a command for that."""
+        for chunk in _chunks(ids, IDS_AT_ONCE):
+            command = self.adapter.change_command(verb, chunk)
+            if command is not None:
+                self._read(self.adapter.parse_cancel, self._run(command))
+
+    def _run(self, command: Sequence[str], mark: str = "") -> Answer:
+        return self.run(command, limit=self._limit, mark=mark)
+
+    def _read(self, parse: Callable[[Answer], T], answer: Answer) -> T:
+        """Let the adapter read an answer; where the adapter stumbles, nothing is known."""
+        try:
+            with foreign(STUMBLES):
+                return parse(answer)
+        except BatchError:
+            raise
+        except JimError as error:
+            raise Unclear(f"{error}: {answer.facts()}") from error
+
+
+def _chunks(ids: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    return (ids[at : at + most] for at in range(0, len(ids), most))
