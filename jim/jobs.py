@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from jim.model import Piece, State, Step, Witness
+from jim.model import Piece, State, Step, SubmissionState, Witness
 
 HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
 
@@ -91,7 +91,7 @@ class Submission:
     k: int
     mark: str
     size: int
-    state: str
+    state: SubmissionState
     batch_id: str
     tries: int
     reason: str
@@ -99,6 +99,16 @@ class Submission:
     updated: str
     wall_seconds: int | None = None  # that it is sent with, where that is known
     trouble: str = ""  # why it could not be looked for just now
+
+
+# Submissions of which it is not decided yet whether the batch system has them.
+UNDECIDED = (
+    SubmissionState.INTENDED,
+    SubmissionState.UNKNOWN,
+    SubmissionState.FULL,
+    SubmissionState.REFUSED,
+    SubmissionState.CANCELLED,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
 # A batch command carries its submission's mark in its environment, so that it is found again after our
@@ -52,6 +52,33 @@ class Step(Enum):
     ACTIVE = "active"
     COLLECTING = "collecting"
     FINISHED = "finished"
+
+
+class SubmissionState(StrEnum):
+    """Where a submission is. Values are the words shown and stored."""
+
+    INTENDED = "intended"  # its batch command is to be run
+    UNKNOWN = "unknown"  # its answer was lost: the batch system may have it
+    FULL = "full"  # likewise, though it said that it has no room
+    REFUSED = "refused"  # it said no; to be fenced
+    CANCELLED = "cancelled"  # before it was sent, as far as is known; to be fenced
+    RECORDED = "recorded"  # the batch system has told its id
+    CONFIRMED = "confirmed"  # a listing or a claim has shown it
+    VOID = "void"  # nothing of it can start
+    ENDED = "ended"  # all its attempts have their verdict
+
+
+class Verb(StrEnum):
+    """What people wish of grid jobs and local jobs."""
+
+    CANCEL = "cancel"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    RETRY = "retry"
+    FORCE = "force"
+    RESPLIT = "resplit"
+    EDIT = "edit"
+    PRIORITY = "priority"
 
 
 class Witness(Enum):

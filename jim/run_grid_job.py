@@ -25,6 +25,7 @@ from jim.doors import inbox, stdout
 from jim.doors.gram import protocol
 from jim.doors.intake import to_hand_in
 from jim.errors import BadRequest, JimError
+from jim.model import Verb
 from jim.site import file as site_file
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def cancel(target: str) -> int:
     """Wish that a grid job, or one local job of it, ends; return its state, which is final if it had ended already."""
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
-    wish("cancel", target)
+    wish(Verb.CANCEL, target)
     return protocol.final_state(answer) or protocol.FAILED  # GRAM knows no other word for what is cancelled
 
 

@@ -32,7 +32,7 @@ from jim.keeper.serial import (
     own_work,
     serials,
 )
-from jim.model import Step
+from jim.model import Step, SubmissionState
 from jim.site.file import Site, make_state
 from jim.site.lock import alone
 from jim.statusdb import found as rows
@@ -139,7 +139,7 @@ def _key_of(place: Path) -> str:
 def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
     """Take up the submissions of a grid job that have a directory and no row."""
     there = submissions_in(place)
-    for row in store.submissions("intended", grid=job.id):
+    for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
         own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
         if has_another(place / f"s{row.k}", Told(row.mark, own)):
             rows.void(store, job, row.k)

@@ -10,7 +10,7 @@ from jim.cli.text import say
 from jim.errors import BadRequest, nearest
 from jim.jobs import GridJob
 from jim.keeper.editing import changed, meanings, read, refuse_what_is_sent, written
-from jim.model import Step
+from jim.model import Step, Verb
 from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
 
@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadRequest("edit what? say attribute=value, such as queue=long")
     if arguments.all == bool(targets) or bool(arguments.where) != arguments.all:
         raise BadRequest("edit which grid jobs? name them, or say --all with --where attribute=value")
-    jobs = [view.grid_job(refuse_local_job(each, "edit")) for each in targets] or _selected(view, arguments.where)
+    jobs = [view.grid_job(refuse_local_job(each, Verb.EDIT)) for each in targets] or _selected(view, arguments.where)
     if arguments.all and not jobs:
         say(f"no unfinished grid job has {' and '.join(arguments.where)}; nothing is changed")
     plans = [each for each in (_plan(view, job, words, skip=arguments.all) for job in jobs) if each]
     for job, changes, reach in plans:
-        run_grid_job.wish("edit", str(job.id), changes=changes)
+        run_grid_job.wish(Verb.EDIT, str(job.id), changes=changes)
         now = " ".join(written(name, value) for name, value in changes.items())
         undo = " ".join(written(name, job.request.get(name)) for name in changes)
         say(f"{job.id}: edit wished: {now} for {reach}; `jim edit {job.id} {undo}` undoes it")

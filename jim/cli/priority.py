@@ -8,7 +8,7 @@ from jim import run_grid_job
 from jim.cli.text import say
 from jim.doors.inbox import target_of
 from jim.evidence.transitions import too_late
-from jim.model import MOST_PRIORITY
+from jim.model import MOST_PRIORITY, Verb
 from jim.reading.view import look, refuse_local_job
 
 
@@ -33,12 +33,12 @@ def _priority(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Leave the wish."""
     target, priority = arguments.target, arguments.priority
-    refuse_local_job(target, "priority")
+    refuse_local_job(target, Verb.PRIORITY)
     job = look().grid_job(target_of(target)[0])
-    late = too_late(job, "priority")
+    late = too_late(job, Verb.PRIORITY)
     if late:
         say(f"{target}: {late}; priority changes nothing")
         return 0
-    run_grid_job.wish("priority", target, priority=priority)
+    run_grid_job.wish(Verb.PRIORITY, target, priority=priority)
     say(f"{target}: priority {priority} wished; what the batch system has already keeps its place there")
     return 0

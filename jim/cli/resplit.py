@@ -9,6 +9,7 @@ from jim.cli.split import add_parameters, parameters
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.evidence.transitions import ENDED, ONLY_ENDED
+from jim.model import Verb
 from jim.reading.view import look
 from jim.request import handler_of
 from jim.work.pieces import check, smaller
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadRequest(f"{arguments.target} has no input files that could be split again")
     given, site = parameters(arguments.parameters), view.site.site
     check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
-    run_grid_job.wish("resplit", arguments.target, parameters=given)
+    run_grid_job.wish(Verb.RESPLIT, arguments.target, parameters=given)
     say(
         f"{arguments.target}: resplit wished: it is frozen, and new local jobs, "
         f"numbered on from {job.id}.{job.size}, do its work"

@@ -14,7 +14,7 @@ from jim.cli.text import facts, plain, say, say_json, table
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
-from jim.model import Piece, State
+from jim.model import Piece, State, SubmissionState
 from jim.reading.parts import more, told
 from jim.reading.phases import phases
 from jim.reading.view import View, add_json, look
@@ -40,15 +40,15 @@ FIRST = (
     State.COMPLETED_FROZEN,
 )
 SUBMISSION_STATES = (
-    "intended",
-    "unknown",
-    "full",
-    "refused",
-    "cancelled",
-    "recorded",
-    "confirmed",
-    "void",
-    "ended",
+    SubmissionState.INTENDED,
+    SubmissionState.UNKNOWN,
+    SubmissionState.FULL,
+    SubmissionState.REFUSED,
+    SubmissionState.CANCELLED,
+    SubmissionState.RECORDED,
+    SubmissionState.CONFIRMED,
+    SubmissionState.VOID,
+    SubmissionState.ENDED,
 )
 
 

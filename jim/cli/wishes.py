@@ -13,16 +13,16 @@ from jim.doors.target import Target
 from jim.errors import BadRequest
 from jim.evidence.transitions import FORCED_FROM, again_of, too_late
 from jim.jobs import GridJob, LocalJob
-from jim.model import State, Step
+from jim.model import State, Step, Verb
 from jim.reading.view import View, look, refuse_local_job
 from jim.splitting.lumi_ranges import joined
 from jim.statusdb.record import retryable
 
 NEXT = {
-    "cancel": "what waits is not sent, the rest is ended at the batch system; what completed is still collected",
-    "force": "the keeper takes your word for it, and gathers the outputs anew",
-    "suspend": "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
-    "resume": "what is held is released, and sending goes on",
+    Verb.CANCEL: "what waits is not sent, the rest is ended at the batch system; what completed is still collected",
+    Verb.FORCE: "the keeper takes your word for it, and gathers the outputs anew",
+    Verb.SUSPEND: "nothing more is sent, what is queued is held, what runs is suspended where the batch system can",
+    Verb.RESUME: "what is held is released, and sending goes on",
 }
 LONGEST_SHOWN = 200
 
@@ -30,9 +30,9 @@ LONGEST_SHOWN = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what a wish takes."""
     verb = parser.get_default("verb")
-    if verb in ("suspend", "resume"):
+    if verb in (Verb.SUSPEND, Verb.RESUME):
         parser.add_argument("targets", metavar="G", nargs="+", help="a grid job")
-    elif verb == "force":
+    elif verb == Verb.FORCE:
         parser.add_argument("targets", metavar="G.n", nargs=1, help="a local job, or slices such as 12.1-4,7")
         parser.add_argument("to", choices=[state.value for state in FORCED_FROM], help="what it shall be")
         parser.add_argument("--reason", required=True, help="why; it is shown wherever the local job is")
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "targets", metavar="G|G.n", nargs="+", help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
         )
-    if verb == "retry":
+    if verb == Verb.RETRY:
         parser.add_argument("--failed", action="store_true", help="only what failed, and not what was killed")
         parser.add_argument("--reason", metavar="WORDS", default="", help="only what has these words in its reason")
         parser.add_argument("--max", metavar="N", type=_count, help="at most so many local jobs of each grid job")
@@ -49,17 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Leave the wishes; none, when any target is unknown."""
     verb, view = arguments.verb, look()
-    more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == "force" else {}
-    if verb == "retry":
+    more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == Verb.FORCE else {}
+    if verb == Verb.RETRY:
         more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
     for target in arguments.targets:
         _check(view, verb, target)
     for target in arguments.targets:
         number, slices = slices_of(target)
         job = view.grid_job(number)
-        again = again_of(_ended(view, job, slices), slices, **more) if verb == "retry" and job.size else []
+        again = again_of(_ended(view, job, slices), slices, **more) if verb == Verb.RETRY and job.size else []
         late = _too_late(view, job, slices, verb, arguments)
-        if verb == "retry" and not late:
+        if verb == Verb.RETRY and not late:
             late = "" if again else _nothing_to_retry(view, job, slices, more)
         if late:
             say(f"{target}: {late}; {verb} changes nothing")
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{target}: retry wished: {what} another set of attempts{_later(job)}{undo}")
             continue
         where = target if _single(slices) else number
-        later = _later(job) if verb == "force" else ""
+        later = _later(job) if verb == Verb.FORCE else ""
         say(f"{target}: {verb} wished: {NEXT[verb]}{later}; `jim explain {where}` tells how far that is")
     return 0
 
@@ -101,9 +101,9 @@ def _single(slices: tuple[tuple[int, int], ...]) -> bool:
 def _check(view: View, verb: str, target: str) -> None:
     number, slices = slices_of(target)
     job = view.grid_job(number)
-    if verb in ("suspend", "resume"):
+    if verb in (Verb.SUSPEND, Verb.RESUME):
         refuse_local_job(target, verb)
-    if verb == "force" and not slices:
+    if verb == Verb.FORCE and not slices:
         raise BadRequest(f"force takes local jobs: say {number}.0, not {number}")
     if slices:
         require_local_job(number, slices[-1][1], job.size)
@@ -113,11 +113,11 @@ def _too_late(
     view: View, job: GridJob, slices: tuple[tuple[int, int], ...], verb: str, arguments: argparse.Namespace
 ) -> str:
     """Say why a wish would change nothing; empty, if it may."""
-    if verb == "force":
+    if verb == Verb.FORCE:
         states = _states(view, job, slices)
         return _unforceable(states, State(arguments.to))
-    if verb == "retry":
-        cancelled = job.wish == "cancel" and job.step not in (Step.COLLECTING, Step.FINISHED)
+    if verb == Verb.RETRY:
+        cancelled = job.wish == Verb.CANCEL and job.step not in (Step.COLLECTING, Step.FINISHED)
         return "a cancel of it is under way; retry it when it is finished" if cancelled else ""
     if not slices:
         return too_late(job, verb)

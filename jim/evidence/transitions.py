@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from jim.errors import JimError, UnknownJob
 from jim.jobs import GridJob, LocalJob
-from jim.model import FROZEN, State, Step, roll_up
+from jim.model import FROZEN, State, Step, Verb, roll_up
 
 # What people may see a status become. JIM itself stores no `incomplete`, `template`, `removed` or `unknown`.
 _GRAPH = {
@@ -171,7 +171,7 @@ def _require(done: str, who: str, state: State, allowed: frozenset[State]) -> No
         raise NotPossible(f"{who} is {state.value}: it cannot be {done}")
 
 
-FAMILY_VERBS = ("retry", "force", "resplit", "edit")
+FAMILY_VERBS = (Verb.RETRY, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
 
 
 ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
@@ -181,10 +181,10 @@ def too_late(job: GridJob, verb: str) -> str:
     """Say why a wish for a whole grid job would change nothing; empty, if it may. Nothing undoes a cancel."""
     if job.step is Step.FINISHED:
         return f"finished as {job.outcome} already"
-    if job.wish == "cancel" != verb:
+    if job.wish == Verb.CANCEL != verb:
         return "a cancel of it is under way"
     # A cancel ends what is gathered in vain.
-    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != "cancel" else ""
+    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != Verb.CANCEL else ""
 
 
 def again_of(

@@ -13,7 +13,7 @@ from jim.keeper import wishes
 from jim.keeper.aging import is_going
 from jim.keeper.keeper import House
 from jim.keeper.wishes import Slices
-from jim.model import Step, Witness
+from jim.model import Step, Verb, Witness
 from jim.statusdb import after
 
 log = logging.getLogger(__name__)
@@ -82,10 +82,10 @@ class Wishes:
 def _must_wait(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> bool:
     """Tell whether a wish waits: for a split, the tar or its own pieces, or until its grid job is removed."""
     verb = content["verb"]
-    if (slices or verb == "edit") and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
+    if (slices or verb == Verb.EDIT) and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
         return True
     if verb in FAMILY_VERBS and job.step is Step.COLLECTING:
         return True
     if house.workers.busy(("age", job.id)) or is_going(house, job):
         return True
-    return verb == "resplit" and not wishes.has_pieces(house, job, slices, content)
+    return verb == Verb.RESPLIT and not wishes.has_pieces(house, job, slices, content)

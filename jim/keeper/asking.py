@@ -21,7 +21,7 @@ from jim.keeper import arrivals
 from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import House
 from jim.keeper.looking_up import LOST, adopt
-from jim.model import Listing, Witness
+from jim.model import Listing, SubmissionState, Witness
 from jim.statusdb.sqlite import Store
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def query(house: House) -> None:
     now = house.clock.boot()
     if now < house.next_query or house.health.open or house.workers.busy("query"):
         return
-    if not house.store.submissions("recorded", "confirmed"):
+    if not house.store.submissions(SubmissionState.RECORDED, SubmissionState.CONFIRMED):
         house.next_query = now
         return
     if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query, house.waited_for):
@@ -89,7 +89,7 @@ def _asked(house: House, began: float, compared: Compared) -> None:
     house.unseen = compared.unseen
     with house.store.transaction():
         for grid, k in compared.confirmed:
-            house.store.set_submission(grid, k, state="confirmed")
+            house.store.set_submission(grid, k, state=SubmissionState.CONFIRMED)
             arrivals.accepted(house, grid, k, Witness.QUEUE)
     _adopt(house, compared.found)
     for chunk in compared.changes():

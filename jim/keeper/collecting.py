@@ -23,7 +23,7 @@ from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob, Key
 from jim.keeper import judging
 from jim.keeper.keeper import House
-from jim.model import State, Step, Witness, roll_up
+from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.record import failures
@@ -170,7 +170,7 @@ def collect(house: House) -> None:
 
 def _all_ended(house: House, job: GridJob) -> bool:
     if job.step in (Step.ACCEPTED, Step.RESOLVED):  # nothing was sent yet: a cancel, or a split that failed, ends it
-        return bool(job.outcome) or (job.wish == "cancel" and not house.workers.busy(("split", job.id)))
+        return bool(job.outcome) or (job.wish == Verb.CANCEL and not house.workers.busy(("split", job.id)))
     return all(state.final for state in house.store.counts(job.id))
 
 
@@ -253,7 +253,7 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
             return str(handler.collect(job.request, found, place) or "")
     except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
-        if isinstance(error, JimError | FileNotFoundError) or job.wish == "cancel":
+        if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:
             return f"nothing was made of the outputs: {error}"
         raise OSError(f"the job type's collect step: {error}") from error  # tried again, until somebody cancels
 
@@ -277,11 +277,11 @@ def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[s
     with house.store.transaction():
         if not job.place and result:  # it was never split
             house.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
-        if wish == "cancel" and outcome is not State.COMPLETED:
+        if wish == Verb.CANCEL and outcome is not State.COMPLETED:
             kept = wish
         else:  # what is over is neither suspended nor cancelled
             kept = ""
-            if wish and wish != "resume":
+            if wish and wish != Verb.RESUME:
                 house.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
         house.store.set_grid_job(grid, step=Step.FINISHED, **told)
@@ -295,7 +295,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
     of_all = f"of {job.size:,} local job{'' if job.size == 1 else 's'}"
     words = {State.NEW: "never sent"}
     reason = ", ".join(f"{count:,} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
-    if job.wish == "cancel" and (reason or not job.size):  # else it came too late: all had completed
+    if job.wish == Verb.CANCEL and (reason or not job.size):  # else it came too late: all had completed
         outcome = State.FAILED if bad[State.FAILED] else State.KILLED
         return outcome, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
@@ -310,7 +310,7 @@ def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
         (house.directory(job.id) / "result" / f".{job.id}.tar").unlink()
-    if job.wish == "cancel" and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
+    if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
         reason = f"cancelled: {error}"
         _end(house, job.id, State.KILLED, reason, {})
         return

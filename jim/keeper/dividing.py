@@ -13,7 +13,7 @@ from jim.errors import BadRequest, JimError, Outdated
 from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob
 from jim.keeper.keeper import House
-from jim.model import Piece, State, Step, Witness
+from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.splitting import split as pieces_of
@@ -128,7 +128,7 @@ def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
 def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
     if pieces.torn:
         return  # the pieces before these could not be stored: the next round splits anew
-    if house.store.grid_job(job.id).wish == "cancel":
+    if house.store.grid_job(job.id).wish == Verb.CANCEL:
         return  # what is stored does not count yet, and is forgotten
     if not chunk and not pieces.stored:
         _failed(house, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))

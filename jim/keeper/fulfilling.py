@@ -9,7 +9,7 @@ from functools import partial
 from jim.errors import BatchError, JimError
 from jim.jobs import GridJob, Live
 from jim.keeper.keeper import House
-from jim.model import State, Step, Witness
+from jim.model import State, Step, Verb, Witness
 from jim.workdir.submission import fence, submission_directory
 
 log = logging.getLogger(__name__)
@@ -27,13 +27,13 @@ def fulfil(house: House) -> None:
             continue
         live = list(house.store.live()) if live is None else live
         mine = [each for each in live if each.grid == job.id]
-        if job.wish == "cancel":
+        if job.wish == Verb.CANCEL:
             if job.step in (Step.SPLIT, Step.ACTIVE):  # before, they do not count: they are forgotten when it ends
                 _cancel(house, job.id, mine)
                 _end_waiting(house, job.id)
         elif job.wish:
             _change(house, job.id, job.wish, mine)
-        if single and job.wish != "cancel":
+        if single and job.wish != Verb.CANCEL:
             for n in single:
                 _end_single(house, job.id, n)
             _cancel(house, job.id, [each for each in mine if each.n in single])
@@ -119,9 +119,9 @@ def clear(house: House, ids: Sequence[tuple[str, int]]) -> None:
 def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
     """Hold or release what is pending; suspend or resume what runs, where users may."""
     pending, running = (
-        ((State.SUBMITTED,), (State.RUNNING,)) if wish == "suspend" else ((State.HELD,), (State.SUSPENDED,))
+        ((State.SUBMITTED,), (State.RUNNING,)) if wish == Verb.SUSPEND else ((State.HELD,), (State.SUSPENDED,))
     )
-    verbs = ("hold", "suspend") if wish == "suspend" else ("release", "resume")
+    verbs = ("hold", "suspend") if wish == Verb.SUSPEND else ("release", "resume")
     others = _others(house, live)
     ours = [each for each in live if (each.batch_id, each.mark) not in others]
     targets = {
@@ -137,7 +137,7 @@ def _change(house: House, grid: int, wish: str, live: Sequence[Live]) -> None:
         if house.pace(name):
             tell = partial(_tell, house, targets)
             house.workers.start(name, tell, partial(_told, house, grid), partial(_not_told, house, grid), command=True)
-    elif wish == "resume" and (not live or house.listed > house.told.setdefault(grid, house.clock.boot())):
+    elif wish == Verb.RESUME and (not live or house.listed > house.told.setdefault(grid, house.clock.boot())):
         house.told.pop(grid, None)
         house.store.set_grid_job(grid, wish="")
 

@@ -15,7 +15,7 @@ from jim.evidence.verdict import Verdict
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
 from jim.jobs import HELD, Attempt, Key, LocalJob, Submission
 from jim.keeper.keeper import House
-from jim.model import NO_ANSWER, State, Witness
+from jim.model import NO_ANSWER, State, Verb, Witness
 from jim.plugins import foreign
 from jim.request import handler_of
 
@@ -30,7 +30,7 @@ WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "hel
 
 def cancelled(house: House, grid: int, n: int) -> bool:
     """Tell whether someone wished this local job, or all of its grid job, to end."""
-    return "cancel" in house.store.wishes(grid, n)
+    return Verb.CANCEL in house.store.wishes(grid, n)
 
 
 def wall_seconds(house: House, grid: int, n: int, k: int | None = None) -> int:

@@ -14,12 +14,12 @@ from jim.jobs import Submission
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import House
 from jim.keeper.sending import give_up, refused
-from jim.model import Witness
+from jim.model import SubmissionState, Verb, Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)
 GOOD_EMPTY_ANSWERS = 2  # only set the pace; the fence is what makes a retry safe
-LOST = ("unknown", "full")  # submissions that the batch system may have, whatever it said
+LOST = (SubmissionState.UNKNOWN, SubmissionState.FULL)  # submissions that the batch system may have, whatever it said
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Found:
 
 def look_up(house: House) -> None:
     """Look for every submission whose outcome is not known, and fence those that are to be given up."""
-    for submission in house.store.submissions(*LOST, "refused", "cancelled"):
+    for submission in house.store.submissions(*LOST, SubmissionState.REFUSED, SubmissionState.CANCELLED):
         free = not house.workers.busy(submission.mark) and not house.workers.crowded()
-        cancelled = house.store.grid_job(submission.grid).wish == "cancel"
+        cancelled = house.store.grid_job(submission.grid).wish == Verb.CANCEL
         if free and (house.clock.boot() >= submission.due or (cancelled and house.adapter.shared_work)):
             house.workers.start(
                 submission.mark,
@@ -67,7 +67,7 @@ def _look(house: House, submission: Submission, own: Told, since: float, *, canc
         batch_id = house.channel.find(submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
-        patient = far or (submission.state == "unknown" and not cancelled)
+        patient = far or (submission.state == SubmissionState.UNKNOWN and not cancelled)
         if patient and submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
     if was_removed(house.site.work, directory):  # with all that could start
@@ -91,10 +91,10 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
                     lost = verdict.of_lost(None, cancelled=judging.cancelled(house, grid, attempt.n))
                     judging.record(house, (grid, k, index), lost)
     elif found.fenced:
-        if submission.state == "refused":
+        if submission.state == SubmissionState.REFUSED:
             refused(house, submission)
         else:
-            judge = verdict.of_too_many if submission.state == "full" else verdict.of_never_sent
+            judge = verdict.of_too_many if submission.state == SubmissionState.FULL else verdict.of_never_sent
             give_up(house, submission, partial(judge, submission.reason))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
@@ -108,7 +108,7 @@ def adopt(house: House, submission: Submission, batch_id: str) -> None:
     grid, k = submission.grid, submission.k
     with house.store.transaction():
         known = batch_id or submission.batch_id
-        house.store.set_submission(grid, k, state="confirmed", batch_id=known, reason="", trouble="")
+        house.store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason="", trouble="")
         arrivals.accepted(house, grid, k, Witness.QUEUE)
     for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
         del house.doubts[key]

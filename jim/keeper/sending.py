@@ -21,7 +21,7 @@ from jim.keeper import arrivals, judging
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import House
 from jim.keeper.serial import CHOICE
-from jim.model import NO_ANSWER, Batch, Job, State, Step, Witness
+from jim.model import NO_ANSWER, Batch, Job, State, Step, SubmissionState, Verb, Witness
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials
@@ -37,15 +37,28 @@ from jim.workdir.submission import (
 
 log = logging.getLogger(__name__)
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
-ACCEPTED = ("unknown", "full", "recorded", "confirmed", "ended")  # submissions that the batch system may have
-UNSENT = ("intended", "refused", "full", "cancelled")  # while there is one of these, no other submission is made
+# Submissions that the batch system may have.
+ACCEPTED = (
+    SubmissionState.UNKNOWN,
+    SubmissionState.FULL,
+    SubmissionState.RECORDED,
+    SubmissionState.CONFIRMED,
+    SubmissionState.ENDED,
+)
+# While there is one of these, no other submission is made.
+UNSENT = (
+    SubmissionState.INTENDED,
+    SubmissionState.REFUSED,
+    SubmissionState.FULL,
+    SubmissionState.CANCELLED,
+)
 
 
 def send(house: House) -> None:
     """Bundle waiting local jobs into submissions, and run the batch commands of those intended."""
     if not house.health.open:
         _bundle(house)
-    for submission in house.store.submissions("intended"):
+    for submission in house.store.submissions(SubmissionState.INTENDED):
         if not house.workers.busy(submission.mark) and not house.workers.crowded():
             _send(house, submission)
 
@@ -87,8 +100,8 @@ def avoided(house: House, job: LocalJob, attempt: int) -> str:
 
 def _send(house: House, submission: Submission) -> None:
     job = house.store.grid_job(submission.grid)
-    if job.wish == "cancel":  # a keeper before us may have handed it over: it is given up once it is fenced
-        house.store.set_submission(job.id, submission.k, state="cancelled", reason="cancelled", due=0.0)
+    if job.wish == Verb.CANCEL:  # a keeper before us may have handed it over: it is given up once it is fenced
+        house.store.set_submission(job.id, submission.k, state=SubmissionState.CANCELLED, reason="cancelled", due=0.0)
     elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
         judging.keep_sent_with(house, submission, jobs[0])
@@ -196,7 +209,11 @@ def _recorded(house: House, submission: Submission, batch_id: str) -> None:
     house.chunk = max(house.chunk, 2 * submission.size)
     with house.store.transaction():
         now = house.store.submission(submission.grid, submission.k)
-        state = now.state if now and now.state in ("confirmed", "ended") else "recorded"
+        state = (
+            now.state
+            if now and now.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED)
+            else SubmissionState.RECORDED
+        )
         house.store.set_submission(submission.grid, submission.k, state=state, batch_id=batch_id, reason="", tries=0)
         arrivals.accepted(house, submission.grid, submission.k, Witness.SUBMISSION)
     log.info(
@@ -214,10 +231,12 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
     if isinstance(error, Outdated):
         raise error
     if isinstance(error, Refused):
-        house.store.set_submission(grid, k, state="refused", reason=reason, tries=0, due=0.0)
+        house.store.set_submission(grid, k, state=SubmissionState.REFUSED, reason=reason, tries=0, due=0.0)
     elif isinstance(error, Full):  # the batch system is well
         house.chunk = max(1, submission.size // 2)
-        house.store.set_submission(grid, k, state="full", reason=reason, tries=0, due=house.pace_of("full"))
+        house.store.set_submission(
+            grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=house.pace_of("full")
+        )
     elif isinstance(error, BatchError | OSError):
         house.health.failed(error)
         if isinstance(error, NotStarted | OSError):
@@ -271,14 +290,14 @@ def _attempt(job: LocalJob) -> int:
 
 def doubt(house: House, submission: Submission, reason: str, looks: int = 0) -> None:
     """Leave a submission to be looked for, as if so many looks had not found it."""
-    columns = {"state": "unknown", "reason": reason, "tries": looks, "due": 0.0}
+    columns = {"state": SubmissionState.UNKNOWN, "reason": reason, "tries": looks, "due": 0.0}
     house.store.set_submission(submission.grid, submission.k, **columns)
 
 
 def give_up(house: House, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
     """Close a submission of which nothing can start: it is fenced, or its batch command was never run."""
     with house.store.transaction():
-        house.store.set_submission(submission.grid, submission.k, state="void")
+        house.store.set_submission(submission.grid, submission.k, state=SubmissionState.VOID)
         for attempt in house.store.attempts(submission.grid, k=submission.k):
             wish = judging.cancelled(house, attempt.grid, attempt.n)
             judging.record(house, (attempt.grid, attempt.k, attempt.idx), judge(cancelled=wish))

@@ -21,7 +21,7 @@ from jim.files import passes, read_regular
 from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging
 from jim.keeper.keeper import SLOW_SECONDS, House
-from jim.model import Observation, State
+from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)
@@ -56,9 +56,9 @@ def _unconfirmed(house: House, doubt: Doubt) -> None:
     """Look for the mark of an id that was told but is never listed: a crash may have lost it."""
     grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
     submission = house.store.submission(grid, k)
-    if submission and submission.state == "recorded":
+    if submission and submission.state == SubmissionState.RECORDED:
         reason = f"batch job {submission.batch_id} was promised but is not listed"
-        house.store.set_submission(grid, k, state="unknown", reason=reason, tries=0, due=0.0)
+        house.store.set_submission(grid, k, state=SubmissionState.UNKNOWN, reason=reason, tries=0, due=0.0)
     house.doubts.pop((grid, k, idx), None)
 
 
@@ -272,7 +272,7 @@ def _may_be_stopped(house: House, doubt: Doubt) -> bool:
     """Tell whether it may be silent because someone has wished that it stop; once resumed, it is listened to anew."""
     if not house.adapter.can_suspend or doubt.finished:
         return False
-    return not {"suspend", "resume"}.isdisjoint(house.store.wishes(doubt.live.grid, doubt.live.n))
+    return not {Verb.SUSPEND, Verb.RESUME}.isdisjoint(house.store.wishes(doubt.live.grid, doubt.live.n))
 
 
 def _say_that_it_may_be_stopped(house: House, doubt: Doubt) -> None:

@@ -22,7 +22,7 @@ from jim.evidence.transitions import (
 from jim.jobs import GridJob, LocalJob
 from jim.keeper.editing import edit
 from jim.keeper.keeper import House
-from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
+from jim.model import MOST_PRIORITY, Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.statusdb.record import retryable
@@ -67,11 +67,11 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
 def _change(house: House, job: GridJob, verb: str, slices: Slices, content: dict[str, Any]) -> str:
     if job.step not in STEPS:
         raise NotPossible(f"{job.id} is at step {job.step.value}")
-    if verb == "edit":
+    if verb == Verb.EDIT:
         return edit(house, job, content)
-    if verb == "retry":
+    if verb == Verb.RETRY:
         return _retry(house, job, slices, content)
-    return (_force if verb == "force" else _resplit)(house, job, slices, content)
+    return (_force if verb == Verb.FORCE else _resplit)(house, job, slices, content)
 
 
 def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
@@ -93,7 +93,7 @@ def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
 def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = house.store
-    if job.wish == "cancel" and job.step is not Step.FINISHED:
+    if job.wish == Verb.CANCEL and job.step is not Step.FINISHED:
         raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
     ended = list(chosen(house, job.id, slices)) if slices else retryable(store, job.id)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
@@ -112,11 +112,11 @@ def _for_all(house: House, job: GridJob, verb: str, content: dict[str, Any]) -> 
     late = too_late(job, verb)
     if late:
         raise NotPossible(late)
-    if verb == "priority":
-        house.store.set_grid_job(job.id, priority=min(index(content["priority"]), MOST_PRIORITY))
+    if verb == Verb.PRIORITY:
+        house.store.set_grid_job(job.id, priority=min(index(content[Verb.PRIORITY]), MOST_PRIORITY))
         return ""
     house.store.set_grid_job(job.id, wish=verb, due=0.0)
-    if verb == "resume":
+    if verb == Verb.RESUME:
         _release(house, job.id)
     return ""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import State
+from jim.model import State, Verb
 from jim.reading.view import View
 from jim.reading.words import span
 from jim.workdir import credentials
@@ -32,7 +32,7 @@ def many(count: int, words: str, of_one: str) -> str:
 def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     """Say why waiting local jobs wait."""
     count = view.store.counts(job.id).get(State.WAITING, 0)
-    if not count or job.wish in ("cancel", "suspend"):
+    if not count or job.wish in (Verb.CANCEL, Verb.SUSPEND):
         return
     held = view.store.held(job.id)
     if held:

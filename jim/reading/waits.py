@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jim.evidence.transitions import FAMILY_VERBS, again_of
-from jim.jobs import GridJob, LocalJob, Submission
-from jim.model import FROZEN, NEVER, State, Step
+from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
+from jim.model import FROZEN, NEVER, State, Step, SubmissionState, Verb
 from jim.reading import claims
 from jim.reading.unsent import Wait, many, next_attempt, waiting
 from jim.reading.view import View
@@ -16,7 +16,6 @@ from jim.work.sizing import left_to_catalogue
 
 NOTES_TOLD = 5
 LOOKED_AT = 1000  # running local jobs whose claims are looked at
-UNDECIDED = ("intended", "unknown", "full", "refused", "cancelled")  # submissions
 QUEUED = {  # said of many, and of one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
@@ -104,7 +103,7 @@ def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
         then = "a keeper takes it up in its next round"
         if job.step is Step.COLLECTING and verb in FAMILY_VERBS:
             then = "a keeper takes it up once the outputs are gathered"
-        elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == "edit" or "." in target):
+        elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == Verb.EDIT or "." in target):
             then = "a keeper takes it up once there are local jobs"
         yield Wait(f"{verb} of {target} wished, and not taken up yet", then, "user")
 
@@ -119,13 +118,13 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
             f"the batch system could not be told of the wish; last words: {unsaid}",
             "it is told again, once a minute at least",
         )
-    if job.wish == "cancel":
+    if job.wish == Verb.CANCEL:
         yield Wait(
             f"cancel wished; still in the batch system: {there or 'nothing'}",
             "JIM says it again to the batch system until each end is seen, then collects what completed",
             "user",
         )
-    elif job.wish == "suspend":
+    elif job.wish == Verb.SUSPEND:
         moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
         still = f"{moving:,} of its local jobs still run" if moving else "nothing of it runs"
         yield Wait(f"suspended by wish; {still}", f"`jim resume {job.id}` lets it go on", "user")
@@ -142,7 +141,7 @@ def _preparing(view: View, job: GridJob) -> Wait:
     unknown = left_to_catalogue(job.request)
     if unknown:
         what += f", and the site's catalogue to be asked for {unknown}"
-    if job.wish == "suspend":
+    if job.wish == Verb.SUSPEND:
         return Wait(what, f"the keeper does it once `jim resume {job.id}` has been said")
     if job.tries:
         return Wait(f"{what}: {job.reason}", f"try {job.tries + 1} in {span(view.due_in(job.due))}", seen=job.updated)
@@ -206,16 +205,16 @@ def _given_up(submission: Submission, due: str) -> tuple[str, str]:
     """Say what became of a submission that may never run, and what comes next."""
     fence = "JIM makes sure that nothing of it can start"
     return {
-        "unknown": (
+        SubmissionState.UNKNOWN: (
             f": outcome unknown: {submission.reason}",
             f"JIM looks for its mark {submission.mark} again in {due}: found, it is adopted; else fenced and sent anew",
         ),
-        "full": (
+        SubmissionState.FULL: (
             f" was too much for the batch system: {submission.reason}",
             f"in {due} {fence}, and sends fewer local jobs at once",
         ),
-        "refused": (f" was refused: {submission.reason}", f"{fence}, and ends its local jobs as failed"),
-        "cancelled": (" was cancelled before it was sent", f"{fence}, and ends its local jobs as killed"),
+        SubmissionState.REFUSED: (f" was refused: {submission.reason}", f"{fence}, and ends its local jobs as failed"),
+        SubmissionState.CANCELLED: (" was cancelled before it was sent", f"{fence}, and ends its local jobs as killed"),
     }[submission.state]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import FROZEN, State, Step, Witness
+from jim.model import FROZEN, State, Step, SubmissionState, Witness
 from jim.statusdb.sqlite import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"
@@ -73,7 +73,7 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
                     store.set_attempt(job.id, each.k, each.idx, verdict="again", reason="another one was sent after it")
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
-            state = "unknown" if counting else "ended"
+            state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
             store.db.execute(
                 "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (job.id, k, marks[k], max(attempts), state, AFTER_THE_BACKUP, now),

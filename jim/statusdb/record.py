@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jim.clock import age_seconds
 from jim.evidence.transitions import ENDED_BADLY
 from jim.jobs import LocalJob
-from jim.model import State, Step, roll_up
+from jim.model import State, Step, Verb, roll_up
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
@@ -22,7 +22,7 @@ def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -
     if job.step is Step.FINISHED:
         return job.outcome
     moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
-    if job.wish == "suspend" and not moving:
+    if job.wish == Verb.SUSPEND and not moving:
         return State.SUSPENDED.value
     if not any(counts.values()):
         return State.NEW.value

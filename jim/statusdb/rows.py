@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from jim.jobs import GridJob, Live, LocalJob
-from jim.model import FINAL, Piece, State, Step, Witness
+from jim.jobs import GridJob, Live, LocalJob, Submission
+from jim.model import FINAL, Piece, State, Step, SubmissionState, Witness
 
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
@@ -90,6 +90,13 @@ def local_job(row: tuple[Any, ...]) -> LocalJob:
     grid, n, state, piece, attempt, submission, spent, recovery, *rest = row
     left = tuple(json.loads(recovery)) if recovery else ()
     return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest)
+
+
+def submission(row: tuple[Any, ...]) -> Submission:
+    """Read a row of submission."""
+    fields = [*row]
+    fields[4] = SubmissionState(fields[4])
+    return Submission(*fields)
 
 
 _STATES = {state.value: state for state in State}

@@ -16,7 +16,7 @@ from jim.clock import Clock
 from jim.database import opened, transaction
 from jim.errors import JimError, UnknownJob
 from jim.jobs import HELD, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import Piece, State, Step, Witness
+from jim.model import Piece, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
 
 VERSION = 5
@@ -306,16 +306,16 @@ class Store:
             self._move(grid, State.WAITING, which, values, told)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
-    def submissions(self, *states: str, grid: int | None = None) -> list[Submission]:
+    def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
         """Give the submissions in these states."""
         which, values = rows.where(grid=grid)
-        sql = f"SELECT * FROM submission WHERE state IN ({','.join(repr(state) for state in states)}) AND {which}"
-        return [Submission(*row) for row in self.db.execute(sql, values)]
+        sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
+        return [rows.submission(row) for row in self.db.execute(sql, (*states, *values))]
 
     def submission(self, grid: int, k: int) -> Submission | None:
         """Give one submission."""
         row = self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)).fetchone()
-        return Submission(*row) if row else None
+        return rows.submission(row) if row else None
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change columns of a submission."""

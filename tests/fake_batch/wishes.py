@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS as WITH_WORDS
+from jim.jobs import GridJob, Journal
 from jim.model import FINAL, State, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
-from jim.statusdb.rows import GridJob, Journal
 from tests.fake_batch.gateway import WALL
 from tests.fake_batch.oracle import OPENED_BY, Oracle
 
 WHOLE = ("suspend", "resume", "edit", "priority")  # are for whole grid jobs
 Lines = Sequence[Journal]
-FAMILY_VERBS = ("cancel", "retry", "force", "resplit", *WHOLE)
+VERBS = ("cancel", "retry", "force", "resplit", *WHOLE)
 OPENING = ("retry", "force", "resplit")  # after which what was stopped may be sent again
 STATES = ("completed", "failed")
 

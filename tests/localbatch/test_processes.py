@@ -222,9 +222,9 @@ def test_a_cancel_outlives_the_daemon_that_should_have_done_it(served):
     assert served.ended(job)[1][0] == "cancelled"
 
 
-DIES_BEFORE = "import os, jim.idealizer.run as room\nroom.spawn = lambda *a, **k: os.kill(os.getpid(), 9)"
+DIES_BEFORE = "import os, jim.command as room\nroom.spawn = lambda *a, **k: os.kill(os.getpid(), 9)"
 DIES_AFTER = """
-import os, jim.idealizer.run as room
+import os, jim.command as room
 def spawn(*words, start=room.spawn, **more):
     start(*words, **more)
     os.kill(os.getpid(), 9)

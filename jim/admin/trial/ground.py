@@ -19,7 +19,7 @@ from jim.errors import JimError, UnknownJob
 from jim.jobs import GridJob, LocalJob
 from jim.keeper.looking_up import LOST
 from jim.keeper.opening import open_house
-from jim.model import FINAL, NEVER, STUMBLES, State, Step
+from jim.model import FINAL, NEVER, STUMBLES, State, Step, SubmissionState, Verb
 from jim.plugins import foreign
 from jim.run_grid_job import Rounds
 from jim.site.file import Site, make_state
@@ -31,7 +31,15 @@ ROUND_SECONDS = 0.1
 PATIENCE_SECONDS = 180.0  # with a batch system that gives no good answer
 COMMAND_SECONDS = 60.0  # for commands that have so long
 REASONS = 20
-GIVEN = ("unknown", "full", "recorded", "confirmed", "ended", "void")  # submissions that may have a batch id
+# Submissions that may have a batch id.
+GIVEN = (
+    SubmissionState.UNKNOWN,
+    SubmissionState.FULL,
+    SubmissionState.RECORDED,
+    SubmissionState.CONFIRMED,
+    SubmissionState.ENDED,
+    SubmissionState.VOID,
+)
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
 # In what two attempts say of the same: how long it took, which attempt it was, its mark, its directory.
@@ -89,9 +97,9 @@ class Ground:
         """Wish the end of what has not ended, also of what is taken in only now; tell whether all has."""
         unfinished = self._unfinished()
         for job in unfinished:
-            if job.wish != "cancel":
+            if job.wish != Verb.CANCEL:
                 with suppress(JimError, OSError):
-                    inbox.wish(self.site.state, "cancel", str(job.id))
+                    inbox.wish(self.site.state, Verb.CANCEL, str(job.id))
         return not unfinished and not any((self.site.state / "inbox").glob("request-*"))
 
     def _unfinished(self) -> list[GridJob]:
@@ -145,7 +153,7 @@ class Ground:
 
     def cancel(self, job: int) -> None:
         """Wish that a grid job ends."""
-        inbox.wish(self.site.state, "cancel", str(job))
+        inbox.wish(self.site.state, Verb.CANCEL, str(job))
 
     def _deposit(self, name: str, attributes: dict[str, Any]) -> int:
         _, checked = request.check(attributes | {"environment": {"LEDGER": str(self.ledger)}})
@@ -245,7 +253,7 @@ class Ground:
         try:
             counts = ", ".join(f"{count} {state.value}" for state, count in self.store.counts(job).items())
             reasons = [reason for reason, _ in self.store.reasons(job, tuple(State), 2)[0]]
-            reasons += [each.reason for each in self.store.submissions("intended", *LOST, grid=job)]
+            reasons += [each.reason for each in self.store.submissions(SubmissionState.INTENDED, *LOST, grid=job)]
             # While it is sent again, only its last attempt tells why.
             reasons += [each.reason for each in self.store.attempts(job)[-2:] if State.SUBMITTING.value in counts]
         except UnknownJob:

@@ -16,14 +16,15 @@ from jim.doors.gram.protocol import (
     state,
 )
 from jim.jobs import GridJob
-from jim.model import State, Step
+from jim.model import State, Step, Verb
 from jim.statusdb.record import status
 
 
 def door_answer(job: GridJob, counts: Mapping[State, int]) -> bytes:
     """Write the lines that a poll prints."""
     if job.step is Step.FINISHED and job.outcome != State.COMPLETED.value:
-        cancelled = job.outcome == State.KILLED.value or (job.wish == "cancel" and job.size)  # also if one had failed
+        # Also if a local job had failed before.
+        cancelled = job.outcome == State.KILLED.value or (job.wish == Verb.CANCEL and job.size)
         return failure(job.reason or job.outcome, USER_CANCELLED if cancelled else EXECUTION_FAILED)
     return state(_gram_state(job, counts))
 
