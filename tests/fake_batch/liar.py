@@ -1,4 +1,4 @@
-"""What a batch system says, which is not always what it did. `run` stands where jim.idealizer.run's does."""
+"""What a batch system says, which is not always what it did. `run` stands where the channel's own does."""
 
 from __future__ import annotations
 
