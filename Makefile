@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus lint types bench torture root live live-long glitch-report clean
+.PHONY: help demo test corpus lint types bench torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ types: $(VENV)/checks  ## mypy --strict
 
 bench: $(VENV)/tests  ## measure the figures that are promised
 	$(BIN)/python -P -s bench/figures.py
+
+figures: $(VENV)/tests  ## measure the house: rooms, circles, sizes
+	@$(BIN)/python -s -m bench.house
 
 torture: $(VENV)/tests $(VENV)/demo  ## the long faults: a kill at every step and every writing call
 	$(PYTEST) -n 3 -m torture

@@ -1,0 +1,95 @@
+"""Figures of the house: how many rooms there are, what they know of each other, how large they are.
+
+make figures
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import io
+import subprocess
+import sys
+import time
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+
+from jim.keeper.keeper import House
+from tests.unit import test_house as house
+
+ROOT = Path(__file__).resolve().parents[1]
+MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
+SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
+LOADED = "import sys, jim.run_grid_job; print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
+
+
+def code_lines(file: str) -> int:
+    """Count lines that are neither blank, comment nor docstring."""
+    text, told = (ROOT / file).read_text(), set[int]()
+    docs = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False)
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    nothing = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in nothing:
+            told.update(range(token.start[0], token.end[0] + 1))
+    return len(told - docs)
+
+
+def circles() -> list[set[str]]:
+    """Find modules that import each other, by whatever way; deferred imports and those for types count, too."""
+    names = house.NAMES
+    reach = {
+        name: {each.module for each in house.imports(file)} & names.keys() - {name} for name, file in names.items()
+    }
+    for middle in reach:
+        for name, found in reach.items():
+            if middle in found:
+                reach[name] = found | reach[middle]
+    return [{name} | {each for each in found if name in reach[each]} for name, found in reach.items() if name in found]
+
+
+def functions() -> list[int]:
+    """Give the lengths of all functions, in lines."""
+    return [
+        (node.end_lineno or 0) - node.lineno + 1
+        for file in house.FILES
+        for node in house.nodes_of(file)
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+
+def figures() -> Iterator[tuple[str, object, object]]:
+    """Give each figure with its bound."""
+    flat = [each for each in (ROOT / "jim").glob("*.py") if each.name != "__init__.py"]
+    yield "modules flat in jim/", len(flat), "≤ 10"
+    yield "modules in import circles", len(set().union(*circles())), 0
+    yield "fields of the keeper's shared object", len(dataclasses.fields(House)), "≤ 10"
+    knowing = [file for file in house.importers("sqlite3") if not file.startswith(MAY_KNOW_SQLITE)]
+    yield "modules that know sqlite3 outside statusdb/, localbatch/ and the ground", len(knowing), 0
+    for system, most in SYSTEMS.items():
+        yield f"code lines of adapters/{system}.py", code_lines(f"adapters/{system}.py"), f"≤ {most}"
+    began = time.perf_counter()
+    loaded = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True)
+    yield "jim modules that the submit door loads", int(loaded.stdout), "≤ 22"
+    yield "  Python and these, ms", round((time.perf_counter() - began) * 1000), ""
+    lengths = functions()
+    told = f"{median(lengths):g} / {quantiles(lengths, n=10)[-1]:g} / {max(lengths)}"
+    yield "lines of a function: median / 90 % / longest", told, "5 / 14 / 38"
+
+
+def main() -> int:
+    """Print the table."""
+    print("| figure | now | bound |\n|---|---:|---:|")
+    for name, value, bound in figures():
+        print(f"| {name} | {value} | {bound} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
