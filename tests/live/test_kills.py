@@ -27,7 +27,7 @@ KINDS = {
     "plain": ((), "sleep {seconds}"),
     "own group": (("/usr/bin/timeout", "300"), "sleep {seconds}"),
     "own session": (("/usr/bin/setsid", "-w"), "sleep {seconds}"),
-    "double fork": ((), "(setsid sh -c 'sleep {seconds}; : >done' &) ; until [ -e done ]; do sleep 0.1; done"),
+    "double fork": ((), '(setsid sh -c "sleep {seconds}; : >done" &) ; until [ -e done ]; do sleep 0.1; done'),
     "no environment": ((), "setsid -w env -i /bin/sleep {seconds}"),
     "deaf to TERM": ((), "trap '' TERM; sleep {seconds} || sleep 1"),
     "another name": ((), "perl -e '$0 = \"solver\"; sleep $ARGV[0]' {seconds}"),
