@@ -27,7 +27,7 @@ KINDS = {
     "plain": ((), "sleep {seconds}"),
     "own group": (("/usr/bin/timeout", "300"), "sleep {seconds}"),
     "own session": (("/usr/bin/setsid", "-w"), "sleep {seconds}"),
-    "double fork": ((), "(setsid sh -c 'sleep {seconds}; : >done' &) ; until [ -e done ]; do sleep 0.1; done"),
+    "double fork": ((), '(setsid sh -c "sleep {seconds}; : >done" &) ; until [ -e done ]; do sleep 0.1; done'),
     "no environment": ((), "setsid -w env -i /bin/sleep {seconds}"),
     "deaf to TERM": ((), "trap '' TERM; sleep {seconds} || sleep 1"),
     "another name": ((), "perl -e '$0 = \"solver\"; sleep $ARGV[0]' {seconds}"),
@@ -89,7 +89,7 @@ def hurt(attempt: Attempt, chance: random.Random) -> str:
         time.sleep(chance.uniform(0, 3))
         for each in done:
             send(each, signal.SIGCONT)
-    return f"{how} {who}" if done else ""
+    return f"{how} {who}" if done else "nothing"
 
 
 def send(process: psutil.Process, number: int) -> bool:
@@ -107,14 +107,13 @@ def test_what_is_killed_at_random_ends_well_once(kind, lab, make_site, capsys):
     site = make_site("slurm", more=MORE)
     chance, by_kind = random.Random(f"{os.environ.get('JIM_SEED', '1')} {kind}"), KINDS[kind]
     told, total, known = Counter[str](), Counter[str](), set[object]()
-    while told.total() < KILLS / len(KINDS):
+    while told.total() - told["nothing"] < KILLS / len(KINDS):
         job = site.submit(PIECES, by=by_kind[0], body=by_kind[1].format(seconds="$((2 + $1 % 5))"))
         until(lambda job=job: site.living(job), f"some of {job} run", 90)
-        while told.total() < KILLS / len(KINDS):
+        while told.total() - told["nothing"] < KILLS / len(KINDS):
             attempt = running(site, job, chance, known)
-            done = hurt(attempt, chance) if attempt else ""
-            if done:
-                told[done] += 1
+            if attempt:
+                told[hurt(attempt, chance)] += 1
             elif len(site.events("start", job)) >= PIECES or not site.poll(job).endswith(ACTIVE):
                 break
             time.sleep(chance.uniform(0, 0.1))
@@ -124,4 +123,4 @@ def test_what_is_killed_at_random_ends_well_once(kind, lab, make_site, capsys):
     with capsys.disabled():
         print(f"\n{kind}: {counts}; {dict(sorted(told.items()))}")
     assert (counts.lost, counts.twice, counts.wrong) == (0, 0, 0)
-    assert counts.again <= max(1, told.total() // 100)
+    assert counts.again <= max(2, counts.local_jobs // 400)

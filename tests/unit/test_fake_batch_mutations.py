@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 
-from jim.adapters import sge
 from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
@@ -97,11 +96,6 @@ def given_up_when_the_controller_is_down(patch):
     patch.setattr(sending, "_not_recorded", giving_up)
 
 
-def each_line_of_the_accounts_is_a_death(patch):
-    """Believe of an end, too, that nobody saw."""
-    patch.setattr(sge, "NEVER_RAN", sge.NEVER_RAN | {"0": ""})
-
-
 def over_time_says_the_batch_system(patch):
     """Take its word that a job ran into its time limit, however early its claim went stale."""
     patch.setattr(verdict, "before_its_time", lambda found, *_: found)
@@ -167,7 +161,6 @@ def play_enough(machine, dialect, seed, block):
                 (completed_says_the_batch_system, "Troubles", "slurm", 2),
                 (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),
                 (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
-                (each_line_of_the_accounts_is_a_death, "Troubles", "sge", 3),
                 (over_time_says_the_batch_system, "Troubles", "lsf", 1),
             ]
         ),

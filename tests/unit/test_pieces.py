@@ -5,9 +5,9 @@ import json
 import pytest
 
 from jim.errors import BadRequest
-from jim.statusdb.rows import piece_of, pieces_text
 from jim.request import check as checked
 from jim.splitting.errors import TooManyJobs
+from jim.statusdb.rows import piece_of, pieces_text
 from jim.work.pieces import check, herd_of
 
 FILES = [
