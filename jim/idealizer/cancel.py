@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from jim.errors import BatchError, JimError
@@ -11,7 +11,8 @@ from jim.house import House
 from jim.idealizer.answer import read
 from jim.idealizer.run import run
 from jim.model import State, Step, Witness
-from jim.sandbox import fence, submission_directory
+from jim.records import Claim
+from jim.sandbox import fence, submission_directory, was_removed
 from jim.statusdb.rows import GridJob, Live
 
 log = logging.getLogger(__name__)
@@ -88,15 +89,29 @@ def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]])
     for each in live:
         by_submission.setdefault(each.k, []).append(each)
     ids: dict[tuple[str, int], None] = {}  # in order, each once
+    unfenced: list[Exception] = []
     for k, mine in by_submission.items():
-        holders = fence(submission_directory(house.directory(mine[0].grid), k), [each.idx for each in mine])
+        try:
+            holders = _fenced(house, mine[0].grid, k, [each.idx for each in mine])
+        except (OSError, JimError) as error:  # it may start yet; the others are ended all the same
+            unfenced.append(error)
+            continue
         # A batch system that accepted it twice may run it as another batch job than the one we were told.
         for each in mine:
-            told = holders[each.idx].batch
+            told = holders[each.idx].batch if holders else ""
             holder = told and house.adapter.batch_id(told)
             ours = [id_ for id_ in (each.batch_id, holder) if id_ and (id_, each.mark) not in others]
             ids |= dict.fromkeys((id_, each.idx) for id_ in ours)
-    return _end_in_queue(house, list(ids))
+    said = _end_in_queue(house, list(ids))
+    if unfenced:
+        raise unfenced[0]
+    return said
+
+
+def _fenced(house: House, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
+    """Fence what has not started of a submission; tell who holds its claims, if it has a directory."""
+    directory = submission_directory(house.directory(grid), k)
+    return {} if was_removed(house.site.work, directory) else fence(directory, indices)
 
 
 def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:
