@@ -13,6 +13,7 @@ from jim.editing import edit
 from jim.errors import JimError, UnknownJob
 from jim.family import ENDED, FORCED_FROM, FREEZES_AS, ONLY_ENDED, NotPossible
 from jim.house import House
+from jim.idealizer.cancel import end_single
 from jim.model import MOST_PRIORITY, Piece, State, Step, Witness
 from jim.pieces import herd_of, smaller, within_limits
 from jim.request import handler_of
@@ -76,6 +77,7 @@ def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
     alive = [each for each in named if not each.state.final]
     for each in alive:
         house.store.set_local_job(job.id, each.n, wish=verb)
+        end_single(house, job.id, each.n)  # at once: what is wished next is wished of what has ended
     if not alive:
         states = sorted({each.state.value for each in named})
         raise NotPossible(

@@ -39,7 +39,7 @@ def fulfil(house: House) -> None:
             _change(house, job.id, job.wish, mine)
         if single and job.wish != "cancel":
             for n in single:
-                _end_single(house, job.id, n)
+                end_single(house, job.id, n)
             _cancel(house, job.id, [each for each in mine if each.n in single])
 
 
@@ -55,7 +55,8 @@ def _end_waiting(house: House, grid: int) -> None:
         house.workers.later(name, partial(_end_waiting, house, grid))
 
 
-def _end_single(house: House, grid: int, n: int) -> None:
+def end_single(house: House, grid: int, n: int) -> None:
+    """End a local job that waits, or is held: nothing of it is anywhere."""
     if house.store.local_job(grid, n).state is State.WAITING:
         house.store.set_local_job(grid, n, state=State.KILLED, witness=Witness.USER, reason=NEVER_SENT)
 
