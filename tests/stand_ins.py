@@ -288,8 +288,8 @@ class StandInBatch(Adapter):
             task.state, task.code = state, None
 
     def _job_lines(self, task):
-        for line in (task.directory / "jobs").read_text().splitlines():
-            index, word, value = (*line.split(" ", 2), "")[:3]
+        for line in (task.directory / "jobs").read_text().split("\n"):
+            index, word, value = (*line.split(" ", 2), "", "")[:3]
             if index == str(task.index):
                 yield index, word, value
 

@@ -82,7 +82,7 @@ class Told(NamedTuple):
 def read_jobs(text: str) -> Told:
     """Read of `jobs` what tells submissions apart."""
     mark, numbers = "", dict[str, dict[str, str]]()
-    for line in text.splitlines():
+    for line in text.split("\n"):
         index, word, value = (*line.split(" ", 2), "", "")[:3]
         if (index, word) == ("*", "mark"):
             mark = value

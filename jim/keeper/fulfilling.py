@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from jim.errors import BatchError, JimError
+from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
 from jim.keeper.keeper import House
 from jim.model import State, Step, Verb, Witness
-from jim.workdir.submission import fence, submission_directory
+from jim.workdir.submission import fence, submission_directory, was_removed
 
 log = logging.getLogger(__name__)
 OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again
@@ -35,7 +36,7 @@ def fulfil(house: House) -> None:
             _change(house, job.id, job.wish, mine)
         if single and job.wish != Verb.CANCEL:
             for n in single:
-                _end_single(house, job.id, n)
+                end_single(house, job.id, n)
             _cancel(house, job.id, [each for each in mine if each.n in single])
 
 
@@ -51,7 +52,8 @@ def _end_waiting(house: House, grid: int) -> None:
         house.workers.later(name, partial(_end_waiting, house, grid))
 
 
-def _end_single(house: House, grid: int, n: int) -> None:
+def end_single(house: House, grid: int, n: int) -> None:
+    """End a local job that waits, or is held: nothing of it is anywhere."""
     if house.store.local_job(grid, n).state is State.WAITING:
         house.store.set_local_job(grid, n, state=State.KILLED, witness=Witness.USER, reason=NEVER_SENT)
 
@@ -85,15 +87,29 @@ def _end(house: House, live: Sequence[Live], others: frozenset[tuple[str, str]])
     for each in live:
         by_submission.setdefault(each.k, []).append(each)
     ids: dict[tuple[str, int], None] = {}  # in order, each once
+    unfenced: list[Exception] = []
     for k, mine in by_submission.items():
-        holders = fence(submission_directory(house.directory(mine[0].grid), k), [each.idx for each in mine])
+        try:
+            holders = _fenced(house, mine[0].grid, k, [each.idx for each in mine])
+        except (OSError, JimError) as error:  # it may start yet; the others are ended all the same
+            unfenced.append(error)
+            continue
         # A batch system that accepted it twice may run it as another batch job than the one we were told.
         for each in mine:
-            told = holders[each.idx].batch
+            told = holders[each.idx].batch if holders else ""
             holder = told and house.adapter.batch_id(told)
             ours = [id_ for id_ in (each.batch_id, holder) if id_ and (id_, each.mark) not in others]
             ids |= dict.fromkeys((id_, each.idx) for id_ in ours)
-    return _end_in_queue(house, list(ids))
+    said = _end_in_queue(house, list(ids))
+    if unfenced:
+        raise unfenced[0]
+    return said
+
+
+def _fenced(house: House, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
+    """Fence what has not started of a submission; tell who holds its claims, if it has a directory."""
+    directory = submission_directory(house.directory(grid), k)
+    return {} if was_removed(house.site.work, directory) else fence(directory, indices)
 
 
 def _end_in_queue(house: House, ids: Sequence[tuple[str, int]]) -> str:

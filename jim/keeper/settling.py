@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -72,6 +72,7 @@ class Settled:
     dead: bool = False  # it started, and nothing of it seems to live
     gone: bool = False  # it started, and certainly nothing of it lives
     blind: bool = False  # the work directory could not be seen for a while
+    error: str = ""  # why it could not be looked at, where others could
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,16 @@ def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
         ended = _history(house, doubts)
     except (BatchError, OSError) as error:
         # An exit record needs no other word; all else waits for it.
-        return Looked([each for each in map(partial(_left, house), doubts) if each.record], error)
-    return Looked([_look(house, _told(house, doubt, ended)) for doubt in doubts])
+        return Looked([each for each in map(partial(_tried, house, _left), doubts) if each.record], error)
+    return Looked([_tried(house, _look, _told(house, doubt, ended)) for doubt in doubts])
+
+
+def _tried(house: House, look: Callable[[House, Doubt], Settled], doubt: Doubt) -> Settled:
+    """Look at one; where that cannot be done, nothing is concluded of it, and the others are looked at all the same."""
+    try:
+        return look(house, doubt)
+    except (OSError, JimError) as error:
+        return Settled(_listened_anew(house, doubt), error=str(error))
 
 
 def _told(house: House, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
@@ -231,8 +240,11 @@ def _settled(house: House, looked: Looked) -> None:
     with house.store.transaction():
         for settled in looked.settled:
             live = settled.doubt.live
-            if (live.grid, live.k, live.idx) in house.doubts:  # else it was seen meanwhile, or has its verdict
-                _take(house, (live.grid, live.k, live.idx), settled)
+            key = live.grid, live.k, live.idx
+            if settled.error and house.pace(("settle", key)):
+                log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, settled.error)
+            if key in house.doubts:  # else it was seen meanwhile, or has its verdict
+                _take(house, key, settled)
     if any(each.blind for each in looked.settled):
         _listen_anew(house)
 

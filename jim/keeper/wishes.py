@@ -21,6 +21,7 @@ from jim.evidence.transitions import (
 )
 from jim.jobs import GridJob, LocalJob
 from jim.keeper.editing import edit
+from jim.keeper.fulfilling import end_single
 from jim.keeper.keeper import House
 from jim.model import MOST_PRIORITY, Piece, State, Step, Verb, Witness
 from jim.request import handler_of
@@ -82,6 +83,7 @@ def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
     alive = [each for each in named if not each.state.final]
     for each in alive:
         house.store.set_local_job(job.id, each.n, wish=verb)
+        end_single(house, job.id, each.n)  # at once: what is wished next is wished of what has ended
     if not alive:
         states = sorted({each.state.value for each in named})
         raise NotPossible(

@@ -94,7 +94,7 @@ class Nodes:
         return run
 
     def _facts(self, directory: Path, index: int) -> dict[str, str]:
-        lines = (directory / "jobs").read_text().splitlines()
+        lines = (directory / "jobs").read_text().split("\n")
         facts = [line.split(" ", 2) for line in lines if line.count(" ") > 1]  # but the end
         return {word: value for which, word, value in facts if which in ("*", str(index))}
 

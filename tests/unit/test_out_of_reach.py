@@ -96,3 +96,65 @@ def test_a_submission_whose_directory_was_removed_is_not_looked_for_for_ever(wor
     world.until(lambda: world.finished(grid), seconds=10.0)
     assert (world.state(grid), world.batch.ledger) == (State.NEW, [])
     assert "was removed" in world.store.local_job(grid, 0).reason
+
+
+@pytest.mark.parametrize("place", ["1", "1/s1"])
+def test_one_directory_that_is_none_any_more_holds_up_no_other(world, place, caplog):
+    for key in ("k1", "k2"):
+        world.submit(1, key=key)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    for each in (1, 2):
+        world.batch.start(each)
+    world.go(2)
+    for each in (1, 2):
+        world.batch.finish(each, spool=False)
+    there = world.site.work / place
+    aside = there.rename(there.with_name("aside"))
+    there.touch()
+    world.until(lambda: world.finished(2), seconds=5.0)
+    assert (world.state(1), world.state(2)) == (State.RUNNING, State.COMPLETED)
+    assert "1: submission 1, index 1 cannot be looked at just now: [Errno 20] Not a directory" in caplog.text
+    there.unlink()
+    aside.rename(there)
+    world.until(lambda: world.finished(1), seconds=5.0)
+    assert (world.state(1), len(world.batch.ledger)) == (State.COMPLETED, 2)
+
+
+def test_one_directory_that_may_not_be_read_holds_up_no_other(world, out_of_reach):
+    for key in ("k1", "k2"):
+        world.submit(1, key=key)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    for each in (1, 2):
+        world.batch.start(each)
+    world.go(2)
+    come_back = out_of_reach(submission, "read_regular", errno.EACCES, lambda path, _: path.parent.parent.name == "1")
+    world.batch.finish(2, spool=False)
+    world.batch.kill(1)
+    world.until(lambda: world.finished(2), seconds=5.0)
+    world.go(100, 5.0)
+    assert (world.state(1), world.state(2)) == (State.RUNNING, State.COMPLETED), "who cannot look concludes nothing"
+    come_back()
+    world.until(lambda: world.state(1) is State.WAITING, seconds=5.0)
+
+
+@pytest.mark.parametrize("target", ["1", "1.0"])
+@pytest.mark.parametrize("place", ["1", "1/s1"])
+def test_what_has_no_directory_any_more_is_cancelled_all_the_same(world, grid, place, target):
+    shutil.rmtree(world.site.work / place)
+    world.wish("cancel", target)
+    world.until(lambda: world.finished(grid), seconds=10.0)
+    assert (world.state(grid), world.batch.tasks["1", 1].state) == (State.KILLED, State.KILLED)
+    assert len(world.batch.ledger) == 1
+
+
+def test_a_cancel_reaches_what_can_be_fenced_though_something_else_cannot(world, out_of_reach):
+    world.house.chunk = 1
+    world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    come_back = out_of_reach(submission, "replace_durably", errno.EACCES, lambda path, _: path.parent.name == "s1")
+    world.wish("cancel", "1")
+    world.until(lambda: world.state(1, 1) is State.KILLED, seconds=5.0)
+    assert world.state(1, 0) is State.SUBMITTED
+    come_back()
+    world.until(lambda: world.finished(1), seconds=5.0)
+    assert world.batch.ledger == []

@@ -455,6 +455,18 @@ def test_a_look_for_a_submission_believes_no_other_s_directory(world):
     world.run_all(1)
 
 
+@pytest.mark.parametrize("lie", ["not started", "lost before", "lost after"])
+@pytest.mark.parametrize("text", ["a\u20281 n 5", "a\x85* mark other"])
+def test_no_text_of_a_request_makes_its_submission_another_s(world, lie, text):
+    """What some take for the end of a line is none in `jobs`."""
+    world.batch.lies = ["@submit", lie]
+    grid = world.submit(argument_sets=[[text]])
+    world.until(lambda: world.store.submission(grid, 1) and not world.batch.lies)
+    world.clock.now += 1000.0
+    world.run_all(grid)
+    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
+
+
 def test_marks_of_before_are_believed_as_they_are_stored_and_no_others(world):
     sent(world)
     world.house.store.close()

@@ -155,6 +155,23 @@ def test_a_cancel_that_came_to_nothing_does_not_stand_beside_completed(world, mo
     assert lines(world)[-1] == ("cancel changes nothing", "it has completed")
 
 
+@pytest.mark.parametrize(("verb", "more"), [("retry", {}), ("force", {"to": "failed", "reason": "no use"})])
+def test_a_cancel_of_what_is_held_is_done_before_the_next_wish_of_the_same_look(world, verb, more):
+    """Else a retry would take it back without a line, and a force would not find it ended."""
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=3, recovery="hold look")
+    world.until(lambda: world.store.local_job(1, 0).held)
+    world.wish("cancel", "1.0")
+    inbox.wish(world.site.state, verb, "1.0", **more)
+    world.go(1)
+    became = [line.now for line in world.store.journal(1, 0) if line.was]
+    at = became.index("killed")
+    assert became[at : at + 2] == ["killed", "waiting" if verb == "retry" else "failed"]
+    assert not [line for line in lines(world, 0) if "changes nothing" in line[0]]
+
+
 @pytest.mark.parametrize(("code", "state"), [(0, State.COMPLETED), (None, State.KILLED)])
 def test_a_cancel_of_a_local_job_that_ends_by_itself_is_told(world, code, state):
     ended(world, None, None)
