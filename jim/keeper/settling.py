@@ -186,7 +186,7 @@ def _of_claim(house: House, doubt: Doubt, directory: Path, claim: Claim | None) 
     """Say what becomes of an attempt by who holds its claim; if nobody does, the keeper takes it."""
     live = doubt.live
     claim = claim or fence(directory, [live.idx])[live.idx]
-    if claim.fence:
+    if claim.fence and not (live.started and house.adapter.shared_work):  # else somebody has removed its own claim
         # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
         # has told of the start.
         started = not house.adapter.shared_work and live.state in _BEGUN

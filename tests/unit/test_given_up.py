@@ -310,3 +310,16 @@ def test_what_cannot_be_given_up_is_not_told_at_every_look(world, monkeypatch, c
     world.go(10 * SILENT, 1.0)
     told = [each for each in caplog.messages if "cannot be given up just now" in each]
     assert 1 <= len(told) <= 20
+
+
+def test_who_has_started_and_has_no_claim_any_more_is_waited_for_like_any_other(world):
+    """Someone has tidied the directory up: whoever touches the claim that the keeper then takes, lives."""
+    (place(world) / "claim.1").unlink()
+    forget(world)
+    world.until(lambda: (place(world) / "claim.1").exists())
+    for _ in range(5):
+        world.go(5, TOUCH / 5)
+        touch(world)
+    assert (verdict(world), len(world.batch.tasks)) == ("", 1)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert world.store.attempts(1)[0].reason == "vanished: it started, ended, and left no exit record"

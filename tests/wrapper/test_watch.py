@@ -297,6 +297,21 @@ def test_what_is_over_is_another_claim_s(place: Site) -> None:
     assert not (place.here / "gone.1").exists()
 
 
+def test_an_attempt_whose_claim_the_keeper_has_taken_after_all_is_ended(place: Site) -> None:
+    """Somebody has removed its own one: the keeper could not know that it lives, and nobody else may start it."""
+    process = start(place, *sh(BUSY))
+    claim = place.here / "claim.1"
+    claim.unlink()
+    time.sleep(1.5)
+    assert left(place), "a claim that cannot be found is nobody's"
+    claim.write_text("nonce other\nhost -\npid 1\nfence\n")
+    until((place.here / "gone.1").exists, 20)
+    assert not left(place)
+    assert gone(place)["why"] == "given up by the keeper: its claim is another's"
+    assert process.wait(10) != 0
+    assert not (place.here / "exit.1").exists()
+
+
 def test_a_wrapper_that_writes_its_record_finishes_it_though_it_was_given_up(place: Site) -> None:
     place.fake("dd", f'until [ -e "{place.root}/go" ]; do sleep 0.05; done; exec $real "$@"')
     place.jobs(*sh("sleep 1.5"), facts=("touch 1",))
