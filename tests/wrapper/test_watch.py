@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import MARK, Site, is_zombie, living, python, sh, until, wait_for_touches
+from tests.wrapper.worker import MARK, Site, left, living, ours, python, sh, toucher_of, until, wait_for_touches
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -44,46 +44,6 @@ PAYLOADS = {
     "deaf to TERM": python(DEAF),
     "under another name": python("; ".join(RENAMED.strip().splitlines())),
 }
-
-
-def left(site: Site) -> set[int]:
-    """Find the payload's processes: by what it works in, holds open, or was given."""
-    found = set()
-    for pid in site.newcomers():
-        process = Path(f"/proc/{pid}")
-        with contextlib.suppress(OSError):
-            given = f"JIM_RECOVERY={site.here}".encode() in (process / "environ").read_bytes()
-            belongs = given or str((process / "cwd").readlink()).startswith(str(site.here / "run.1"))
-            if belongs and not is_zombie(pid):
-                found.add(pid)
-    return found
-
-
-def ours(site: Site) -> dict[int, str]:
-    """Find the wrapper's own processes, the toucher among them."""
-    found = {}
-    for pid in site.newcomers():
-        with contextlib.suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-            if str(site.here) in words and not is_zombie(pid):
-                found[pid] = words
-    return found
-
-
-def toucher_of(site: Site) -> int:
-    """Wait for a toucher in a session of its own."""
-
-    def it() -> list[int]:
-        found = []
-        for pid in ours(site):
-            with contextlib.suppress(ProcessLookupError):
-                if os.getsid(pid) == pid and pid not in [each.pid for each in site.started]:
-                    found.append(pid)
-        return found
-
-    until(it)
-    found = it()
-    return found[0] if found else toucher_of(site)
 
 
 def naps_of(toucher: int) -> list[int]:

@@ -194,3 +194,43 @@ def pack(site: Site) -> Path:
         tar.add(source, "sub/data.txt")
     (site.here.parent / "package").symlink_to("../packages/abc")
     return place
+
+
+def left(site: Site) -> set[int]:
+    """Find the payload's processes: by what it works in, holds open, or was given."""
+    found = set()
+    for pid in site.newcomers():
+        process = Path(f"/proc/{pid}")
+        with contextlib.suppress(OSError):
+            given = f"JIM_RECOVERY={site.here}".encode() in (process / "environ").read_bytes()
+            belongs = given or str((process / "cwd").readlink()).startswith(str(site.here / "run.1"))
+            if belongs and not is_zombie(pid):
+                found.add(pid)
+    return found
+
+
+def ours(site: Site) -> dict[int, str]:
+    """Find the wrapper's own processes, the toucher among them."""
+    found = {}
+    for pid in site.newcomers():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+            if str(site.here) in words and not is_zombie(pid):
+                found[pid] = words
+    return found
+
+
+def toucher_of(site: Site) -> int:
+    """Wait for a toucher in a session of its own."""
+
+    def it() -> list[int]:
+        found = []
+        for pid in ours(site):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(pid) == pid and pid not in [each.pid for each in site.started]:
+                    found.append(pid)
+        return found
+
+    until(it)
+    found = it()
+    return found[0] if found else toucher_of(site)
