@@ -103,6 +103,16 @@ def test_whatever_outlives_its_wrapper_is_ended_and_only_then_called_gone(
     until(lambda: not ours(place))
 
 
+def test_a_daemon_is_ended_whatever_its_directory_is_called(place: Site) -> None:
+    place.root = place.root / "d[a-z]*^$"
+    place.__post_init__()
+    process = start(place, *PAYLOADS["a daemon with its environment"])
+    process.kill()
+    process.wait(10)
+    until((place.here / "gone.1").exists, 20)
+    assert not left(place)
+
+
 LEAVES = "sleep 98 & (setsid sleep 97 &); (trap '' TERM; exec sleep 96) & "
 
 
