@@ -113,6 +113,25 @@ def test_a_daemon_is_ended_whatever_its_directory_is_called(place: Site) -> None
     assert not left(place)
 
 
+DAEMON_WITHOUT_ENVIRONMENT = """
+import os, time
+os.fork() and time.sleep(99)
+os.setsid()
+os.fork() and os._exit(0)
+os.execve("/bin/sh", ["sh", "-c", ": >up; sleep 99"], {"PATH": os.defpath})
+"""
+
+
+def test_what_works_in_its_directory_is_found_however_names_are_to_be_quoted(place: Site) -> None:
+    place.jobs(*python("; ".join(DAEMON_WITHOUT_ENVIRONMENT.strip().splitlines())), facts=("touch 1",))
+    process = place.start(QUOTING_STYLE="c", TIME_STYLE="nonsense")
+    until((place.here / "run.1" / "up").exists)
+    process.kill()
+    process.wait(10)
+    until((place.here / "gone.1").exists, 20)
+    assert not left(place)
+
+
 LEAVES = "sleep 98 & (setsid sleep 97 &); (trap '' TERM; exec sleep 96) & "
 
 
