@@ -30,9 +30,9 @@ from jim.keeper.loop import FAILURES
 from jim.run_grid_job import Rounds
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.doors import Printed
-from tests.fake_batch.histories import PICKS
+from tests.fake_batch.histories import KNOBS, PICKS
 from tests.fake_batch.kill import Killed
-from tests.fake_batch.people import ASKED, DAYS, MOST_REQUESTS, ONE_WISH, People
+from tests.fake_batch.people import ASKED, DAYS, ENOUGH, FAILED, MOST_REQUESTS, ONE_WISH, TARGETS, People
 from tests.fake_batch.wishes import Wish
 
 DATABASE = ("status.db", "status.db-wal", "status.db-shm")
@@ -136,7 +136,50 @@ class Restores(People):
         """Put the state directory back, or its status.db alone; doors and nodes go on until somebody says so."""
         whole = whole or not self.own
         choice = self.backups if whole else self.own
-        gateway, backup = self.gateway, choice[number % len(choice)]
+        self.have_back(choice[number % len(choice)], whole, elsewhere)
+        for each in asked[: MOST_REQUESTS - self.requests]:  # numbers that were told before may be told again
+            self.requests += 1
+            self.doors.hand_in(each)
+        if wish:
+            self.leave(*wish)
+        if starts:
+            self.start_all()
+        if self.gateway.stopped and said:
+            self.say_restored(steps)
+        self.on()
+
+    @precondition(lambda self: not (self.gateway.away or self.gateway.stopped))
+    @rule(
+        failing=FAILED,
+        verb=st.sampled_from(("retry", "resplit")),
+        number=PICKS,
+        which=TARGETS,
+        knob=KNOBS,
+        rounds=st.integers(1, 6),
+        starts=st.booleans(),
+        whole=st.booleans(),
+        steps=st.integers(0, 60),
+    )
+    def put_back_what_was_before_a_retry(self, failing, verb, number, which, knob, rounds, starts, whole, steps):
+        """Forget a retry or a resplit whose local jobs may have been handed over, and may be running."""
+        self.let_all_end(failing, ENOUGH)
+        if self.gateway.stopped or self.gateway.away:
+            return
+        self.save()
+        backup = self.backups[-1]
+        self.leave(verb, number, which, knob)
+        self.on(rounds)
+        if starts:
+            self.start_all()
+        if self.gateway.away:
+            return
+        self.have_back(backup, whole, elsewhere=False)
+        if self.gateway.stopped:
+            self.say_restored(steps)
+        self.on()
+
+    def have_back(self, backup, whole, elsewhere):
+        gateway = self.gateway
         gateway.house.store.close()
         self.files_back(backup, whole)
         if elsewhere:
@@ -145,16 +188,6 @@ class Restores(People):
         gateway.restart()
         self.forget(backup, whole)
         self.must_have_stopped(backup)
-        for each in asked[: MOST_REQUESTS - self.requests]:  # numbers that were told before may be told again
-            self.requests += 1
-            self.doors.hand_in(each)
-        if wish:
-            self.leave(*wish)
-        if starts:
-            self.start_all()
-        if gateway.stopped and said:
-            self.say_restored(steps)
-        self.on()
 
     def files_back(self, backup, whole):
         state = self.gateway.site.state
