@@ -16,12 +16,12 @@ from functools import partial
 from jim.errors import BatchError
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, unseen
 from jim.idealizer.turn import take_turn
-from jim.jobs import Live
+from jim.jobs import Live, Submission
 from jim.keeper import arrivals
 from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import House
 from jim.keeper.looking_up import LOST, adopt
-from jim.model import Listing, SubmissionState, Witness
+from jim.model import Listing, Observation, SubmissionState, Witness
 from jim.statusdb.sqlite import Store
 
 log = logging.getLogger(__name__)
@@ -73,11 +73,18 @@ def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live
     ours = re.compile(rf"jim-(?:{'|'.join(house.hold.instances)})-([0-9]+)-([0-9]+)")
     known = {(each.batch_id, each.idx) for each in live}
     for key, seen in listing.items():
-        mark = ours.fullmatch(seen.mark) if (seen.state in PENDING or seen.stays) and key not in known else None
-        attempt = store.attempt(int(mark[1]), int(mark[2]), key[1]) if mark else None
-        submission = store.submission(attempt.grid, attempt.k) if attempt and attempt.verdict else None
-        if submission and submission.mark == seen.mark:
+        mark = ours.fullmatch(seen.mark) if key not in known else None
+        submission = store.submission(int(mark[1]), int(mark[2])) if mark else None
+        if submission and submission.mark == seen.mark and _is_left(store, submission, key[1], seen):
             yield key
+
+
+def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) -> bool:
+    attempt = store.attempt(submission.grid, submission.k, idx)
+    if attempt:
+        return bool(attempt.verdict) and (seen.state in PENDING or seen.stays)
+    # A restore has found a submission of which nothing counts. A running job of it may be out of reach of its `over.I`.
+    return submission.state is SubmissionState.ENDED and not store.attempts(submission.grid, k=submission.k)
 
 
 def _asked(house: House, began: float, compared: Compared) -> None:

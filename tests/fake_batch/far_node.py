@@ -23,8 +23,11 @@ class FarNodes(Nodes):
     def finish(
         self, run: Run, code: int = 0, *, signal: int | None = None, reported: bool = True, lag: float = 0.0
     ) -> None:
-        """End a payload; of what is removed nothing comes back, and nothing comes late."""
-        if run.task.why:
+        """End a payload; of what is removed nothing comes back, and nothing comes late.
+
+        Where the grid job was removed, as after a restore that knows nothing of the payload, it has nowhere to come to.
+        """
+        if run.task.why or not run.directory.exists():
             self.die(run)
         else:
             super().finish(run, code, signal=signal, reported=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sqlite3
@@ -23,6 +24,7 @@ from jim.site.file import Site, make_state
 from jim.statusdb import after
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
+from tests.splitting_work import end_all, submit
 from tests.stand_ins import TO_FORMAT_4
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
@@ -308,6 +310,23 @@ def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     assert world.store.counts(1) == {State.COMPLETED: 2}
     assert (len(world.batch.accepted), len(world.batch.ledger)) == (2, 3)
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again", "completed"]
+
+
+def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world):
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    end_all(world, 1, 0)
+    save(world)
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.until(lambda: ("2", 2) in world.batch.tasks)
+    world.batch.start(2, 1)
+    put_back(world)
+    restored(world)
+    assert world.finished(1)
+    world.submit(1, key="another, for which the queue is listed")
+    world.until(lambda: {world.batch.tasks["2", index].state for index in (1, 2)} == {State.KILLED}, seconds=30.0)
+    assert world.store.counts(1) == {State.FAILED: 1, State.COMPLETED: 1}
 
 
 def test_what_was_sent_after_the_backup_and_is_gone_is_fenced_and_sent_anew(forgotten):
