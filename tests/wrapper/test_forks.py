@@ -76,6 +76,19 @@ def test_a_payload_that_ends_while_nothing_can_be_started_is_not_done_twice(node
     until(lambda: not ours(node))
 
 
+def test_a_toucher_that_begins_while_nothing_can_be_started_is_there_later(node: Site, fork_fails: Path) -> None:
+    node.fake("setsid", f": >{full(node)}; exec $real \"$@\"")
+    process = start(node, fork_fails)
+    until(full(node).exists)
+    time.sleep(1)  # so long nothing can be started
+    full(node).unlink()
+    process.kill()
+    (node.here / "run.1" / "go").touch()
+    until((node.here / "exit.1").exists, 40)
+    assert node.record()["code"] == "0"
+    until(lambda: not ours(node))
+
+
 def test_a_payload_that_could_not_be_started_has_no_exit_code(node: Site, fork_fails: Path) -> None:
     """Its parent could, and it could not."""
     once = node.root / "full.once"
