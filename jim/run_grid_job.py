@@ -105,7 +105,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.answering import write
     from jim.keeper.arrivals import take_inbox, take_spool
     from jim.keeper.asking import query
-    from jim.keeper.collecting import collect, verify
+    from jim.keeper.collecting import collect
     from jim.keeper.dividing import resolve, split
     from jim.keeper.ending import end
     from jim.keeper.fulfilling import fulfil
@@ -114,6 +114,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.sending import send
     from jim.keeper.settling import settle
     from jim.keeper.tell_gram import tell
+    from jim.keeper.verifying import verify
 
     return (
         take_inbox,  # requests and wishes of the doors

@@ -21,6 +21,7 @@ from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
+from jim.keeper.collecting import is_anothers
 from jim.keeper.opening import is_used
 from jim.keeper.serial import (
     Hold,
@@ -116,6 +117,7 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
         if job.place:
             mine.add(job.place)
             yield from _take_up(site.work / job.place, store, job)
+            yield from _gather_anew(site.work / job.place, store, store.grid_job(job.id))
     known = {job.id: job for job in store.grid_jobs()}
     for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
         found, place = PLACE.fullmatch(name), site.work / name
@@ -156,6 +158,13 @@ def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
     _end(place, rows.superseded(store, job, found, rows.latest(store, job, found)))
     rows.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
     yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {rows.AFTER_THE_BACKUP}: taken up again"
+
+
+def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:
+    """Have the tar of a finished grid job made anew where it was made of other ends than those that are restored."""
+    if job.step is Step.FINISHED and job.size and is_anothers(place / "result" / f"{job.id}.tar", job, store):
+        store.set_grid_job(job.id, step=Step.COLLECTING, outcome="", reason="")
+        yield f"{job.id}: its tar was made after what was restored had been saved: its outputs are gathered again"
 
 
 def _end(place: Path, attempts: Iterator[tuple[int, int]]) -> None:

@@ -1,28 +1,25 @@
-"""Outputs: verified against their exit records, and gathered into one tar."""
+"""Gathering the outputs of a grid job whose local jobs have all ended into one tar."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
-from collections import deque
+import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jim.errors import JimError, Outdated
-from jim.evidence import verdict
-from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
-from jim.files import open_regular, passes, sync_directory
+from jim.evidence.exit_record import read_exit_record
+from jim.files import sync_directory
 from jim.handlers.base import Result
 from jim.idealizer.retry import AGAIN, delay
-from jim.jobs import GridJob, Key
-from jim.keeper import judging
+from jim.jobs import GridJob
 from jim.keeper.keeper import House
+from jim.keeper.verifying import Claimed, verified
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
@@ -33,123 +30,8 @@ from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
-VERIFIED_AT_ONCE = 200
-FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # what cannot be looked at is not known to be bad
-BLOCK = 1024 * 1024
+SUMMARY = "summary.json"  # the first file of each tar
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """The outputs that an attempt's exit record claims, and where they should be."""
-
-    key: Key
-    n: int
-    directory: Path
-    record: ExitRecord
-
-
-# Verifying
-
-
-def verify(house: House) -> None:
-    """Hold the outputs of ended local jobs against their exit records: success needs that."""
-    if house.workers.busy("verify"):
-        return
-    claimed: list[Claimed] = []
-    for job in house.store.grid_jobs(Step.SPLIT, Step.ACTIVE):
-        room = VERIFIED_AT_ONCE - len(claimed)
-        claimed += [_claimed(house, job.id, each.n) for each in _completing(house, job.id, room)]
-    if claimed:
-        house.workers.start("verify", partial(_check_all, claimed), partial(_checked, house), _broken)
-
-
-def _completing(house: House, grid: int, room: int) -> list[Any]:
-    jobs = house.store.local_jobs(grid, (State.COMPLETING,), limit=room)
-    soon = house.clock.boot()
-    return [job for job in jobs if house.paced.get(("verify", grid, job.n), (0.0, 0))[0] <= soon]
-
-
-def _claimed(house: House, grid: int, n: int) -> Claimed:
-    attempt = house.store.attempts(grid, n=n)[-1]
-    directory = submission_directory(house.directory(grid), attempt.k) / f"run.{attempt.idx}"
-    return Claimed((grid, attempt.k, attempt.idx), n, directory, read_exit_record(attempt.record))
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with outputs: they are not as claimed, or cannot be looked at just now."""
-
-    said: str
-    passes: bool
-
-
-def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
-    return [(each, _problem(each)) for each in claimed]
-
-
-def _problem(claimed: Claimed) -> Problem | None:
-    """Say what is wrong with the first output that is not as claimed; nothing when all are."""
-    for output in claimed.record.files:
-        try:
-            deque(_verified(claimed.directory, output), maxlen=0)
-        except (OSError, JimError) as error:
-            return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error))
-    return None
-
-
-def _verified(directory: Path, output: Output) -> Iterator[bytes]:
-    """Give an output's content, and raise if it is not what the exit record says, at the end at the latest."""
-    with os.fdopen(_open_inside(directory, output.name), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size != output.size:
-            raise JimError(f"{size:,} bytes instead of {output.size:,}")
-        digest = hashlib.sha256()
-        while block := file.read(min(BLOCK, size)):
-            digest.update(block)
-            size -= len(block)
-            yield block
-        if digest.hexdigest() != output.sha256:
-            raise JimError("other content than when the payload ended")
-
-
-def _open_inside(directory: Path, name: str) -> int:
-    """Open an output; no part of its path may be a link, or it could be anything anywhere."""
-    place = directory
-    for part in name.split("/"):
-        place = place / part
-        if place.is_symlink():
-            raise JimError("is or lies behind a link")
-    return open_regular(place)
-
-
-def _checked(house: House, results: list[tuple[Claimed, Problem | None]]) -> None:
-    now = house.clock.boot()
-    with house.store.transaction():
-        for claimed, problem in results:
-            pace = ("verify", claimed.key[0], claimed.n)
-            if not problem:
-                judging.record(house, claimed.key, verdict.VERIFIED)
-            elif now - house.unverified.setdefault(claimed.key, now) >= _patience(house, problem):
-                judging.record(house, claimed.key, verdict.of_bad_outputs(problem.said))
-            else:
-                if problem.passes:
-                    log.warning("%d.%d: its outputs cannot be looked at: %s", claimed.key[0], claimed.n, problem.said)
-                house.paced[pace] = (now + (LOOK_AGAIN_SECONDS if problem.passes else 0.5), 0)
-                continue
-            house.paced.pop(pace, None)
-
-
-def _patience(house: House, problem: Problem) -> float:
-    """Files of a worker node can be seen late, and a file server may be away for longer."""
-    return FILE_SERVER_SECONDS if problem.passes else house.site.batch.visible_seconds
-
-
-def _broken(error: BaseException) -> None:
-    raise error
-
-
-# Collecting
 
 
 def collect(house: House) -> None:
@@ -199,16 +81,33 @@ def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
 
 def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> None:
     """Put the summary into the tar, the outputs of what completed, and the last words of what failed."""
-    names = ("n", "state", "attempt", "reason")
-    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
-    local_jobs = [dict(zip(names, each, strict=False)) for each in store.ended(job.id)]
-    summary = json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
-    tar.add("summary.json", len(summary), [summary])
+    summary = _summary(job, store)
+    tar.add(SUMMARY, len(summary), [summary])
     for each in _claims(store, place, job.id, State.COMPLETED):
         _add(tar, each)
     for each in _claims(store, place, job.id, State.FAILED):
         _add_last_words(tar, each)
     tar.end()
+
+
+def _summary(job: GridJob, store: Store) -> bytes:
+    names = ("n", "state", "attempt", "reason")
+    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
+    local_jobs = [dict(zip(names, each, strict=False)) for each in store.ended(job.id)]
+    return json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
+
+
+def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
+    """Tell whether a tar has other local jobs, states or attempts than the store: it was made after a backup."""
+    try:
+        with tarfile.open(tar, "r:") as members:
+            first = members.next()
+            told = members.extractfile(first) if first and first.name == SUMMARY else None
+            return told is None or told.read() != _summary(job, store)
+    except FileNotFoundError:  # there is nothing left to make it of
+        return False
+    except tarfile.TarError:
+        return True
 
 
 def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Claimed]:
@@ -224,7 +123,7 @@ def _add(tar: Tar, claimed: Claimed) -> None:
     for output in claimed.record.files:
         name = f"{claimed.key[0]}.{claimed.n}/{output.name}"
         try:
-            tar.add(name, output.size, _verified(claimed.directory, output))
+            tar.add(name, output.size, verified(claimed.directory, output))
         except JimError as error:
             raise JimError(f"output {name} changed after it was verified: {error}") from error
 
@@ -235,7 +134,7 @@ def _add_last_words(tar: Tar, claimed: Claimed) -> None:
         if output.name in ("stdout", "stderr"):
             last = b""
             try:
-                for block in _verified(claimed.directory, output):
+                for block in verified(claimed.directory, output):
                     last = (last + block)[-LARGEST_LAST_WORDS:]
             except (OSError, JimError):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jim.jobs import GridJob, LocalJob
 from jim.model import FROZEN, State, Step, SubmissionState, Witness
@@ -83,7 +84,9 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
                 ((job.id, k, idx, *each, now) for idx, each in counting.items()),
             )
         for n, ((k, _), attempt) in last.items():
-            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
+            told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
+            if store.local_job(job.id, n).state.final:  # somebody had it retried, which is forgotten
+                told["spent"] = 0
             store.set_local_job(job.id, n, attempt=attempt, submission=k, **told)
         store.set_grid_job(job.id, submissions=max(highest, job.submissions))
         store.note(job.id, "restored", Witness.KEEPER, f"{len(found):,} submissions found, {AFTER_THE_BACKUP}")

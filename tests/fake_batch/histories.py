@@ -64,7 +64,7 @@ class Glitches(RuleBasedStateMachine):
         self.submit(pieces)
 
     def set_out(self):
-        self.liar.patience = VISIBLE
+        self.liar.patience = VISIBLE - 1.0  # what is denied for longer may be given up
 
     # What passes
 

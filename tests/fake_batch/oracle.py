@@ -176,7 +176,7 @@ class Oracle:
         done = {(each.n, each.attempt) for each in self.gateway.store.attempts(grid) if each.verdict == "completed"}
         brought = [each for each in jobs if each.state is State.COMPLETED and (each.n, each.attempt) in done]
         owed = {f"{grid}.{each.n}/stdout" for each in brought}
-        if not owed:
+        if not owed or (job.place in self.torn and "tar" not in job.result):
             return
         last = {(each.n, each.attempt): each for each in self.gateway.store.attempts(grid)}
         attempts = {

@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import sqlite3
+import tarfile
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -327,6 +329,45 @@ def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world):
     world.submit(1, key="another, for which the queue is listed")
     world.until(lambda: {world.batch.tasks["2", index].state for index in (1, 2)} == {State.KILLED}, seconds=30.0)
     assert world.store.counts(1) == {State.FAILED: 1, State.COMPLETED: 1}
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar", None])
+def test_a_tar_that_was_made_after_the_backup_is_made_anew(world, content):
+    sent(world)
+    world.run_all(1)
+    save(world)
+    tar = Path(world.store.grid_job(1).result["tar"])
+    was = tar.read_bytes()
+    if content is None:
+        with tarfile.open(tar, "w") as others:
+            others.addfile(tarfile.TarInfo("summary.json"))
+    else:
+        tar.write_bytes(content)
+    put_back(world)
+    assert any("1: its tar was made after" in line for line in restored(world))
+    world.until(lambda: world.finished(1))
+    assert tar.read_bytes() == was
+    assert world.store.grid_job(1).outcome == "completed"
+    assert not any("1: its tar" in line for line in restored(world))
+
+
+def test_a_forgotten_retry_has_all_its_attempts(world):
+    sent(world)
+    for attempt in (1, 2, 3):
+        world.batch.start(attempt)
+        world.batch.finish(attempt, code=None, signal=9)
+        world.until(lambda attempt=attempt: world.finished(1) or len(world.batch.accepted) > attempt, seconds=30.0)
+    world.until(lambda: world.finished(1))
+    save(world)
+    world.wish("retry", "1")
+    world.until(lambda: len(world.batch.accepted) == 4, seconds=30.0)
+    put_back(world)
+    restored(world)
+    world.batch.start(4)
+    world.batch.finish(4, code=None, signal=9)
+    world.until(lambda: len(world.batch.accepted) == 5, seconds=30.0)
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
 
 
 def test_what_was_sent_after_the_backup_and_is_gone_is_fenced_and_sent_anew(forgotten):

@@ -77,7 +77,7 @@ def test_a_payload_that_ends_while_nothing_can_be_started_is_not_done_twice(node
 
 
 def test_a_toucher_that_begins_while_nothing_can_be_started_is_there_later(node: Site, fork_fails: Path) -> None:
-    node.fake("setsid", f": >{full(node)}; exec $real \"$@\"")
+    node.fake("setsid", f': >{full(node)}; exec $real "$@"')
     process = start(node, fork_fails)
     until(full(node).exists)
     time.sleep(1)  # so long nothing can be started
