@@ -201,12 +201,10 @@ WHAT_TO_DO = {
 
 
 def _explained(error: Exception) -> Exception:
-    """Say what the system, SQLite or Python said of files, the status DB or libraries, with what there is to do."""
+    """Say what the system or Python said of files or libraries, with what there is to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
         return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
-    if type(error).__module__ == "sqlite3":
-        return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
         return error
     from jim.keeper.waking import lacking

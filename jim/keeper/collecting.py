@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jim.errors import JimError, Outdated
+from jim.errors import JimError, Outdated, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
 from jim.files import open_regular, passes, sync_directory
@@ -26,8 +26,8 @@ from jim.keeper.keeper import House
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
+from jim.statusdb.contract import Store
 from jim.statusdb.record import failures
-from jim.statusdb.sqlite import Store
 from jim.workdir import credentials
 from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
@@ -305,7 +305,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
     """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
-    if isinstance(error, Outdated) or not isinstance(error, JimError | OSError):
+    if isinstance(error, Outdated | StoreError) or not isinstance(error, JimError | OSError):
         raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):

@@ -17,7 +17,7 @@ from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.splitting import split as pieces_of
-from jim.statusdb.rows import pieces_text
+from jim.statusdb.pieces import pieces_text
 from jim.work.catalogue import NotReadable
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved

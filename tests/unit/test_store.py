@@ -13,7 +13,7 @@ from jim.database import transaction
 from jim.errors import UnknownJob
 from jim.jobs import Change
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb import rows
+from jim.statusdb import pieces
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
 
@@ -137,7 +137,7 @@ MASK = {"first_event": 1, "last_event": 5}
     ],
 )
 def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> None:
-    assert rows.pieces_text({7: piece}) == f'{{"7":{text}}}'
+    assert pieces.pieces_text({7: piece}) == f'{{"7":{text}}}'
     store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
     store.add_pieces(1, 7, [piece])
     assert store.db.execute("SELECT n, piece FROM local_job").fetchall() == [(7, text)]
@@ -156,7 +156,7 @@ def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> Non
     ],
 )
 def test_pieces_are_read_as_they_were_once_stored(text: str, piece: Piece) -> None:
-    assert rows.piece_of(text) == piece
+    assert pieces.piece_of(text) == piece
 
 
 def test_pieces_that_can_never_run_are_stored_as_failed_among_the_others(store: Store) -> None:
@@ -228,13 +228,13 @@ def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     store.note(1, "a line", Witness.USER)
     store.publish(1, 0, "p", "<p/>")
     store.intend(1, 1, "mark", store.local_jobs(1))
-    store.forget(1)
+    store.remove(store.grid_job(1))
     with pytest.raises(UnknownJob):
         store.grid_job(1)
     tables = [name for (name,) in store.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert "request" in tables
     left = {name: store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
-    assert left == dict.fromkeys(tables, 0) | {"meta": 1}, "more than the serial is left"
+    assert left == dict.fromkeys(tables, 0) | {"meta": 1, "removed": 1}, "more is left than the serial and its files"
 
 
 def test_a_transaction_is_all_or_nothing(store: Store) -> None:
