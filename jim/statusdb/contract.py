@@ -43,7 +43,10 @@ class Store(Protocol):
         """Do all of it or nothing; inside a larger transaction, it is a part of that."""
 
     def part(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing, inside a transaction that goes on without it."""
+        """Do all of it or nothing, inside a transaction that goes on without it.
+
+        A `StoreError` may have undone the whole transaction: who catches errors of a part lets that pass.
+        """
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
