@@ -107,6 +107,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.asking import query
     from jim.keeper.collecting import collect, verify
     from jim.keeper.dividing import resolve, split
+    from jim.keeper.due import follow_clock
     from jim.keeper.ending import end
     from jim.keeper.fulfilling import fulfil
     from jim.keeper.looking_up import look_up
@@ -116,6 +117,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.tell_gram import tell
 
     return (
+        follow_clock,  # after a jump of the clock, what was to be tried again later is due
         take_inbox,  # requests and wishes of the doors
         take_spool,  # starts, ends and publications of the wrappers
         resolve,  # a grid job, accepted ─> resolved: its size, its directory

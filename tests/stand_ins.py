@@ -50,9 +50,13 @@ class StandInClock(Clock):
 
     def __init__(self) -> None:
         self.now, self.id = 1000.0, "boot-1"
+        self.jumped = 0.0  # by so much somebody has set what people read
 
     def boot(self) -> float:
         return self.now
+
+    def epoch(self) -> float:
+        return self.now + self.jumped
 
     def boot_id(self) -> str:
         return self.id

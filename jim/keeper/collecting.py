@@ -162,7 +162,7 @@ def collect(house: House) -> None:
                 house.store.set_grid_job(job.id, step=Step.COLLECTING)
     for job in house.store.grid_jobs(Step.COLLECTING):
         name = ("collect", job.id)
-        if house.clock.boot() >= job.due and not house.workers.busy(name):
+        if house.clock.steady() >= job.due and not house.workers.busy(name):
             house.workers.start(
                 name, partial(_gather, house, job), partial(_finish, house, job.id), partial(_not_gathered, house, job)
             )
@@ -315,7 +315,7 @@ def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
         _end(house, job.id, State.KILLED, reason, {})
         return
     tries = job.tries + 1
-    due = house.clock.boot() + delay(AGAIN, tries)
+    due = house.clock.steady() + delay(AGAIN, tries)
     house.store.set_grid_job(job.id, tries=tries, due=due, reason=f"collecting: {error}")
     if tries == 1:
         house.store.note(job.id, "collecting failed, will be tried again", Witness.KEEPER, str(error))

@@ -53,7 +53,7 @@ class Trouble:
 
     words: str = ""
     failures: int = 0  # in a row
-    retry_due: float = 0.0  # when it is asked again, in seconds since boot
+    retry_due: float = 0.0  # when it is asked again, in seconds since 1970
     grid_jobs: frozenset[int] = frozenset()  # that wait for the history
 
 
@@ -83,7 +83,7 @@ class View:
 
     def due_in(self, due: float) -> float:
         """Tell in how many seconds something is due."""
-        return max(0.0, due - self.store.clock.boot())
+        return max(0.0, due - self.store.clock.steady())
 
     def seen(self) -> str:
         """Tell when the batch system last gave a good answer about its jobs."""

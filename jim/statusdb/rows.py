@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from jim.jobs import GridJob, Live, LocalJob, Submission
+from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, Piece, State, Step, SubmissionState, Witness
 from jim.statusdb.pieces import piece_of, pieces_text
 
 if TYPE_CHECKING:
     from jim.database import Cursor
+
+Row = TypeVar("Row", Attempt, Journal)
 
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
@@ -30,6 +33,13 @@ UPGRADES = (
     ALTER TABLE grid_job ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
     ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
     UPDATE grid_job SET place = id WHERE step <> 'accepted';
+    """,
+    # `due` was in seconds since boot.
+    """
+    UPDATE grid_job SET due = 0 WHERE due > 0;
+    UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
+    UPDATE submission SET due = 0 WHERE due > 0;
+    UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled');
     """,
 )
 
@@ -92,6 +102,13 @@ def named(found: Cursor) -> Iterator[dict[str, Any]]:
     """Give rows by the names of their columns; those of a database that no keeper has upgraded yet lack some."""
     names = [each[0] for each in found.description]
     return (dict(zip(names, row, strict=True)) for row in found)
+
+
+def of_kind(kind: type[Row], found: Cursor) -> Iterator[Row]:
+    """Give rows as values that have the names of the columns, most of which are in their order."""
+    if [each[0] for each in found.description] == list(kind.__annotations__):
+        return starmap(kind, found)  # there may be very many
+    return (kind(**row) for row in named(found))
 
 
 def one(found: Cursor) -> dict[str, Any] | None:

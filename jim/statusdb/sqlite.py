@@ -114,7 +114,7 @@ class Store(Connected):
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
-        return [Journal(**row) for row in rows.named(found)][::-1]
+        return list(rows.of_kind(Journal, found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
         """Count a grid job's local jobs by state, without looking at them."""
@@ -274,8 +274,8 @@ class Store(Connected):
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Give one attempt by its place in a submission."""
         which = "grid = ? AND k = ? AND idx = ?"
-        row = rows.one(self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx)))
-        return Attempt(**row) if row else None
+        found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
+        return next(rows.of_kind(Attempt, found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
@@ -283,11 +283,11 @@ class Store(Connected):
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return [Attempt(**row) for row in rows.named(found)]
+        return list(rows.of_kind(Attempt, found))
 
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end, and have no verdict yet."""
-        return [Attempt(**row) for row in rows.named(self.db.execute(rows.GIVEN_UP))]
+        return list(rows.of_kind(Attempt, self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""

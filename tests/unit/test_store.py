@@ -11,9 +11,9 @@ import pytest
 from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import UnknownJob
-from jim.jobs import Change
+from jim.jobs import Attempt, Change, Ended, Live
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb import pieces
+from jim.statusdb import pieces, rows
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
 
@@ -280,3 +280,20 @@ def test_what_lies_on_a_disk_that_can_only_be_read_is_read(tmp_path: Path, monke
     assert store.grid_job(1).size == 3
     assert [path.name for path in tmp_path.iterdir()] == ["status.db"], "a reader leaves its file beside the others"
     store.close()
+
+
+def test_rows_are_read_by_the_names_of_their_columns(store: Store) -> None:
+    """Those of a database that was brought up to date may lie in another order."""
+    add(store, 1, 1)
+    send(store, 1, 1)
+    told = store.attempt(1, 1, 1)
+    names = ["over", *(each for each in Attempt.__annotations__ if each != "over")]
+    shuffled = store.db.execute(f"SELECT {', '.join(names)} FROM attempt")
+    assert list(rows.of_kind(Attempt, shuffled)) == [told]
+
+
+@pytest.mark.parametrize(("sql", "values", "kind"), [(rows.LIVE, (), Live), (rows.ENDED, (1, 0), Ended)])
+def test_what_is_read_in_great_numbers_has_its_columns_in_order(
+    store: Store, sql: str, values: tuple[int, ...], kind: type[Live | Ended]
+) -> None:
+    assert tuple(each[0] for each in store.db.execute(sql, values).description) == kind._fields
