@@ -251,6 +251,8 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
     try:
         with foreign("collect"):
             return str(handler.collect(job.request, found, place) or "")
+    except StoreError:  # it could not say which outputs there are: no fault of the job type
+        raise
     except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
         if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:

@@ -11,6 +11,8 @@ from jim.clock import Clock
 from jim.database import Connection, translated
 from jim.doors import inbox
 from jim.errors import Away, Busy, Damaged, DiskFull, NotStorable, StoreError
+from jim.handlers.base import Handler
+from jim.keeper import collecting
 from jim.keeper.settling import _take_record
 from jim.model import State, Step
 from jim.run_grid_job import serve
@@ -162,6 +164,31 @@ def test_outputs_are_not_spoilt_by_a_store_that_cannot_be_read(world, monkeypatc
     world.until(lambda: world.finished(1))
     job = world.store.grid_job(1)
     assert (job.outcome, job.reason) == ("completed", "")
+
+
+def test_a_picture_is_not_given_up_for_a_store_that_cannot_be_read(world, monkeypatch):
+    class Draws(Handler):
+        def collect(self, request, results, place):
+            assert len(list(results)) == 1
+            return "drawn"
+
+    claims, asked, failures = collecting._claims, [], [DiskFull("database or disk is full")]
+
+    def fails_once(*about):
+        if asked and failures:  # else it is the tar that is filled
+            raise failures.pop()
+        yield from claims(*about)
+
+    monkeypatch.setattr(collecting, "_claims", fails_once)
+    monkeypatch.setattr(collecting, "handler_of", lambda *_: asked.append(True) or Draws())
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1)
+    with pytest.raises(DiskFull):
+        world.until(lambda: world.finished(1))
+    world.until(lambda: world.finished(1))
+    assert world.store.grid_job(1).result["line"] == "drawn"
 
 
 # What SQLite says becomes what JIM does
