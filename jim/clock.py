@@ -1,4 +1,4 @@
-"""Two clocks: one that people read, and one that no one can set."""
+"""Three clocks: one that people read, one that no one can set, and one for times to come that others understand."""
 
 from __future__ import annotations
 
@@ -7,19 +7,44 @@ from pathlib import Path
 
 
 class Clock:
-    """The time. Due times and ages use `boot`, which neither jumps nor stops; people read `utc`."""
+    """The time. Ages and waits use `boot`, which neither jumps nor stops; people read `utc`.
+
+    What is stored as due later has its time by `steady`: seconds since 1970, counted on by `boot`. So no jump of the
+    clock makes such a time come earlier, or later, until somebody follows the jump (jim/keeper/due.py).
+    """
+
+    _followed: float | None = None
 
     def boot(self) -> float:
         """Tell the seconds since this machine was started, sleep included."""
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def boot_id(self) -> str:
-        """Name this run of the machine; due times of another run mean nothing."""
+        """Name this run of the machine; seconds since boot of another run mean nothing."""
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
     def epoch(self) -> float:
         """Tell the seconds since 1970, which is how other programs write the time."""
         return time.time()
+
+    def ahead(self) -> float:
+        """Tell how far the seconds since 1970 are ahead of those since boot: a jump of the clock changes that."""
+        return self.epoch() - self.boot()
+
+    def follow(self, ahead: float) -> None:
+        """Count `steady` so far ahead from now on."""
+        self._followed = ahead
+
+    @property
+    def followed(self) -> float:
+        """How far `steady` is ahead of the seconds since boot."""
+        if self._followed is None:
+            self.follow(self.ahead())
+        return self._followed or 0.0
+
+    def steady(self, boot: float | None = None) -> float:
+        """Tell the seconds since 1970, now or at some seconds since boot, whatever was done to the clock meanwhile."""
+        return (self.boot() if boot is None else boot) + self.followed
 
     def utc(self) -> str:
         """Tell the time as RFC 3339, in UTC."""

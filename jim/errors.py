@@ -62,6 +62,30 @@ class Refused(BatchError):
         super().__init__(message, transient=False)
 
 
+class StoreError(JimError):
+    """The status DB did not do what was asked. Nothing may be judged by that: what is not stored is done again."""
+
+
+class Busy(StoreError):
+    """Another program has locked the status DB."""
+
+
+class DiskFull(StoreError):
+    """The disk of the status DB is full."""
+
+
+class Away(StoreError):
+    """The status DB cannot be read or written just now: its disk is away, fails, or can only be read."""
+
+
+class Damaged(StoreError):
+    """What is in the status DB makes no sense: nobody can go on from it."""
+
+
+class NotStorable(StoreError):
+    """A value of a kind that the status DB cannot hold: it never will."""
+
+
 class Unheard(JimError):
     """Something that was done, or found out, and could not be said: stdout is closed or full."""
 

@@ -107,6 +107,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.asking import query
     from jim.keeper.collecting import collect
     from jim.keeper.dividing import resolve, split
+    from jim.keeper.due import follow_clock
     from jim.keeper.ending import end
     from jim.keeper.fulfilling import fulfil
     from jim.keeper.looking_up import look_up
@@ -117,6 +118,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.verifying import verify
 
     return (
+        follow_clock,  # after a jump of the clock, what was to be tried again later is due
         take_inbox,  # requests and wishes of the doors
         take_spool,  # starts, ends and publications of the wrappers
         resolve,  # a grid job, accepted ─> resolved: its size, its directory
@@ -202,12 +204,10 @@ WHAT_TO_DO = {
 
 
 def _explained(error: Exception) -> Exception:
-    """Say what the system, SQLite or Python said of files, the status DB or libraries, with what there is to do."""
+    """Say what the system or Python said of files or libraries, with what there is to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
         return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
-    if type(error).__module__ == "sqlite3":
-        return JimError(f"the status DB: {error}; `jim site check` tells whether it is damaged")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
         return error
     from jim.keeper.waking import lacking

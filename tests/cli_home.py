@@ -29,6 +29,9 @@ class SetClock(Clock):
     def boot_id(self):
         return "boot-1"
 
+    def epoch(self):
+        return self.now
+
     def utc(self):
         return self.wall
 

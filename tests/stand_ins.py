@@ -20,12 +20,12 @@ from jim.clock import Clock
 from jim.errors import Unclear, UnknownJob
 from jim.idealizer.channel import Channel
 from jim.idealizer.health import Health, history
+from jim.keeper import due
 from jim.keeper.keeper import House, Workers
 from jim.keeper.opening import hold_of
 from jim.model import Answer, Observation, State, Step
 from jim.run_grid_job import Rounds
 from jim.site.file import Site, make_state
-from jim.statusdb import after
 from jim.statusdb.sqlite import Store
 
 INSTANCE = "cafe0001"
@@ -50,9 +50,13 @@ class StandInClock(Clock):
 
     def __init__(self) -> None:
         self.now, self.id = 1000.0, "boot-1"
+        self.jumped = 0.0  # by so much somebody has set what people read
 
     def boot(self) -> float:
         return self.now
+
+    def epoch(self) -> float:
+        return self.now + self.jumped
 
     def boot_id(self) -> str:
         return self.id
@@ -344,11 +348,11 @@ class World:
             self.house.store.close()
         store = OneReader(self.site.state / "status.db", self.clock, write=True)
         weakref.finalize(self, store.close)  # as a process does in the end
-        store.new_boot(self.clock.boot_id())
+        due.resume(store, self.clock)
         health, hold = (Health(self.clock), history(self.clock)), hold_of(self.site, store)
         channel = self.connect(Channel(self.batch, self.site.batch.command_seconds, self.clock))
         self.house = House(self.site, store, channel, self.clock, StandInWorkers(), *health, hold)
-        self.house.places.update(after.places(store))
+        self.house.places.update(store.places())
         self.rounds = Rounds(self.house)
 
     def connect(self, channel: Channel) -> Channel:

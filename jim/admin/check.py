@@ -7,7 +7,6 @@ import importlib
 import os
 import re
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,6 @@ from jim.admin.code import load_all
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
-from jim.database import damaged
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_to_all, replace_durably, sync_directory
@@ -28,7 +26,7 @@ from jim.model import Job
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site.lock import heart_beats, holder
-from jim.statusdb.sqlite import Store
+from jim.statusdb import file_of, is_there, open_store
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
 
@@ -63,7 +61,7 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     """List what can be asked once there is a state directory."""
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
-    yield "status DB", lambda: _database(site.state / "status.db")
+    yield "status DB", lambda: _database(site.state)
     yield "serials", lambda: _good(told(site))
     yield "state space", lambda: _space(site.state)
     yield "work directory", lambda: _work(site, mounts)
@@ -84,7 +82,7 @@ def _ask(name: str, question: Callable[[], Finding]) -> Finding:
     """Ask one question; that it cannot be answered is a failure, too."""
     try:
         found = question()
-    except (JimError, OSError, ValueError, ImportError, sqlite3.Error) as error:
+    except (JimError, OSError, ValueError, ImportError) as error:
         return Finding(name, FAILED, str(error))
     return Finding(name, found.level, found.said, found.todo)
 
@@ -140,24 +138,13 @@ def _files(place: Path) -> Finding:
     return _good("fsync and rename work")
 
 
-def _database(file: Path) -> Finding:
+def _database(state: Path) -> Finding:
     """Read it as a whole, or for as long as someone waits."""
-    if not file.exists():
+    if not is_there(state):
         return _good("there is none yet")
-    until = time.monotonic() + READING_SECONDS
-    with closing(Store(file, Clock())) as store:
-        store.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
-        try:
-            found = str(store.db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        except sqlite3.OperationalError:  # interrupted; or it is locked, or its disk away, and that is no damage
-            store.db.set_progress_handler(None, 0)
-            store.unfinished()
-            return _good(f"no damage in what can be read of it in {READING_SECONDS:g} s")
-        except sqlite3.DatabaseError as error:
-            raise damaged(file, error) from error
-    if found != "ok":
-        raise damaged(file, sqlite3.DatabaseError(" ".join(found.split())))
-    return _good("all of it can be read")
+    with closing(open_store(state, Clock())) as store:
+        whole = store.look_for_damage(READING_SECONDS)
+    return _good("all of it can be read" if whole else f"no damage in what can be read of it in {READING_SECONDS:g} s")
 
 
 def _space(place: Path) -> Finding:
@@ -280,7 +267,7 @@ def _unfinished(site: Site) -> bool:
     if any(not each.name.startswith(".") for each in (site.state / "inbox").iterdir()):
         return True
     try:
-        with closing(Store(site.state / "status.db", Clock())) as store:
+        with closing(open_store(site.state, Clock())) as store:
             return store.unfinished()
     except UnknownJob:
         return False
@@ -314,7 +301,7 @@ def _clock(site: Site, now: float) -> Finding:
     if apart > CLOCKS_APART_SECONDS:
         said = f"the work directory's file server is {apart:,.0f} s apart from this machine"
         return Finding("", WARNING, said, "synchronise both clocks (NTP); only ages that people read suffer")
-    written = site.state / "status.db"
+    written = file_of(site.state)
     if written.exists() and written.stat().st_mtime - now > CLOCKS_APART_SECONDS:
         return Finding("", WARNING, "the clock was set back since JIM last wrote", "synchronise it (NTP)")
     return _good("agrees with the work directory's file server")

@@ -36,8 +36,9 @@ from jim.keeper.serial import (
 from jim.model import Step, SubmissionState
 from jim.site.file import Site, make_state
 from jim.site.lock import alone
-from jim.statusdb import found as rows
-from jim.statusdb.sqlite import Store
+from jim.statusdb import found as lost
+from jim.statusdb import open_store
+from jim.statusdb.contract import Store
 from jim.workdir.submission import (
     INSTANCE,
     LONGEST_OWNER,
@@ -58,7 +59,7 @@ PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")  # the d
 def moved(site: Site) -> Iterator[str]:
     """Go on in a new place, or on a new machine, with what nothing else works with."""
     make_state(site)
-    with alone(site.state), closing(Store(site.state / "status.db", Clock(), write=True)) as store:
+    with alone(site.state), closing(open_store(site.state, Clock(), write=True)) as store:
         seen, here, before = serials(site, store), home(site), home_before(store)
         if seen.behind:
             raise Outdated(
@@ -77,7 +78,7 @@ def moved(site: Site) -> Iterator[str]:
 def restored(site: Site) -> Iterator[str]:
     """Go on with a state directory that has forgotten what was done since it was saved, or that is a copy."""
     make_state(site)
-    with alone(site.state), closing(Store(site.state / "status.db", Clock(), write=True)) as store:
+    with alone(site.state), closing(open_store(site.state, Clock(), write=True)) as store:
         ours, there = instances_of(site.state), instances_in(site.work)
         if not there:
             own_work(site, ours, used=is_used(site, store))
@@ -144,8 +145,8 @@ def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
         own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
         if has_another(place / f"s{row.k}", Told(row.mark, own)):
-            rows.void(store, job, row.k)
-    unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - rows.known(store, job.id))}
+            lost.void(store, job, row.k)
+    unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - store.submission_numbers(job.id))}
     if not unknown:
         return
     if (place / OWNER).exists() and not is_owned(place, job):
@@ -155,9 +156,9 @@ def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
         return
     sent = {k: told for k, told in unknown.items() if told.attempts}
     found = {k: told.attempts for k, told in sent.items()}
-    _end(place, rows.superseded(store, job, found, rows.latest(store, job, found)))
-    rows.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
-    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {rows.AFTER_THE_BACKUP}: taken up again"
+    _end(place, lost.superseded(store, job, found, lost.latest(store, job, found)))
+    lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
+    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: taken up again"
 
 
 def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:

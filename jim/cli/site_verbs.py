@@ -66,9 +66,10 @@ def _go_on(arguments: argparse.Namespace) -> int:
     """Tell JIM what has become of the state directory, and what JIM makes of it; then its keeper goes on."""
     from jim.admin import restoring
     from jim.run_grid_job import wake
+    from jim.statusdb import is_there
 
     site = site_file.load()
-    if not (site.state / "status.db").exists():
+    if not is_there(site.state):
         raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing was moved there, or restored")
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)

@@ -131,14 +131,12 @@ def require_local_job(grid: int, n: int, size: int) -> None:
 
 def _size_of(state: Path, number: int) -> int:
     """Look up how many local jobs a grid job has; 0 where the store does not know, or cannot be asked now."""
-    import sqlite3  # only a wish for a single local job needs the store
-
-    from jim.statusdb.sqlite import Store
+    from jim.statusdb import open_store  # only a wish for a single local job needs it
 
     try:
-        with closing(Store(state / "status.db", Clock())) as store:
+        with closing(open_store(state, Clock())) as store:
             return store.grid_job(number).size
-    except (JimError, sqlite3.Error):
+    except JimError:
         return 0
 
 

@@ -14,7 +14,6 @@ from jim.keeper.aging import is_going
 from jim.keeper.keeper import House
 from jim.keeper.wishes import Slices
 from jim.model import Step, Verb, Witness
-from jim.statusdb import after
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +23,7 @@ def take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
     number, key = content["id"], content["key"]
     told = content["owner"], content["created"], content["request"], content.get("nonce", "")
     new = house.store.add_grid_job(number, key, *told)
-    owner = after.known_as(house.store, key)
+    owner = house.store.known_as(key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")
         inbox.keep(path, content)
@@ -47,10 +46,10 @@ class Wishes:
         self.house = house
         self.waiting: list[tuple[int, Slices]] = []
         self.unread: set[int] = set()  # grid jobs with a wish of which nothing more is known just now
-        self.fulfilled = after.fulfilled(house.store)
+        self.fulfilled = house.store.fulfilled()
         gone = self.fulfilled.difference(inbox.names(house.site.state)) if self.fulfilled else set()
         if gone:
-            after.are_gone(house.store, gone)
+            house.store.wishes_are_gone(gone)
 
     def take(self, name: str, content: dict[str, Any]) -> bool:
         """Record a wish; one whose time has not come stays in the inbox."""
@@ -62,7 +61,7 @@ class Wishes:
             self.waiting.append((grid, slices))
             return False
         with house.store.transaction():
-            after.fulfil(house.store, name)
+            house.store.fulfil(name)
             n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
             several = content["target"] if slices and n is None else ""
             by = content.get("by", "")

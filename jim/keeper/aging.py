@@ -14,7 +14,6 @@ from jim.errors import JimError, Outdated
 from jim.jobs import GridJob
 from jim.keeper.keeper import House
 from jim.model import Step
-from jim.statusdb import after
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 
@@ -28,7 +27,7 @@ def age(house: House) -> None:
     if house.clock.boot() < house.next_aging:
         return
     house.next_aging = house.clock.boot() + LOOKED_EVERY
-    for number, place in after.removed(house.store):  # by a keeper that was killed, or could not
+    for number, place in house.store.removed():  # by a keeper that was killed, or could not
         _remove_files(house, number, place)
     for job in house.store.grid_jobs(Step.FINISHED):
         name = ("age", job.id)
@@ -78,7 +77,7 @@ def _remove(house: House, job: GridJob, _: None) -> None:
     kill leaves a whole grid job with all its files; from then on nothing opens it again, and the rest is carried on.
     """
     inbox.free(house.site.state, job.key, job.id)
-    after.remove(house.store, job)
+    house.store.remove(job)
     log.info("%d: removed, its time was over", job.id)
     _remove_files(house, job.id, job.place)
 
@@ -87,7 +86,7 @@ def _remove_files(house: House, number: int, place: str) -> None:
     name = ("age", number)
     (house.site.state / "answers" / str(number)).unlink(missing_ok=True)
     if not place:  # what lies in that of its number is another's
-        after.is_removed(house.store, number)
+        house.store.files_are_gone(number)
     elif not house.workers.busy(name):
         remove = partial(_remove_directory, house, place)
         house.workers.start(name, remove, partial(_gone, house, number), partial(_not_removed, house, number))
@@ -101,7 +100,7 @@ def _remove_directory(house: House, place: str) -> None:
 
 def _gone(house: House, number: int, _: None) -> None:
     house.unremoved.pop(number, None)
-    after.is_removed(house.store, number)
+    house.store.files_are_gone(number)
 
 
 def _not_removed(house: House, grid: int | str, error: BaseException) -> None:

@@ -51,11 +51,11 @@ def _publish(house: House, jobs: list[GridJob]) -> None:
         "at": house.clock.utc(),
         "trouble": house.health.trouble,
         "failures": house.health.failures,
-        "retry_due": house.health.retry_at,
+        "retry_due": house.clock.steady(house.health.retry_at),
         "history": {
             "trouble": house.history.trouble,
             "failures": house.history.failures,
-            "retry_due": house.history.retry_at,
+            "retry_due": house.clock.steady(house.history.retry_at),
             "grid_jobs": sorted({key[0] for key in house.doubts}),
         },
         "unsaid": house.unsaid,

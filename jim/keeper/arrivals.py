@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,9 +12,8 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jim.database import part
 from jim.doors import inbox
-from jim.errors import JimError, UnknownJob
+from jim.errors import JimError, NotStorable, StoreError, UnknownJob
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, read_claim, read_exit_record
 from jim.files import cut, missed, passes, read_regular
@@ -31,7 +29,6 @@ LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
 AT_ONCE = 1000
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
-NOT_STORABLE = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)  # values of a wrong type
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
@@ -60,7 +57,7 @@ def take_inbox(house: House) -> None:
             if not waiting:
                 log.warning("%s cannot be taken: %s", path.name, error)
                 inbox.taken(path)
-        except (KeyError, TypeError, ValueError, *NOT_STORABLE) as error:
+        except (KeyError, TypeError, ValueError, NotStorable) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             inbox.put_aside(path)
 
@@ -183,8 +180,10 @@ def _take(house: House, arrival: Arrival) -> Callable[[House, Arrival], None] | 
     """Take in one file, and say what is to be done with it then; nothing, where it is out of reach for a moment."""
     take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
     try:
-        with part(house.store.db):
+        with house.store.part():
             take(house, arrival)
+    except StoreError:  # that says nothing of the file: all is taken in again
+        raise
     except (JimError, OSError, ValueError) as error:
         if missed(error):
             _say_that_it_is_left(house, arrival.path, error)

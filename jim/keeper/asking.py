@@ -22,7 +22,7 @@ from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import House
 from jim.keeper.looking_up import LOST, adopt
 from jim.model import Listing, Observation, SubmissionState, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 

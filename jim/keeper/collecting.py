@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jim.errors import JimError, Outdated
+from jim.errors import JimError, Outdated, StoreError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import sync_directory
 from jim.handlers.base import Result
@@ -23,8 +23,8 @@ from jim.keeper.verifying import Claimed, verified
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
+from jim.statusdb.contract import Store
 from jim.statusdb.record import failures
-from jim.statusdb.sqlite import Store
 from jim.workdir import credentials
 from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
@@ -44,7 +44,7 @@ def collect(house: House) -> None:
                 house.store.set_grid_job(job.id, step=Step.COLLECTING)
     for job in house.store.grid_jobs(Step.COLLECTING):
         name = ("collect", job.id)
-        if house.clock.boot() >= job.due and not house.workers.busy(name):
+        if house.clock.steady() >= job.due and not house.workers.busy(name):
             house.workers.start(
                 name, partial(_gather, house, job), partial(_finish, house, job.id), partial(_not_gathered, house, job)
             )
@@ -150,6 +150,8 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
     try:
         with foreign("collect"):
             return str(handler.collect(job.request, found, place) or "")
+    except StoreError:  # it could not say which outputs there are: no fault of the job type
+        raise
     except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
         if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:
@@ -204,7 +206,7 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
 
 def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
     """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
-    if isinstance(error, Outdated) or not isinstance(error, JimError | OSError):
+    if isinstance(error, Outdated | StoreError) or not isinstance(error, JimError | OSError):
         raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
@@ -214,7 +216,7 @@ def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
         _end(house, job.id, State.KILLED, reason, {})
         return
     tries = job.tries + 1
-    due = house.clock.boot() + delay(AGAIN, tries)
+    due = house.clock.steady() + delay(AGAIN, tries)
     house.store.set_grid_job(job.id, tries=tries, due=due, reason=f"collecting: {error}")
     if tries == 1:
         house.store.note(job.id, "collecting failed, will be tried again", Witness.KEEPER, str(error))

@@ -17,7 +17,7 @@ from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.splitting import split as pieces_of
-from jim.statusdb.rows import pieces_text
+from jim.statusdb.pieces import pieces_text
 from jim.work.catalogue import NotReadable
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
@@ -33,7 +33,7 @@ def resolve(house: House) -> None:
     """Look up what accepted grid jobs name, size them and make their directories."""
     for job in house.store.grid_jobs(Step.ACCEPTED):
         name = ("split", job.id)
-        if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
+        if job.wish or job.outcome or house.clock.steady() < job.due or house.workers.busy(name):
             continue
         house.hold.expect(house.store)
         house.workers.start(
@@ -86,7 +86,7 @@ def split(house: House) -> None:
     """Cut resolved grid jobs into local jobs; what a dead keeper left half split is split again."""
     for job in house.store.grid_jobs(Step.RESOLVED):
         name = ("split", job.id)
-        if job.wish or job.outcome or house.clock.boot() < job.due or house.workers.busy(name):
+        if job.wish or job.outcome or house.clock.steady() < job.due or house.workers.busy(name):
             continue
         house.store.empty(job.id)
         _split_on(house, job, _Pieces(house, job))
@@ -158,7 +158,7 @@ def _failed(house: House, job: GridJob, error: BaseException) -> None:
         raise error
     tries = job.tries + 1
     if isinstance(error, OSError | NotReadable):
-        due = house.clock.boot() + delay(AGAIN, tries)
+        due = house.clock.steady() + delay(AGAIN, tries)
         house.store.set_grid_job(job.id, tries=tries, due=due, reason=str(error))
         return
     reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ from jim.keeper.keeper import House
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
-from jim.statusdb.sqlite import Store
+from jim.statusdb.contract import Store
 from jim.work import sizing
 from jim.work.lookup import refuse_unknown
 from jim.workdir import credentials, packages

@@ -150,7 +150,7 @@ def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) 
         state, reason = State.FAILED, f"{reason} (attempt {spent} of {limit})"
     elif decision.action is not Action.GIVE_UP:
         # Not by `spent`: what was never sent waits, too.
-        due = 0.0 if verdict.at_once else house.clock.boot() + delay(NEXT_ATTEMPT, job.attempt)
+        due = 0.0 if verdict.at_once else house.clock.steady() + delay(NEXT_ATTEMPT, job.attempt)
         state, reason = State.WAITING, f"attempt {job.attempt}: {reason}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
     if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jim.idealizer.channel import Channel
     from jim.idealizer.health import Health
     from jim.keeper.serial import Hold
-    from jim.statusdb.sqlite import Store
+    from jim.statusdb.contract import Store
 
 T = TypeVar("T")
 SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away

@@ -36,7 +36,7 @@ def look_up(house: House) -> None:
     for submission in house.store.submissions(*LOST, SubmissionState.REFUSED, SubmissionState.CANCELLED):
         free = not house.workers.busy(submission.mark) and not house.workers.crowded()
         cancelled = house.store.grid_job(submission.grid).wish == Verb.CANCEL
-        if free and (house.clock.boot() >= submission.due or (cancelled and house.adapter.shared_work)):
+        if free and (house.clock.steady() >= submission.due or (cancelled and house.adapter.shared_work)):
             house.workers.start(
                 submission.mark,
                 partial(_look, house, submission, _told(house, submission), house.clock.boot(), cancelled=cancelled),
@@ -99,7 +99,7 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
         # What a site shows late may be an accepted job, too.
-        due = house.clock.boot() + max(house.site.batch.query_seconds, house.site.batch.visible_seconds)
+        due = house.clock.steady() + max(house.site.batch.query_seconds, house.site.batch.visible_seconds)
         house.store.set_submission(grid, k, tries=submission.tries + 1, due=due, trouble="")
 
 
@@ -123,5 +123,5 @@ def _could_not_look(house: House, submission: Submission, error: BaseException) 
         house.health.failed(error)
     else:
         log.warning("%d: submission %d cannot be looked for just now: %s", submission.grid, submission.k, error)
-    due = house.clock.boot() + max(house.site.batch.query_seconds, delay(AGAIN, house.health.failures))
+    due = house.clock.steady() + max(house.site.batch.query_seconds, delay(AGAIN, house.health.failures))
     house.store.set_submission(submission.grid, submission.k, due=due, trouble=str(error))

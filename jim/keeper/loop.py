@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +23,7 @@ ROUND_SECONDS = 0.2  # how soon a door's request is seen
 BEAT_SECONDS = 2.0
 LONGEST_PAUSE = 2.0  # after rounds that failed
 # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
-FAILURES = (OSError, sqlite3.Error, JimError)
+FAILURES = (OSError, JimError)
 
 
 class Work(Protocol):

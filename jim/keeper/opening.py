@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import logging
 import logging.handlers
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,14 +16,14 @@ from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
 from jim.idealizer.health import Health, history
-from jim.keeper import serial
+from jim.keeper import due, serial
 from jim.keeper.keeper import House, Workers
 from jim.keeper.serial import Hold
 from jim.model import Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
-from jim.statusdb import after
-from jim.statusdb.sqlite import Store
+from jim.statusdb import open_store
+from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
@@ -43,17 +42,17 @@ def open_house(site: Site) -> House:
     make_state(site)
     clock = Clock()
     adapter = adapter_of(site)
-    store = Store(site.state / "status.db", clock, write=True)
+    store = open_store(site.state, clock, write=True)
     hold = hold_of(site, store)
     set_up = adapter.set_up_command(site.batch.slots)
     if set_up:
         answer = run(set_up, limit=site.batch.command_seconds)
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
-    store.new_boot(clock.boot_id())
+    due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
     house = House(site, store, channel, clock, Workers(), Health(clock), history(clock), hold)
-    house.places.update(after.places(store))
+    house.places.update(store.places())
     return house
 
 
@@ -129,7 +128,7 @@ def _last_words(kind: type[BaseException], error: BaseException, trace: Tracebac
     """Log what ends a keeper: nobody sees its stderr."""
     if isinstance(error, JimError):
         log.critical("the keeper ends: %s", error)
-    elif isinstance(error, OSError | sqlite3.Error):  # of the machine, not of JIM
+    elif isinstance(error, OSError):  # of the machine, not of JIM
         log.critical("the keeper ends: %s: %s; `jim site check` tells more", type(error).__name__, error)
     else:
         log.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -74,7 +74,7 @@ def _bundle(house: House) -> None:
         unsent = house.store.submissions(*UNSENT, grid=job.id)
         if job.wish or mine <= 0 or job.id in house.expired or unsent:
             continue
-        waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.boot())
+        waiting = house.store.local_jobs(job.id, (State.WAITING,), limit=min(chunk, mine), due=house.clock.steady())
         if waiting:
             first = _told_of_all(house, waiting[0])
             waiting = [each for each in waiting if _told_of_all(house, each) == first]
@@ -102,7 +102,7 @@ def _send(house: House, submission: Submission) -> None:
     job = house.store.grid_job(submission.grid)
     if job.wish == Verb.CANCEL:  # a keeper before us may have handed it over: it is given up once it is fenced
         house.store.set_submission(job.id, submission.k, state=SubmissionState.CANCELLED, reason="cancelled", due=0.0)
-    elif not job.wish and house.clock.boot() >= submission.due and not house.health.open:
+    elif not job.wish and house.clock.steady() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
         judging.keep_sent_with(house, submission, jobs[0])
         house.hold.expect(house.store)
@@ -234,14 +234,13 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         house.store.set_submission(grid, k, state=SubmissionState.REFUSED, reason=reason, tries=0, due=0.0)
     elif isinstance(error, Full):  # the batch system is well
         house.chunk = max(1, submission.size // 2)
-        house.store.set_submission(
-            grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=house.pace_of("full")
-        )
+        due = house.clock.steady(house.pace_of("full"))
+        house.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
         house.health.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
-            due = house.clock.boot() + delay(AGAIN, house.health.failures)
+            due = house.clock.steady() + delay(AGAIN, house.health.failures)
             house.store.set_submission(grid, k, tries=tries, due=due, reason=reason)
         elif isinstance(error, Unclear):
             doubt(house, submission, reason)

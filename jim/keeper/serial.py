@@ -19,7 +19,8 @@ from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
 from jim.site.file import Site
-from jim.statusdb.sqlite import Store
+from jim.statusdb import is_there, open_store
+from jim.statusdb.contract import Store
 from jim.workdir.submission import INSTANCE
 
 FILE, MACHINE = "serial", Path("/etc/machine-id")
@@ -64,9 +65,9 @@ def serials(site: Site, store: Store) -> Serials:
 
 def told(site: Site) -> str:
     """Tell how far each has come; what no keeper would go on with is refused."""
-    if not (site.state / "status.db").exists():
+    if not is_there(site.state):
         return "no keeper has been at work yet"
-    with closing(Store(site.state / "status.db", Clock())) as store:
+    with closing(open_store(site.state, Clock())) as store:
         refuse_outdated(site, store, instances_in(site.state) or ("",))
         return f"{serials(site, store)}; at work as {home(site)}"
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from jim.errors import BatchError, JimError
+from jim.errors import BatchError, JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, Claim
 from jim.evidence.listing import Doubt
@@ -324,6 +324,8 @@ def _lived_at_most(house: House, doubt: Doubt) -> float:
 def _take_record(house: House, key: Key, text: str) -> None:
     try:
         arrivals.ended(house, key, text)
+    except StoreError:
+        raise
     except JimError as error:
         log.warning("%d: exit record of submission %d, index %d: %s", *key, error)
     house.doubts.pop(key, None)

@@ -8,7 +8,7 @@ from functools import partial
 from operator import index
 from typing import Any
 
-from jim.errors import JimError, UnknownJob
+from jim.errors import JimError, StoreError, UnknownJob
 from jim.evidence.transitions import (
     ENDED,
     FAMILY_VERBS,
@@ -58,6 +58,8 @@ def take(house: House, job: GridJob, verb: str, slices: Slices, content: dict[st
             said = _change(house, job, verb, slices, content)
         else:
             said = _end(house, job, verb, slices) if slices else _for_all(house, job, verb, content)
+    except StoreError:  # nothing is known of what is wished: it is taken in again
+        raise
     except JimError as error:
         house.store.note(job.id, f"{verb} changes nothing", Witness.KEEPER, str(error), n)
     else:
@@ -153,6 +155,8 @@ def has_pieces(house: House, job: GridJob, slices: Slices, content: dict[str, An
     """Let a worker make the pieces of a resplit, if it is possible; tell whether the wish can be fulfilled now."""
     try:
         old = _resplittable(house, job, slices)
+    except StoreError:
+        raise
     except JimError:
         house.resplits.pop(job.id, None)
         return True  # and it changes nothing, as will be told

@@ -48,7 +48,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     if throttled:
         yield Wait(f"{many(count, 'wait', 'waits')} to be sent: {throttled}", "the next go as soon as others end")
         return
-    if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.boot()):
+    if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.steady()):
         then = (
             "they go when the batch system answers again"
             if view.published.trouble.words

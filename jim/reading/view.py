@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,8 +22,9 @@ from jim.model import Step
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
+from jim.statusdb import empty_store, is_there, open_store
+from jim.statusdb.contract import Store
 from jim.statusdb.record import failures, record
-from jim.statusdb.sqlite import VERSION, Store
 
 # What there is to do about a keeper that keeps others out.
 STUCK = (
@@ -53,7 +53,7 @@ class Trouble:
 
     words: str = ""
     failures: int = 0  # in a row
-    retry_due: float = 0.0  # when it is asked again, in seconds since boot
+    retry_due: float = 0.0  # when it is asked again, in seconds since 1970
     grid_jobs: frozenset[int] = frozenset()  # that wait for the history
 
 
@@ -83,7 +83,7 @@ class View:
 
     def due_in(self, due: float) -> float:
         """Tell in how many seconds something is due."""
-        return max(0.0, due - self.store.clock.boot())
+        return max(0.0, due - self.store.clock.steady())
 
     def seen(self) -> str:
         """Tell when the batch system last gave a good answer about its jobs."""
@@ -134,7 +134,7 @@ class View:
 
     def handed_in(self) -> list[GridJob]:
         """Give the grid jobs that still lie in the inbox."""
-        found = _empty_store(self.store.clock)
+        found = empty_store(self.store.clock)
         for path in (self.site.state / "inbox").glob("request-*"):
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
                 handed = json.loads(read_regular(path, inbox.LONGEST))
@@ -223,26 +223,14 @@ class View:
 def look() -> View:
     """Open this account's state directory to read it."""
     site = site_file.load()
-    file, clock = site.state / "status.db", Clock()
-    if not file.exists():
-        return View(site, _empty_store(clock))
-    try:
-        store = Store(file, clock)
-        version = store.db.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        raise JimError(f"cannot read {file}: {error}") from error
-    if version > VERSION:
-        raise JimError(f"{file} was written by a newer JIM (format {version}, this one knows {VERSION})")
-    return View(site, store if version else _empty_store(clock))
+    clock = Clock()
+    store = open_store(site.state, clock) if is_there(site.state) else empty_store(clock)
+    return View(site, store if store.is_made() else empty_store(clock))
 
 
 def _trouble(told: Mapping[str, Any]) -> Trouble:
     numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
     return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
-
-
-def _empty_store(clock: Clock) -> Store:
-    return Store(Path(":memory:"), clock, write=True)
 
 
 def _last_words(log: Path) -> str:

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jim.jobs import GridJob, LocalJob
+from jim.jobs import GridJob, LocalJob, Submission
 from jim.model import FROZEN, State, Step, SubmissionState, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.contract import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"
 DONE = FROZEN | {State.COMPLETED}
 Place = tuple[int, int]  # submission and index
 Attempts = Mapping[int, tuple[int, int]]  # by index: n, attempt
-
-
-def known(store: Store, grid: int) -> set[int]:
-    """Give the numbers of a grid job's submissions."""
-    return {k for (k,) in store.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
 
 def void(store: Store, job: GridJob, k: int) -> None:
@@ -28,8 +23,7 @@ def void(store: Store, job: GridJob, k: int) -> None:
             if (local.submission, local.attempt) == (k, each.attempt):
                 before = {"state": State.WAITING, "attempt": each.attempt - 1, "submission": None}
                 store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason="")
-        store.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (job.id, k))
-        store.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (job.id, k))
+        store.forget_submission(job.id, k)
 
 
 def latest(store: Store, job: GridJob, found: Mapping[int, Attempts]) -> dict[int, tuple[Place, int]]:
@@ -75,14 +69,8 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
-            store.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (job.id, k, marks[k], max(attempts), state, AFTER_THE_BACKUP, now),
-            )
-            store.db.executemany(
-                "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
-                ((job.id, k, idx, *each, now) for idx, each in counting.items()),
-            )
+            lost = Submission(job.id, k, marks[k], max(attempts), state, "", 0, AFTER_THE_BACKUP, 0.0, now)
+            store.take_up(lost, counting)
         for n, ((k, _), attempt) in last.items():
             told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
             if store.local_job(job.id, n).state.final:  # somebody had it retried, which is forgotten

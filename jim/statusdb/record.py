@@ -12,7 +12,7 @@ from jim.model import State, Step, Verb, roll_up
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
-    from jim.statusdb.sqlite import Store
+    from jim.statusdb.contract import Store
 
 REASONS_TOLD = 3
 

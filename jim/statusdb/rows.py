@@ -1,15 +1,22 @@
-"""What the store gives back: frozen rows."""
+"""SQLite's rows and statements: its schema from format to format, and rows as what the store gives back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from jim.jobs import GridJob, Live, LocalJob, Submission
+from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, Piece, State, Step, SubmissionState, Witness
+from jim.statusdb.pieces import piece_of, pieces_text
+
+if TYPE_CHECKING:
+    from jim.database import Cursor
+
+Row = TypeVar("Row", Attempt, Journal)
 
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
@@ -27,7 +34,17 @@ UPGRADES = (
     ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
     UPDATE grid_job SET place = id WHERE step <> 'accepted';
     """,
+    # `due` was in seconds since boot.
+    """
+    UPDATE grid_job SET due = 0 WHERE due > 0;
+    UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
+    UPDATE submission SET due = 0 WHERE due > 0;
+    UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled');
+    """,
 )
+
+
+VERSION = len(UPGRADES) + 1
 
 
 def schema(version: int) -> str:
@@ -38,16 +55,16 @@ def schema(version: int) -> str:
 GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
 # Joined from the submissions that the batch system was told or seen to have.
 LIVE = (
-    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed', "
-    "l.reason FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '' AS started, s.mark, s.batch_id, "
+    "s.state = 'confirmed' AS confirmed, l.reason FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
 )
 
 
 ENDED = (
-    "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0), ifnull(a.idx, 0), "
+    "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0) AS k, ifnull(a.idx, 0) AS idx, "
     # What someone has forced to be completed has brought nothing that was verified.
-    "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END "
+    "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END AS record "
     "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
 )
@@ -60,6 +77,10 @@ ADD_GRID_JOB = (
     "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce) "
     "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?)"
 )
+# `tries` counts looks in these states; of an intent, it counts batch commands that could not be started.
+LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"
+TAKE_UP = "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)"
+ADD_ATTEMPT = "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)"
 HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
 )
@@ -77,62 +98,53 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
-def grid_job(row: tuple[Any, ...], request_text: str) -> GridJob:
-    """Read a row of grid_job; one of a database that no keeper has opened since an upgrade is shorter."""
-    fields = [*row[:18], request_text, *row[18:]]
-    fields[4] = Step(fields[4])
-    fields[11], fields[12] = json.loads(fields[11]), bool(fields[12])
-    return GridJob(*fields)
+def named(found: Cursor) -> Iterator[dict[str, Any]]:
+    """Give rows by the names of their columns; those of a database that no keeper has upgraded yet lack some."""
+    names = [each[0] for each in found.description]
+    return (dict(zip(names, row, strict=True)) for row in found)
 
 
-def local_job(row: tuple[Any, ...]) -> LocalJob:
+def of_kind(kind: type[Row], found: Cursor) -> Iterator[Row]:
+    """Give rows as values that have the names of the columns, most of which are in their order."""
+    if [each[0] for each in found.description] == list(kind.__annotations__):
+        return starmap(kind, found)  # there may be very many
+    return (kind(**row) for row in named(found))
+
+
+def one(found: Cursor) -> dict[str, Any] | None:
+    """Give the first row by the names of its columns, if there is one."""
+    return next(named(found), None)
+
+
+def grid_job(columns: dict[str, Any], request_text: str) -> GridJob:
+    """Read a row of grid_job."""
+    read = {
+        "step": Step(columns["step"]),
+        "result": json.loads(columns["result"]),
+        "started": bool(columns["started"]),
+    }
+    return GridJob(**columns | read, request_text=request_text)
+
+
+def local_job(columns: dict[str, Any]) -> LocalJob:
     """Read a row of local_job."""
-    grid, n, state, piece, attempt, submission, spent, recovery, *rest = row
-    left = tuple(json.loads(recovery)) if recovery else ()
-    return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest)
+    columns["state"], columns["piece"] = State(columns["state"]), piece_of(columns["piece"])
+    columns["recovery"] = tuple(json.loads(columns["recovery"])) if columns["recovery"] else ()
+    return LocalJob(**columns)
 
 
-def submission(row: tuple[Any, ...]) -> Submission:
+def submission(columns: dict[str, Any]) -> Submission:
     """Read a row of submission."""
-    fields = [*row]
-    fields[4] = SubmissionState(fields[4])
-    return Submission(*fields)
+    return Submission(**columns | {"state": SubmissionState(columns["state"])})
 
 
 _STATES = {state.value: state for state in State}
 
 
 def live(row: tuple[Any, ...]) -> Live:
-    """Read a row of what is live."""
+    """Read a row of LIVE, which has the names of `Live` in their order: there may be 100,000."""
     grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason = row
     return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed), reason)
-
-
-_as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
-_EMPTY: tuple[Any, ...] = Piece()
-
-
-def pieces_text(pieces: Mapping[int, Piece]) -> str:
-    """Write pieces by their numbers, each as a list without what is empty at its end."""
-    return _as_json({n: _shortened(piece) for n, piece in pieces.items()})
-
-
-def _shortened(piece: Piece) -> tuple[Any, ...]:
-    last = len(piece) if piece[6:] != _EMPTY[6:] else 6  # most have nothing more, and there may be a million
-    while last > 2 and piece[last - 1] == _EMPTY[last - 1]:
-        last -= 1
-    return piece[:last]
-
-
-def piece_of(text: str) -> Piece:
-    """Read a piece as it is stored, or was: as a table, or with its arguments not in a list of their own."""
-    stored = json.loads(text)
-    if isinstance(stored, dict):
-        stored = list(Piece(**stored))
-    elif len(stored) > 2 and isinstance(stored[2], str):
-        stored[2:] = [stored[2:]]
-    first, events, arguments, files, *rest = stored + list(_EMPTY[len(stored) :])
-    return Piece(first, events, tuple(arguments), tuple(files), *rest)
 
 
 def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, str, str, str]]:

@@ -1,5 +1,5 @@
 -- One writer (the keeper's loop), any number of readers. Times that people read are UTC text; `due` is
--- seconds since boot, set to 0 for all when the machine was started again.
+-- seconds since 1970, set to 0 for all when the machine was started again, or its clock has jumped.
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -8,57 +8,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
-from jim.clock import Clock
-from jim.database import opened, transaction
-from jim.errors import JimError, UnknownJob
+from jim.errors import UnknownJob
 from jim.jobs import HELD, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import Piece, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
+from jim.statusdb.connected import Connected
 
-VERSION = 5
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
-class Store:
+class Store(Connected):
     """The status DB of one state directory."""
-
-    def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
-        if not write and not file.exists():
-            raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
-        self.file, self.clock = file, clock
-        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
-        self.db, version = opened(file, write=write)
-        if version > VERSION:
-            raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
-        if write:
-            self._prepare(version)
-
-    def _prepare(self, version: int) -> None:
-        self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute("PRAGMA synchronous = FULL")
-        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
-        if version < VERSION:
-            self.db.executescript(f"BEGIN; {rows.schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self.db.close()
 
     def reader(self) -> Store:
         """Open the same file for another thread, to read."""
         return Store(self.file, self.clock)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """All of it or nothing."""
-        return transaction(self.db)
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
-        return transaction(self.db, "DEFERRED")
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
@@ -66,31 +32,6 @@ class Store:
         names = ", ".join(f"{name} = ?" for name in columns)
         which, values = rows.where(**where)
         self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
-
-    def changes(self) -> int:
-        """Count what this store has changed since it was opened."""
-        return self.db.total_changes
-
-    # Facts about the directory itself
-
-    def fact(self, name: str) -> str:
-        """Read a fact about this state directory; empty when never set."""
-        return next((str(value) for (value,) in self.db.execute("SELECT value FROM meta WHERE name = ?", (name,))), "")
-
-    def set_fact(self, name: str, value: str) -> None:
-        """Record a fact about this state directory."""
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-    def new_boot(self, boot_id: str) -> None:
-        """Make everything due when the machine was started anew: its seconds count from another zero."""
-        if self.fact("boot") == boot_id:
-            return
-        with self.transaction():
-            for table in ("grid_job", "local_job", "submission"):
-                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))
-            # Between two looks for a lost submission some time must pass: begin anew, for nobody knows how much has.
-            self.db.execute("UPDATE submission SET tries = 0 WHERE state = 'unknown'")
-            self.set_fact("boot", boot_id)
 
     # Grid jobs
 
@@ -109,7 +50,7 @@ class Store:
 
     def grid_job(self, number: int) -> GridJob:
         """Give one grid job."""
-        row = self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)).fetchone()
+        row = rows.one(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)))
         if row is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
         return self._whole(row)
@@ -119,11 +60,20 @@ class Store:
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
-        return [self._whole(row) for row in found]
+        return [self._whole(row) for row in rows.named(found)]
 
-    def _whole(self, row: tuple[Any, ...]) -> GridJob:
+    def known_as(self, key: str) -> int:
+        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def places(self) -> dict[int, str]:
+        """Give the directories of grid jobs that have not that of their number."""
+        return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
+
+    def _whole(self, row: dict[str, Any]) -> GridJob:
         """Add its request to a row of grid_job."""
-        job = rows.grid_job(row, self._requests.get(row[0]) or self._request(row[0]))
+        job = rows.grid_job(row, self._requests.get(row["id"]) or self._request(row["id"]))
         self._requests[job.id] = job.request_text
         if job.step in (Step.ACCEPTED, Step.FINISHED):
             del self._requests[job.id]
@@ -164,7 +114,7 @@ class Store:
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
-        return [Journal(*row) for row in reversed(found.fetchall())]
+        return list(rows.of_kind(Journal, found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
         """Count a grid job's local jobs by state, without looking at them."""
@@ -202,7 +152,7 @@ class Store:
 
     def local_job(self, grid: int, n: int) -> LocalJob:
         """Give one local job."""
-        row = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
+        row = rows.one(self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n)))
         if row is None:
             raise UnknownJob(f"there is no local job {grid}.{n}")
         return rows.local_job(row)
@@ -212,7 +162,7 @@ class Store:
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
-        return [rows.local_job(row) for row in self.db.execute(sql, (grid, due, limit))]
+        return list(map(rows.local_job, rows.named(self.db.execute(sql, (grid, due, limit)))))
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
@@ -241,7 +191,7 @@ class Store:
 
     def held(self, grid: int) -> list[LocalJob]:
         """Give the local jobs that JIM holds until a person says what becomes of them."""
-        return [rows.local_job(row) for row in self.db.execute(rows.HELD_JOBS, (grid, HELD))]
+        return list(map(rows.local_job, rows.named(self.db.execute(rows.HELD_JOBS, (grid, HELD)))))
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
@@ -296,7 +246,7 @@ class Store:
                 (grid, k, mark, len(jobs), now, seconds),
             )
             self.db.executemany(
-                "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
+                rows.ADD_ATTEMPT,
                 ((grid, k, idx, job.n, job.attempt + 1, now) for idx, job in enumerate(jobs, 1)),
             )
             which, values = rows.among([job.n for job in jobs])
@@ -310,11 +260,11 @@ class Store:
         """Give the submissions in these states."""
         which, values = rows.where(grid=grid)
         sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
-        return [rows.submission(row) for row in self.db.execute(sql, (*states, *values))]
+        return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
 
     def submission(self, grid: int, k: int) -> Submission | None:
         """Give one submission."""
-        row = self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)).fetchone()
+        row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
         return rows.submission(row) if row else None
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
@@ -323,8 +273,9 @@ class Store:
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Give one attempt by its place in a submission."""
-        row = self.db.execute("SELECT * FROM attempt WHERE grid = ? AND k = ? AND idx = ?", (grid, k, idx)).fetchone()
-        return Attempt(*row) if row else None
+        which = "grid = ? AND k = ? AND idx = ?"
+        found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
+        return next(rows.of_kind(Attempt, found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
@@ -332,11 +283,11 @@ class Store:
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return [Attempt(*row) for row in found]
+        return list(rows.of_kind(Attempt, found))
 
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end, and have no verdict yet."""
-        return [Attempt(*row) for row in self.db.execute(rows.GIVEN_UP)]
+        return list(rows.of_kind(Attempt, self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
@@ -360,6 +311,24 @@ class Store:
             "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
         )
 
+    def submission_numbers(self, grid: int) -> set[int]:
+        """Give the numbers of a grid job's submissions."""
+        return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
+
+    def forget_submission(self, grid: int, k: int) -> None:
+        """Forget a submission and its attempts, of which nothing was ever sent."""
+        with self.transaction():
+            self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
+            self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
+
+    def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
+        """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        told = found.grid, found.k, found.mark, found.size, found.state, found.reason, found.updated
+        with self.transaction():
+            self.db.execute(rows.TAKE_UP, told)
+            mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
+            self.db.executemany(rows.ADD_ATTEMPT, mine)
+
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
@@ -371,9 +340,10 @@ class Store:
         which, values = rows.where(grid=grid, n=n)
         return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
 
-    def forget(self, grid: int) -> None:
-        """Remove all rows of a grid job whose time is over."""
+    def remove(self, job: GridJob) -> None:
+        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
         with self.transaction():
             for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request"):
-                self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (grid,))
-            self.db.execute("DELETE FROM grid_job WHERE id = ?", (grid,))
+                self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
+            self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
+            self.db.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (job.id, job.place))

@@ -17,7 +17,7 @@ from jim.statusdb.record import record
 
 if TYPE_CHECKING:
     from jim.jobs import Attempt, GridJob, LocalJob
-    from jim.statusdb.sqlite import Store
+    from jim.statusdb.contract import Store
 
 NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}

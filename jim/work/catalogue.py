@@ -11,15 +11,14 @@ is `%2F`. The database has two tables:
 from __future__ import annotations
 
 import json
-import sqlite3
 import tomllib
 from collections.abc import Iterable
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
+from jim.database import NoAnswer, first_column
 from jim.errors import BadRequest, JimError, nearest, shown
 from jim.files import read_regular
 from jim.splitting.errors import SplitError
@@ -139,9 +138,8 @@ class Database:
 
     def _rows(self, query: str, value: object) -> list[Any]:
         try:
-            with closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro", uri=True)) as db:
-                return [row[0] for row in db.execute(query, (value,))]
-        except sqlite3.Error as error:
+            return first_column(self.file, query, value)
+        except NoAnswer as error:
             raise NotReadable(f"the catalogue cannot be read: {self.file}: {error}") from error
 
 

@@ -208,6 +208,7 @@ class Glitches(RuleBasedStateMachine):
 
 
 UNHEALED = ("twice", "late", "false")  # what nobody can heal who does not see the worker nodes
+JUMPS = (-86_400.0, -9.0, 9.0, 60.0, 86_400.0)  # of the head node's clock
 
 
 class Troubles(Glitches):
@@ -234,6 +235,12 @@ class Troubles(Glitches):
     @rule()
     def reboot(self):
         self.gateway.reboot()
+        self.on()
+
+    @rule(seconds=st.sampled_from(JUMPS), rounds=st.integers(0, 3))
+    def set_clock(self, seconds, rounds):
+        self.on(rounds)
+        self.gateway.set_clock(seconds)
         self.on()
 
     # The batch system

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import pytest
 
 from jim.keeper import aging
-from jim.statusdb import after
 
 STAYS = ".nfs0001"  # what a file server keeps of a file that somebody still has open
 
@@ -52,11 +51,11 @@ def test_a_directory_that_cannot_be_removed_is_told_once_and_tried_again(over, m
         an_hour_later(over)
     (told,) = [record.getMessage() for record in caplog.records if "cannot be removed" in record.getMessage()]
     assert told == f"1: cannot be removed: [Errno {errno.EBUSY}] Device or resource busy: {STAYS!r}; tried again hourly"
-    assert after.removed(over.store) == [(1, "1")]
+    assert over.store.removed() == [(1, "1")]
     left = [path.name for path in (over.site.work / ".removed-1").rglob("*")]
     assert left == ["s1", STAYS], "all else is gone"
     an_hour_later(over)
-    assert after.removed(over.store) == []
+    assert over.store.removed() == []
     assert not (over.site.work / ".removed-1").exists()
 
 
@@ -70,7 +69,7 @@ def test_the_next_keeper_tells_it_again_and_carries_on(over, monkeypatch, caplog
     over.restart()
     over.clock.utc = utc
     an_hour_later(over)
-    assert after.removed(over.store) == []
+    assert over.store.removed() == []
 
 
 def test_what_vanishes_meanwhile_is_removed(over, monkeypatch, caplog):
@@ -85,4 +84,4 @@ def test_what_vanishes_meanwhile_is_removed(over, monkeypatch, caplog):
         patch.setattr(os, "unlink", late)
         an_hour_later(over)
     assert "cannot be removed" not in caplog.text
-    assert after.removed(over.store) == []
+    assert over.store.removed() == []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import nullcontext
 
 import pytest
 
+from jim.errors import DiskFull
 from jim.model import Step
 
 CHUNKS = 3  # of 2, 2 and 1 pieces
@@ -21,12 +21,12 @@ def test_a_chunk_that_cannot_be_stored_leaves_no_gap(world, monkeypatch, full_at
     def add_pieces(*told):
         calls.append(told)
         if len(calls) == full_at:
-            raise sqlite3.OperationalError("database or disk is full")
+            raise DiskFull("database or disk is full")
         add(*told)
 
     monkeypatch.setattr(world.store, "add_pieces", add_pieces)
     grid = world.submit(5)
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(DiskFull):
         world.until(lambda: world.store.grid_jobs(Step.SPLIT))
     world.until(lambda: world.store.grid_jobs(Step.SPLIT))
     assert [job.piece.arguments for job in world.store.local_jobs(grid)] == [("0",), ("1",), ("2",), ("3",), ("4",)]
@@ -45,12 +45,12 @@ def test_a_cancel_while_it_is_split_leaves_nothing_half_split(world, monkeypatch
         if len(calls) == 2:
             world.store.set_grid_job(1, wish="cancel")
             if full:
-                raise sqlite3.OperationalError("database or disk is full")
+                raise DiskFull("database or disk is full")
         add(*told)
 
     monkeypatch.setattr(world.store, "add_pieces", add_pieces)
     grid = world.submit(50)
-    with pytest.raises(sqlite3.OperationalError) if full else nullcontext():
+    with pytest.raises(DiskFull) if full else nullcontext():
         world.until(lambda: world.finished(grid))
     world.until(lambda: world.finished(grid))
     job = world.store.grid_job(grid)

@@ -17,7 +17,6 @@ from jim.keeper.accepting import take_request
 from jim.keeper.serial import Hold, Serials
 from jim.model import State, Witness
 from jim.site.file import Batch
-from jim.statusdb import after
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.play import play
 from tests.stand_ins import World
@@ -103,8 +102,8 @@ def over_time_says_the_batch_system(patch):
 
 def wishes_are_fulfilled_as_often_as_their_file_is_read(patch):
     """Forget which wishes were fulfilled before their files were gone."""
-    patch.setattr(after, "fulfil", lambda store, name: None)
-    patch.setattr(after, "fulfilled", lambda store: set())
+    patch.setattr(Store, "fulfil", lambda store, name: None)
+    patch.setattr(Store, "fulfilled", lambda store: set())
 
 
 def what_comes_to_nothing_is_not_told(patch):

@@ -210,6 +210,33 @@ def test_one_room_owns_it(module: str, owners: set[str]) -> None:
     assert importers(module) == owners
 
 
+KNOWS_SQLITE = ("jim/database.py", "jim/statusdb/", "jim/localbatch/")
+SQL = re.compile(
+    r"\s*(?:SELECT\b.*\bFROM|INSERT\b.*\bINTO|UPDATE\b.*\bSET|DELETE FROM|PRAGMA|BEGIN|SAVEPOINT)\b", re.DOTALL
+)
+
+
+def reaches_into_a_database(file: str) -> Iterator[str]:
+    """Name the places where a file uses what an SQLite store has beside its contract."""
+    for node in nodes_of(file):
+        if isinstance(node, ast.Attribute) and node.attr == "db":
+            yield f"{file}:{node.lineno}: .db"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value):
+            yield f"{file}:{node.lineno}: {node.value!r}"
+
+
+def test_a_store_is_known_by_its_contract() -> None:
+    """Another database may be in its place: nobody else knows SQLite, its statements, or the module that has them."""
+    others = [file for file in FILES if not file.startswith(KNOWS_SQLITE)]
+    assert {file for file in importers("sqlite3") if not file.startswith(KNOWS_SQLITE)} == set()
+    own = {f"jim.statusdb.{name}" for name in ("sqlite", "connected", "rows")}
+    assert {file: ours(file) & own for file in others if ours(file) & own} == {}
+    assert {file for file in importers("jim.database") if file in others} == {"jim/work/catalogue.py"}
+    found = {place for file in others for place in reaches_into_a_database(file)}
+    assert {place for place in found if not place.startswith("jim/work/catalogue.py")} == set()  # a site's own
+    assert list(reaches_into_a_database("jim/statusdb/connected.py")), "nothing is found at all"
+
+
 def test_only_the_people_s_door_is_rich() -> None:
     assert importers("rich")
     assert all(file.startswith("jim/cli/") for file in importers("rich"))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 
 import pytest
 
 from jim.doors import inbox
-from jim.errors import UnknownJob
+from jim.errors import DiskFull, UnknownJob
 from jim.keeper import aging
 from jim.model import Step
-from jim.statusdb import after
 from jim.workdir.submission import remove_grid_directory
 
 
@@ -154,7 +152,7 @@ def killed(*_):
 
 DEATHS = [
     "jim.keeper.aging.inbox.free",
-    "jim.keeper.aging.after.remove",
+    "jim.statusdb.sqlite.Store.remove",
     "jim.keeper.aging._remove_files",
     "jim.keeper.aging.remove_grid_directory",
 ]
@@ -184,7 +182,7 @@ def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(wo
         assert (world.site.work / str(job.id)).is_dir()
     assert not (world.site.work / "1").exists()
     assert not (world.site.state / "answers/1").exists()
-    assert after.removed(world.store) == []
+    assert world.store.removed() == []
 
 
 def test_what_was_aged_out_halfway_and_retried_is_not_active_without_a_directory(world):
@@ -211,12 +209,12 @@ def test_a_removal_that_cannot_be_stored_is_carried_on_where_its_key_is_asked_fo
     finished(world)
 
     def full(*_):
-        raise sqlite3.OperationalError("database or disk is full")
+        raise DiskFull("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.store, "forget", full)
+        patch.setattr(world.store, "remove", full)
         world.house.next_aging = 0.0
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(DiskFull):
             world.go(2)
     assert world.submit(1) == 2
     world.wish("cancel", "2")  # which the store does not know yet
@@ -246,14 +244,14 @@ def test_a_directory_that_is_out_of_reach_is_not_taken_for_removed(world):
     world.house.next_aging = 1e9
     world.go(1)
     away = world.site.work.with_name("away")
-    after.remove(world.store, world.store.grid_job(1))
+    world.store.remove(world.store.grid_job(1))
     world.site.work.rename(away)
     aging._remove_files(world.house, 1, "1")
     while world.house.workers.deliver(0):
         pass
     away.rename(world.site.work)
-    assert after.removed(world.store) == [(1, "1")]
+    assert world.store.removed() == [(1, "1")]
     world.house.next_aging = 0.0
     world.go(2)
     assert not (world.site.work / "1").exists()
-    assert after.removed(world.store) == []
+    assert world.store.removed() == []

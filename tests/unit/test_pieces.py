@@ -7,7 +7,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.request import check as checked
 from jim.splitting.errors import TooManyJobs
-from jim.statusdb.rows import piece_of, pieces_text
+from jim.statusdb.pieces import piece_of, pieces_text
 from jim.work.pieces import check, herd_of
 
 FILES = [

@@ -23,7 +23,6 @@ from jim.keeper.opening import hold_of
 from jim.keeper.serial import instances_in, own_work, serials
 from jim.model import State, Step
 from jim.site.file import Site, make_state
-from jim.statusdb import after
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
 from tests.splitting_work import end_all, submit
@@ -265,7 +264,7 @@ def test_a_number_told_again_by_a_door_gets_a_directory_of_its_own(world):
     assert [mark for mark, _ in world.batch.ledger] == ["jim-cafe0001-1-1", f"jim-{world.house.hold.instance}-1-1"]
     world.restart()
     assert world.house.directory(1) == world.site.work / job.place
-    after.remove(world.store, job)
+    world.store.remove(job)
     world.house.next_aging = 0.0
     world.go(3)
     assert not (world.site.work / job.place).exists()

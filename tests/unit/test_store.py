@@ -11,9 +11,9 @@ import pytest
 from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import UnknownJob
-from jim.jobs import Change
+from jim.jobs import Attempt, Change, Ended, Live
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb import rows
+from jim.statusdb import pieces, rows
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
 
@@ -137,7 +137,7 @@ MASK = {"first_event": 1, "last_event": 5}
     ],
 )
 def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> None:
-    assert rows.pieces_text({7: piece}) == f'{{"7":{text}}}'
+    assert pieces.pieces_text({7: piece}) == f'{{"7":{text}}}'
     store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
     store.add_pieces(1, 7, [piece])
     assert store.db.execute("SELECT n, piece FROM local_job").fetchall() == [(7, text)]
@@ -156,7 +156,7 @@ def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> Non
     ],
 )
 def test_pieces_are_read_as_they_were_once_stored(text: str, piece: Piece) -> None:
-    assert rows.piece_of(text) == piece
+    assert pieces.piece_of(text) == piece
 
 
 def test_pieces_that_can_never_run_are_stored_as_failed_among_the_others(store: Store) -> None:
@@ -228,13 +228,13 @@ def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     store.note(1, "a line", Witness.USER)
     store.publish(1, 0, "p", "<p/>")
     store.intend(1, 1, "mark", store.local_jobs(1))
-    store.forget(1)
+    store.remove(store.grid_job(1))
     with pytest.raises(UnknownJob):
         store.grid_job(1)
     tables = [name for (name,) in store.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert "request" in tables
     left = {name: store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
-    assert left == dict.fromkeys(tables, 0) | {"meta": 1}, "more than the serial is left"
+    assert left == dict.fromkeys(tables, 0) | {"meta": 1, "removed": 1}, "more is left than the serial and its files"
 
 
 def test_a_transaction_is_all_or_nothing(store: Store) -> None:
@@ -280,3 +280,20 @@ def test_what_lies_on_a_disk_that_can_only_be_read_is_read(tmp_path: Path, monke
     assert store.grid_job(1).size == 3
     assert [path.name for path in tmp_path.iterdir()] == ["status.db"], "a reader leaves its file beside the others"
     store.close()
+
+
+def test_rows_are_read_by_the_names_of_their_columns(store: Store) -> None:
+    """Those of a database that was brought up to date may lie in another order."""
+    add(store, 1, 1)
+    send(store, 1, 1)
+    told = store.attempt(1, 1, 1)
+    names = ["over", *(each for each in Attempt.__annotations__ if each != "over")]
+    shuffled = store.db.execute(f"SELECT {', '.join(names)} FROM attempt")
+    assert list(rows.of_kind(Attempt, shuffled)) == [told]
+
+
+@pytest.mark.parametrize(("sql", "values", "kind"), [(rows.LIVE, (), Live), (rows.ENDED, (1, 0), Ended)])
+def test_what_is_read_in_great_numbers_has_its_columns_in_order(
+    store: Store, sql: str, values: tuple[int, ...], kind: type[Live | Ended]
+) -> None:
+    assert tuple(each[0] for each in store.db.execute(sql, values).description) == kind._fields

@@ -8,7 +8,6 @@ from jim.doors import inbox
 from jim.doors.gram.protocol import EXECUTION_FAILED, is_failure
 from jim.errors import UnknownJob
 from jim.model import State, Step
-from jim.statusdb import after
 from tests.splitting_work import end_all, states
 from tests.splitting_work import submit as split
 
@@ -77,9 +76,9 @@ def test_what_is_remembered_of_wishes_does_not_grow(world):
     for verb in ("suspend", "resume", "suspend", "resume"):
         world.wish(verb, "1")
     world.go(1)
-    assert len(after.fulfilled(world.store)) == 4
+    assert len(world.store.fulfilled()) == 4
     world.go(1)
-    assert after.fulfilled(world.store) == set()
+    assert world.store.fulfilled() == set()
 
 
 @pytest.mark.parametrize("verb", ["retry", "force"])

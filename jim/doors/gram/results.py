@@ -21,7 +21,7 @@ from jim.doors.gram.request import USUAL_JOB_TYPE, Description, one, place_of, s
 from jim.doors.inbox import answer
 from jim.files import passes
 from jim.jobs import GridJob
-from jim.statusdb.sqlite import Store
+from jim.statusdb import open_store
 
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
@@ -33,7 +33,7 @@ def deliver(state: Path, number: int, description: Description) -> bytes:
     said = answer(state, number)
     if protocol.final_state(said) is None:
         return said
-    with closing(Store(state / "status.db", Clock())) as store:
+    with closing(open_store(state, Clock())) as store:
         job = store.grid_job(number)
     try:
         _put(job, description)

@@ -1,0 +1,119 @@
+"""What an SQLite store is beside its tables of jobs: one file, its format, its transactions, and facts about itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from jim.clock import Clock
+from jim.database import opened, part, told, transaction
+from jim.errors import Damaged, JimError, StoreError, UnknownJob
+from jim.jobs import HELD
+from jim.statusdb.rows import LOOK_ANEW, VERSION, schema
+
+
+class Connected:
+    """A status DB as a file."""
+
+    def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
+        if not write and not file.exists():
+            raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
+        self.file, self.clock = file, clock
+        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
+        self.db, self._format = opened(file, write=write)
+        if self._format > VERSION:
+            raise JimError(f"{self.file} was written by a newer JIM (format {self._format}, this one knows {VERSION})")
+        if write:
+            self._prepare(self._format)
+
+    def _prepare(self, version: int) -> None:
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
+        if version < VERSION:
+            self.db.executescript(f"BEGIN; {schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    def is_made(self) -> bool:
+        """Tell whether there is anything in it; who is killed while making it leaves an empty file."""
+        return self._format > 0
+
+    def look_for_damage(self, seconds: float) -> bool:
+        """Read it for so long; tell whether that was all of it. What is damaged is `Damaged`."""
+        until = time.monotonic() + seconds
+        self.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
+        try:
+            found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except Damaged:
+            raise
+        except StoreError:  # interrupted; or it is locked, or its disk away, and that is no damage
+            self.db.set_progress_handler(None, 0)
+            self.db.execute("SELECT 1 FROM grid_job LIMIT 1").fetchone()
+            return False
+        finally:
+            self.db.set_progress_handler(None, 0)
+        if found != "ok":
+            raise told(Damaged, self.file, " ".join(found.split()))
+        return True
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do all of it or nothing; inside a larger transaction, it is a part of that."""
+        return transaction(self.db)
+
+    def part(self) -> AbstractContextManager[None]:
+        """Do all of it or nothing, inside a transaction that goes on without it."""
+        return part(self.db)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
+        return transaction(self.db, "DEFERRED")
+
+    def changes(self) -> int:
+        """Count what this store has changed since it was opened."""
+        return self.db.total_changes
+
+    # Facts about the directory itself
+
+    def fact(self, name: str) -> str:
+        """Read a fact about this state directory; empty when never set."""
+        return next((str(value) for (value,) in self.db.execute("SELECT value FROM meta WHERE name = ?", (name,))), "")
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Record a fact about this state directory."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def make_due(self) -> None:
+        """Make everything due at once, but for what is held."""
+        with self.transaction():
+            for table in ("grid_job", "local_job", "submission"):
+                self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))
+            # Between two looks for a lost submission some time must pass: begin anew, for nobody knows how much has.
+            self.db.execute(LOOK_ANEW)
+
+    # What is done in files after a transaction, which names it: a keeper that is killed finds it again
+
+    def removed(self) -> list[tuple[int, str]]:
+        """Give the grid jobs that were removed, each with the directory that may be left of it."""
+        return list(self.db.execute("SELECT grid, place FROM removed ORDER BY grid"))
+
+    def files_are_gone(self, number: int) -> None:
+        """Forget a removed grid job of which no file is left."""
+        self.db.execute("DELETE FROM removed WHERE grid = ?", (number,))
+
+    def fulfil(self, name: str) -> None:
+        """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
+        self.db.execute("INSERT INTO fulfilled VALUES (?)", (name,))
+
+    def fulfilled(self) -> set[str]:
+        """Give the wishes that have been fulfilled, and whose files may be left."""
+        return {name for (name,) in self.db.execute("SELECT name FROM fulfilled")}
+
+    def wishes_are_gone(self, names: Iterable[str]) -> None:
+        """Forget fulfilled wishes whose files are gone."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM fulfilled WHERE name = ?", ((name,) for name in names))

@@ -1,0 +1,229 @@
+"""What any store does that JIM can work with. tests/unit/statusdb/test_contract.py holds every store to it.
+
+One process writes: the keeper, and of it the loop alone. Any number of processes and threads read, each with a store of
+its own. Every method is one transaction, or a part of one that is open. What a transaction has stored is durable when
+the transaction is left; after a kill at any place, all of a transaction is there, or nothing.
+
+A method that cannot do its work raises a `StoreError`, and has changed nothing. `Busy`, `DiskFull` and `Away` may pass:
+the keeper makes the move again. `Damaged` does not pass. `NotStorable` is about the value: what was handed in is put
+aside. No caller concludes anything about a job from a `StoreError`.
+
+Times that people read are RFC 3339 text in UTC. Times to come (`due`) are seconds since 1970, UTC; 0 means at once, and
+`HELD` (infinite) means: not before a person says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from jim.clock import Clock
+from jim.jobs import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
+from jim.model import Piece, State, Step, SubmissionState, Witness
+
+
+class Store(Protocol):
+    """The status DB of one state directory.
+
+    A format that is newer than this JIM knows is refused when the store is opened. An older one is brought up to date
+    by who opens the store to write; readers read it as it is.
+    """
+
+    clock: Clock
+
+    def close(self) -> None:
+        """Let go of the store."""
+
+    def reader(self) -> Store:
+        """Open the same store for another thread, to read."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do all of it or nothing; inside a larger transaction, it is a part of that."""
+
+    def part(self) -> AbstractContextManager[None]:
+        """Do all of it or nothing, inside a transaction that goes on without it.
+
+        A `StoreError` may have undone the whole transaction: who catches errors of a part lets that pass.
+        """
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
+
+    def changes(self) -> int:
+        """Give a number that grows with whatever this store changes."""
+
+    def is_made(self) -> bool:
+        """Tell whether there is anything in it: who is killed while making a store leaves an empty one."""
+
+    def look_for_damage(self, seconds: float) -> bool:
+        """Read the store for so long; tell whether that was all of it. Of one that makes no sense, raise `Damaged`."""
+
+    # Facts about the state directory
+
+    def fact(self, name: str) -> str:
+        """Give a fact; empty when never set. The serial is one: each `add_grid_job` and `intend` raises it."""
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Record a fact."""
+
+    def make_due(self) -> None:
+        """Make everything due at once, but for what is `HELD`; looks for lost submissions are counted anew."""
+
+    # What is done in files after a transaction, which names it: a keeper that is killed finds it again
+
+    def remove(self, job: GridJob) -> None:
+        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+
+    def removed(self) -> list[tuple[int, str]]:
+        """Give the grid jobs that were removed, each with the directory that may be left of it."""
+
+    def files_are_gone(self, number: int) -> None:
+        """Forget a removed grid job of which no file is left."""
+
+    def fulfil(self, name: str) -> None:
+        """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
+
+    def fulfilled(self) -> set[str]:
+        """Give the wishes that have been fulfilled, and whose files may be left."""
+
+    def wishes_are_gone(self, names: Iterable[str]) -> None:
+        """Forget fulfilled wishes whose files are gone."""
+
+    # Grid jobs
+
+    def add_grid_job(
+        self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any], nonce: str = ""
+    ) -> bool:
+        """Take a grid job in, at step accepted; a key or number that is known already changes nothing."""
+
+    def grid_job(self, number: int) -> GridJob:
+        """Give one grid job, or raise `UnknownJob`."""
+
+    def grid_jobs(self, *steps: Step) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all, by their numbers."""
+
+    def known_as(self, key: str) -> int:
+        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+
+    def places(self) -> dict[int, str]:
+        """Give the directories of grid jobs that have not that of their number."""
+
+    def unfinished(self) -> bool:
+        """Tell whether any grid job is not finished."""
+
+    def set_grid_job(self, number: int, **columns: Any) -> None:
+        """Change a grid job, or its request, which is JSON; a new step stands in the journal, due, with no tries."""
+
+    def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
+        """Add a line to the journal that is no change of state. Lines are never changed."""
+
+    def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
+        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+
+    def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
+        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+
+    def counts(self, grid: int) -> dict[State, int]:
+        """Count a grid job's local jobs by state, without looking at them; none before `end_split`."""
+
+    def in_batch(self) -> dict[int, int]:
+        """Count, for each grid job, the local jobs that the batch system has or may have."""
+
+    # Splitting
+
+    def empty(self, grid: int) -> None:
+        """Forget the local jobs of a split that did not end."""
+
+    def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
+        """Store a run of pieces as local jobs; they wait, or have failed where the piece says why it cannot be done."""
+
+    def end_split(self, grid: int, size: int) -> None:
+        """Make the local jobs count: step split."""
+
+    # Local jobs
+
+    def local_job(self, grid: int, n: int) -> LocalJob:
+        """Give one local job, or raise `UnknownJob`."""
+
+    def local_jobs(
+        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
+    ) -> list[LocalJob]:
+        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
+
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
+        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
+
+    def state(self, grid: int, n: int) -> State:
+        """Give the state of one local job, and nothing else of it."""
+
+    def wishes(self, grid: int, n: int) -> tuple[str, str]:
+        """Give what was wished for a grid job, and for one of its local jobs."""
+
+    def wished(self, grid: int) -> frozenset[int]:
+        """Give the local jobs that someone wished to end and that have not ended."""
+
+    def held(self, grid: int) -> list[LocalJob]:
+        """Give the local jobs that JIM holds until a person says what becomes of them."""
+
+    def change(self, changes: Iterable[Change]) -> None:
+        """Move local jobs on, all or none; one that is no longer where the evidence found it stays as it is."""
+
+    def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
+        """Change a local job; a new state stands in the journal, and counts."""
+
+    def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
+        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+
+    # Submissions and attempts
+
+    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
+        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
+
+    def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
+        """Give the submissions in these states, of one grid job or of all."""
+
+    def submission(self, grid: int, k: int) -> Submission | None:
+        """Give one submission."""
+
+    def set_submission(self, grid: int, k: int, **columns: Any) -> None:
+        """Change a submission."""
+
+    def submission_numbers(self, grid: int) -> set[int]:
+        """Give the numbers of a grid job's submissions."""
+
+    def forget_submission(self, grid: int, k: int) -> None:
+        """Forget a submission and its attempts, of which nothing was ever sent."""
+
+    def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
+        """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+
+    def end_submissions(self) -> None:
+        """Close the confirmed submissions of which no attempt is live."""
+
+    def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
+        """Give one attempt by its place in a submission."""
+
+    def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
+        """Give the attempts of a grid job, of one local job, or of one submission, by local job and number."""
+
+    def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
+        """Change an attempt."""
+
+    def given_up(self) -> list[Attempt]:
+        """Give the attempts that are to end (`over`), and have no verdict yet."""
+
+    def live(self) -> Iterator[Live]:
+        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+
+    def ended(self, grid: int) -> Iterator[Ended]:
+        """Give how each local job ended, in order, read in parts: a slow reader holds up nobody."""
+
+    # What payloads publish
+
+    def publish(self, grid: int, n: int, name: str, content: str) -> None:
+        """Keep what a payload published, replacing what it said before under this name."""
+
+    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
+        """Give what was published: local job, name, content, when."""

@@ -1,0 +1,35 @@
+"""How a piece is written as text, in whatever database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jim.model import Piece
+
+_as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+_EMPTY: tuple[Any, ...] = Piece()
+
+
+def pieces_text(pieces: Mapping[int, Piece]) -> str:
+    """Write pieces by their numbers, each as a list without what is empty at its end."""
+    return _as_json({n: _shortened(piece) for n, piece in pieces.items()})
+
+
+def _shortened(piece: Piece) -> tuple[Any, ...]:
+    last = len(piece) if piece[6:] != _EMPTY[6:] else 6  # most have nothing more, and there may be a million
+    while last > 2 and piece[last - 1] == _EMPTY[last - 1]:
+        last -= 1
+    return piece[:last]
+
+
+def piece_of(text: str) -> Piece:
+    """Read a piece as it is stored, or was: as a table, or with its arguments not in a list of their own."""
+    stored = json.loads(text)
+    if isinstance(stored, dict):
+        stored = list(Piece(**stored))
+    elif len(stored) > 2 and isinstance(stored[2], str):
+        stored[2:] = [stored[2:]]
+    first, events, arguments, files, *rest = stored + list(_EMPTY[len(stored) :])
+    return Piece(first, events, tuple(arguments), tuple(files), *rest)

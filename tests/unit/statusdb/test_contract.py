@@ -1,0 +1,582 @@
+"""What the keeper, the doors and the readers count on, of whatever store there is: jim/statusdb/contract.py."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, UnknownJob
+from jim.jobs import HELD, Change, Submission
+from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.statusdb.contract import Store
+from tests.unit.statusdb.grounds import CREATED, GROUNDS, REQUEST, Sqlite, add, die_halfway
+
+ROOT = Path(__file__).parents[3]
+WAITING = (State.WAITING,)
+
+
+@pytest.fixture(params=GROUNDS)
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Sqlite:
+    place = tmp_path / "state"
+    place.mkdir()
+    return GROUNDS[request.param](place)
+
+
+@pytest.fixture
+def store(ground: Sqlite) -> Iterator[Store]:
+    with closing(ground.open()) as made:
+        yield made
+
+
+@pytest.fixture
+def reader(ground: Sqlite, store: Store) -> Iterator[Store]:
+    with closing(ground.open(write=False)) as made:
+        yield made
+
+
+def sent(store: Store, *, grid: int = 1, k: int = 1) -> None:
+    """Send what waits, and let the batch system accept it."""
+    store.intend(grid, k, f"mark-{grid}-{k}", store.local_jobs(grid, WAITING))
+    store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id="4711")
+
+
+def moved(store: Store, was: State, now: State, *numbers: int, attempt: int = 1, reason: str = "") -> None:
+    store.change([Change(1, attempt, was, now, Witness.QUEUE, numbers, reason)])
+
+
+def states(store: Store, grid: int = 1) -> list[State]:
+    return [each.state for each in store.local_jobs(grid)]
+
+
+# Grid jobs
+
+
+def test_a_grid_job_is_taken_in_once_by_its_key_and_by_its_number(store: Store) -> None:
+    assert store.add_grid_job(1, "key", "someone", CREATED, REQUEST, "nonce")
+    assert not store.add_grid_job(2, "key", "someone", CREATED, REQUEST)
+    assert not store.add_grid_job(1, "other", "someone", CREATED, REQUEST)
+    job = store.grid_job(1)
+    assert (job.key, job.job_type, job.owner, job.created, job.nonce) == (
+        *("key", "parametric", "someone", CREATED, "nonce"),
+    )
+    assert (job.step, job.size, job.wish, job.outcome, job.due, job.place) == (Step.ACCEPTED, 0, "", "", 0.0, "")
+    assert job.request == REQUEST
+    assert (store.known_as("key"), store.known_as("other")) == (1, 0)
+    assert [line.now for line in store.journal(1)] == ["accepted"]
+
+
+def test_what_is_not_there_is_unknown(store: Store) -> None:
+    add(store)
+    for look in (lambda: store.grid_job(2), lambda: store.local_job(1, 3)):
+        with pytest.raises(UnknownJob):
+            look()
+    assert (store.submission(1, 1), store.attempt(1, 1, 1), store.fact("never")) == (None, None, "")
+
+
+def test_a_store_that_was_never_made_has_no_readers(ground: Sqlite) -> None:
+    with pytest.raises(UnknownJob):
+        ground.open(write=False)
+
+
+def test_grid_jobs_are_given_by_step_in_order(store: Store) -> None:
+    for number in (3, 1, 2):
+        store.add_grid_job(number, str(number), "someone", CREATED, REQUEST)
+    store.set_grid_job(2, step=Step.FINISHED)
+    assert [job.id for job in store.grid_jobs()] == [1, 2, 3]
+    assert [job.id for job in store.grid_jobs(Step.ACCEPTED)] == [1, 3]
+    assert store.unfinished()
+    for number in (1, 3):
+        store.set_grid_job(number, step=Step.FINISHED)
+    assert not store.unfinished()
+
+
+def test_a_new_step_is_due_has_no_tries_and_stands_in_the_journal(store: Store) -> None:
+    store.add_grid_job(1, "key", "someone", CREATED, REQUEST)
+    store.set_grid_job(1, tries=3, due=5e9, reason="full")
+    assert (store.grid_job(1).tries, store.grid_job(1).due) == (3, 5e9)
+    store.set_grid_job(1, step=Step.RESOLVED, place="1-nonce", result={"tar": "/t"}, started=1)
+    job = store.grid_job(1)
+    assert (job.step, job.tries, job.due, job.reason) == (Step.RESOLVED, 0, 0.0, "full")
+    assert (job.result, job.started, store.places()) == ({"tar": "/t"}, True, {1: "1-nonce"})
+    assert [(line.was, line.now) for line in store.own_journal(1)] == [("", "accepted"), ("accepted", "resolved")]
+
+
+def test_a_request_may_change(store: Store) -> None:
+    store.add_grid_job(1, "key", "someone", CREATED, REQUEST)
+    assert store.grid_job(1).request == REQUEST
+    store.set_grid_job(1, request=json.dumps({"job_type": "other"}))
+    assert store.grid_job(1).request == {"job_type": "other"}
+    with closing(store.reader()) as reader:
+        assert reader.grid_job(1).request == {"job_type": "other"}
+
+
+def test_the_journal_gives_the_last_lines_oldest_first(store: Store) -> None:
+    add(store)
+    for number in range(5):
+        store.note(1, f"line {number}", Witness.USER, "why", n=number % 2)
+    assert [line.now for line in store.journal(1, last=2)] == ["line 3", "line 4"]
+    assert [(line.now, line.n) for line in store.journal(1, 1)] == [("line 1", 1), ("line 3", 1)]
+    assert all(line.n is None for line in store.own_journal(1))
+
+
+# Local jobs
+
+
+def test_local_jobs_count_once_the_split_has_ended(store: Store) -> None:
+    store.add_grid_job(1, "key", "someone", CREATED, REQUEST)
+    store.add_pieces(1, 0, [Piece(1, 5, ("a",), ("f",)), Piece(failure="too long")])
+    assert store.counts(1) == {}
+    store.empty(1)
+    assert store.local_jobs(1) == []
+    store.add_pieces(1, 0, [Piece(1, 5, ("a",), ("f",)), Piece(failure="too long")])
+    store.add_pieces(1, 2, [Piece(arguments=("last",))])
+    store.end_split(1, 3)
+    assert store.counts(1) == {State.WAITING: 2, State.FAILED: 1}
+    assert (store.grid_job(1).step, store.grid_job(1).size) == (Step.SPLIT, 3)
+    assert store.local_job(1, 0).piece == Piece(1, 5, ("a",), ("f",))
+    assert (store.local_job(1, 1).reason, store.state(1, 2)) == ("failed on creation: too long", State.WAITING)
+
+
+def test_local_jobs_are_given_by_state_number_and_when_they_are_due(store: Store) -> None:
+    add(store, size=5)
+    for n, due in ((0, 100.0), (1, 50.0), (2, HELD)):
+        store.set_local_job(1, n, due=due)
+    store.set_local_job(1, 4, state=State.FAILED, witness=Witness.QUEUE)
+    numbers = lambda **how: [each.n for each in store.local_jobs(1, WAITING, **how)]  # noqa: E731
+    assert numbers() == [0, 1, 2, 3]
+    assert numbers(due=99.0) == [1, 3]
+    assert numbers(limit=2) == [0, 1]
+    assert [each.n for each in store.local_jobs(1, (State.WAITING, State.FAILED), limit=5)] == [0, 1, 2, 3, 4]
+    assert [each.n for each in store.held(1)] == [2]
+    assert store.local_job(1, 2).held
+
+
+def test_a_change_moves_what_is_where_the_evidence_found_it(store: Store) -> None:
+    add(store)
+    sent(store)
+    store.set_local_job(1, 2, state=State.RUNNING, witness=Witness.CLAIM)
+    moved(store, State.SUBMITTING, State.SUBMITTED, 0, 1, 2, reason="seen")
+    assert states(store) == [State.SUBMITTED, State.SUBMITTED, State.RUNNING]
+    moved(store, State.SUBMITTED, State.HELD, 0, attempt=2)
+    assert store.state(1, 0) is State.SUBMITTED
+    assert store.counts(1) == {State.SUBMITTED: 2, State.RUNNING: 1}
+    line = store.journal(1, 0)[-1]
+    assert (line.was, line.now, line.witness, line.reason, line.attempt) == (
+        *("submitting", "submitted", "queue", "seen", 1),
+    )
+
+
+def test_wishes_are_of_a_grid_job_and_of_local_jobs(store: Store) -> None:
+    add(store)
+    store.set_local_job(1, 1, wish="cancel")
+    store.set_local_job(1, 2, wish="cancel", state=State.KILLED, witness=Witness.USER)
+    store.set_grid_job(1, wish="suspend")
+    assert (store.wishes(1, 0), store.wishes(1, 1)) == (("suspend", ""), ("suspend", "cancel"))
+    assert store.wished(1) == {1}
+
+
+def test_what_waits_can_be_ended_in_parts(store: Store) -> None:
+    add(store)
+    assert (store.end_waiting(1, "cancelled", 2), store.end_waiting(1, "cancelled", 2)) == (2, 1)
+    assert states(store) == [State.KILLED] * 3
+    assert store.reasons(1, (State.KILLED,), 5) == ([("cancelled", 3)], 1)
+
+
+def test_the_most_frequent_reasons_come_first(store: Store) -> None:
+    add(store, size=6)
+    for n, reason in enumerate(("a", "b", "b", "c", "c", "c")):
+        store.set_local_job(1, n, state=State.FAILED, witness=Witness.QUEUE, reason=reason)
+    assert store.reasons(1, (State.FAILED,), 2) == ([("c", 3), ("b", 2)], 3)
+    assert store.reasons(1, (State.KILLED,), 2) == ([], 0)
+
+
+def test_what_an_attempt_leaves_for_the_next_is_kept(store: Store) -> None:
+    add(store)
+    store.set_local_job(1, 0, recovery=("--from", "5"), spent=2)
+    assert (store.local_job(1, 0).recovery, store.local_job(1, 0).spent) == (("--from", "5"), 2)
+    store.set_local_job(1, 0, recovery=())
+    assert store.local_job(1, 0).recovery == ()
+
+
+# Submissions and attempts
+
+
+def test_an_intent_stores_all_that_is_to_go_out(store: Store) -> None:
+    add(store)
+    serial = int(store.fact("serial"))
+    store.intend(1, 1, "mark", store.local_jobs(1, WAITING, limit=2), 60)
+    assert states(store) == [State.SUBMITTING, State.SUBMITTING, State.WAITING]
+    assert [(each.attempt, each.submission) for each in store.local_jobs(1)] == [(1, 1), (1, 1), (0, None)]
+    assert [(each.k, each.idx, each.n, each.attempt) for each in store.attempts(1)] == [(1, 1, 0, 1), (1, 2, 1, 1)]
+    found = store.submission(1, 1)
+    assert found
+    assert (found.mark, found.size, found.state, found.wall_seconds) == ("mark", 2, SubmissionState.INTENDED, 60)
+    assert (store.in_batch(), store.grid_job(1).submissions) == ({1: 2}, 1)
+    assert int(store.fact("serial")) == serial + 1
+
+
+def test_submissions_are_given_by_state(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+    store.set_submission(2, 1, state=SubmissionState.UNKNOWN, tries=1, due=7.0, trouble="away", reason="lost")
+    assert [each.grid for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
+    assert [each.due for each in store.submissions(SubmissionState.UNKNOWN, SubmissionState.CONFIRMED, grid=2)] == [7.0]
+    assert store.submission_numbers(1) == {1}
+
+
+def test_attempts_are_given_of_a_grid_job_a_local_job_or_a_submission(store: Store) -> None:
+    add(store, size=2)
+    sent(store)
+    for index in (1, 2):
+        store.set_attempt(1, 1, index, verdict="again", reason="lost", host="node")
+        store.set_local_job(1, index - 1, state=State.WAITING, witness=Witness.KEEPER)
+    sent(store, k=2)
+    assert [(each.n, each.attempt) for each in store.attempts(1)] == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert [each.k for each in store.attempts(1, n=1)] == [1, 2]
+    assert [each.n for each in store.attempts(1, k=2)] == [0, 1]
+    first = store.attempt(1, 1, 1)
+    assert first
+    assert (first.verdict, first.reason, first.host) == ("again", "lost", "node")
+
+
+def test_live_is_what_the_batch_system_has_and_nobody_has_judged(store: Store) -> None:
+    add(store)
+    store.intend(1, 1, "mark", store.local_jobs(1, WAITING))
+    assert list(store.live()) == []
+    store.set_submission(1, 1, state=SubmissionState.RECORDED, batch_id="4711")
+    store.set_attempt(1, 1, 1, verdict="completed")
+    store.set_attempt(1, 1, 2, started="2026-01-31T12:00:00Z")
+    found = [each._asdict() for each in store.live()]
+    told = {"grid": 1, "k": 1, "attempt": 1, "mark": "mark", "batch_id": "4711", "confirmed": False, "reason": ""}
+    assert found == [
+        {**told, "idx": 2, "n": 1, "state": State.SUBMITTING, "started": True},
+        {**told, "idx": 3, "n": 2, "state": State.SUBMITTING, "started": False},
+    ]
+    assert all(type(each["state"]) is State for each in found)
+
+
+def test_what_is_given_up_waits_for_its_verdict(store: Store) -> None:
+    add(store)
+    sent(store)
+    store.set_attempt(1, 1, 2, over="so")
+    assert [(each.idx, each.over) for each in store.given_up()] == [(2, "so")]
+    store.set_attempt(1, 1, 2, verdict="failed")
+    assert store.given_up() == []
+
+
+def test_how_local_jobs_ended_is_told_by_their_last_attempt(store: Store) -> None:
+    add(store, size=2)
+    sent(store)
+    store.set_attempt(1, 1, 1, verdict="completed", record="its record")
+    store.set_local_job(1, 0, state=State.COMPLETED, witness=Witness.EXIT_RECORD)
+    store.set_local_job(1, 1, state=State.COMPLETED, witness=Witness.USER, reason="forced")
+    store.set_attempt(1, 1, 2, verdict="failed", record="of a failure")
+    first, second = store.ended(1)
+    assert first._asdict() == {
+        "n": 0,
+        "state": "completed",
+        "attempt": 1,
+        "reason": "",
+        "k": 1,
+        "idx": 1,
+        "record": "its record",
+    }
+    assert (second.reason, second.record) == ("forced", ""), "what was forced has brought nothing"
+
+
+def test_a_submission_ends_with_its_last_attempt(store: Store) -> None:
+    add(store, size=2)
+    sent(store)
+    store.set_attempt(1, 1, 1, verdict="completed")
+    store.end_submissions()
+    assert [each.k for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
+    store.set_attempt(1, 1, 2, verdict="failed")
+    store.end_submissions()
+    assert [each.k for each in store.submissions(SubmissionState.ENDED)] == [1]
+
+
+def test_a_submission_is_forgotten_and_one_that_was_found_is_taken_up(store: Store) -> None:
+    add(store)
+    store.intend(1, 1, "mark", store.local_jobs(1, WAITING, limit=1))
+    store.forget_submission(1, 1)
+    assert (store.submission_numbers(1), store.attempts(1)) == (set(), [])
+    found = Submission(1, 4, "found", 2, SubmissionState.UNKNOWN, "", 0, "after the backup", 0.0, CREATED)
+    store.take_up(found, {2: (1, 3)})
+    assert store.submission(1, 4) == found
+    assert [(each.k, each.idx, each.n, each.attempt) for each in store.attempts(1)] == [(4, 2, 1, 3)]
+
+
+# Facts, publications, and what follows in files
+
+
+def test_facts_are_kept_and_replaced(store: Store, reader: Store) -> None:
+    store.set_fact("seen", "now")
+    store.set_fact("seen", "later")
+    assert reader.fact("seen") == "later"
+
+
+def test_what_is_published_is_replaced_by_name(store: Store) -> None:
+    add(store)
+    for content in ("<old/>", "<new/>"):
+        store.publish(1, 0, "name", content)
+    store.publish(1, 1, "name", "<other/>")
+    assert [each[:3] for each in store.details(1)] == [(0, "name", "<new/>"), (1, "name", "<other/>")]
+    assert [each[2] for each in store.details(1, 1)] == ["<other/>"]
+
+
+def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+        store.publish(grid, 0, "name", "<old/>")
+    store.set_grid_job(1, place="1-nonce")
+    store.remove(store.grid_job(1))
+    assert ([job.id for job in store.grid_jobs()], store.known_as("key-1")) == ([2], 0)
+    assert (store.local_jobs(1), store.counts(1), store.attempts(1), store.submission_numbers(1)) == ([], {}, [], set())
+    assert (store.journal(1), store.details(1)) == ([], [])
+    assert store.removed() == [(1, "1-nonce")]
+    assert store.add_grid_job(3, "key-1", "someone", CREATED, REQUEST)
+    store.files_are_gone(1)
+    assert store.removed() == []
+    assert len(store.local_jobs(2)) == 3
+
+
+def test_fulfilled_wishes_are_remembered_until_their_files_are_gone(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        store.fulfil(name)
+    store.wishes_are_gone(["a", "c", "never"])
+    assert store.fulfilled() == {"b"}
+    with pytest.raises(NotStorable):
+        store.fulfil("b")
+
+
+def test_changes_tell_that_something_was_stored(store: Store) -> None:
+    add(store)
+    before = store.changes()
+    store.grid_jobs()
+    assert store.changes() == before
+    store.set_grid_job(1, wish="cancel")
+    assert store.changes() > before
+
+
+# All or nothing
+
+
+def half(store: Store) -> None:
+    store.set_grid_job(1, wish="cancel")
+    with store.transaction():
+        moved(store, State.WAITING, State.NEW, 0, attempt=0)
+    raise ZeroDivisionError
+
+
+def test_a_transaction_is_all_or_nothing(store: Store, reader: Store) -> None:
+    add(store)
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        half(store)
+    for each in (store, reader):
+        assert (each.grid_job(1).wish, each.counts(1), each.state(1, 0)) == ("", {State.WAITING: 3}, State.WAITING)
+    store.set_grid_job(1, wish="suspend")
+    assert reader.grid_job(1).wish == "suspend", "the store goes on"
+
+
+def test_a_part_fails_by_itself(store: Store, reader: Store) -> None:
+    add(store)
+    with store.transaction():
+        store.note(1, "before", Witness.USER)
+        with pytest.raises(ZeroDivisionError), store.part():
+            half(store)
+        with store.part():
+            store.note(1, "after", Witness.USER)
+    assert [line.now for line in reader.own_journal(1, 2)] == ["before", "after"]
+    assert (reader.grid_job(1).wish, reader.counts(1)) == ("", {State.WAITING: 3})
+
+
+def test_readers_see_nothing_of_a_transaction_before_its_end(store: Store, reader: Store) -> None:
+    add(store)
+    with store.transaction():
+        store.set_grid_job(1, wish="cancel")
+        assert (store.grid_job(1).wish, reader.grid_job(1).wish) == ("cancel", "")
+    assert reader.grid_job(1).wish == "cancel"
+
+
+def test_a_snapshot_shows_one_moment(store: Store, reader: Store) -> None:
+    add(store)
+    with reader.snapshot():
+        assert reader.state(1, 0) is State.WAITING
+        store.set_local_job(1, 0, state=State.KILLED, witness=Witness.USER)
+        assert (reader.state(1, 0), reader.counts(1)) == (State.WAITING, {State.WAITING: 3})
+    assert reader.state(1, 0) is State.KILLED
+
+
+def test_a_slow_reader_holds_up_nobody(store: Store, reader: Store) -> None:
+    add(store)
+    sent(store)
+    slow, live = reader.ended(1), reader.live()
+    next(slow)
+    next(live)
+    store.set_local_job(1, 0, state=State.KILLED, witness=Witness.USER)
+    assert reader.state(1, 0) is State.KILLED
+
+
+def test_a_reader_may_be_opened_for_another_thread_and_writes_nothing(store: Store) -> None:
+    add(store)
+    found: list[object] = []
+
+    def look() -> None:
+        with closing(store.reader()) as other:
+            found.append(len(other.local_jobs(1)))
+            with pytest.raises(StoreError):
+                other.set_fact("seen", "now")
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert (found, store.fact("seen")) == ([3], "")
+
+
+def test_a_kill_leaves_all_of_a_transaction_or_nothing(ground: Sqlite) -> None:
+    code = f"import {die_halfway.__module__} as grounds; grounds.die_halfway({ground.name!r}, {str(ground.place)!r})"
+    killed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    with closing(ground.open()) as store:
+        assert ([job.id for job in store.grid_jobs()], store.grid_job(1).wish) == ([1], "")
+        assert store.counts(1) == {State.WAITING: 3}
+        store.set_grid_job(1, wish="cancel")
+    with closing(ground.open(write=False)) as reader:
+        assert reader.grid_job(1).wish == "cancel"
+
+
+# What goes wrong
+
+
+def test_a_store_that_is_locked_is_busy_and_goes_on_afterwards(ground: Sqlite, store: Store, reader: Store) -> None:
+    add(store)
+    ground.impatient(store)
+    with ground.locked():
+        with pytest.raises(Busy, match="locked by another program"):
+            store.set_grid_job(1, wish="cancel")
+        assert reader.grid_job(1).wish == "", "readers go on"
+    store.set_grid_job(1, wish="cancel")
+    assert reader.grid_job(1).wish == "cancel"
+
+
+def test_a_full_disk_changes_nothing_and_is_got_over(ground: Sqlite, store: Store) -> None:
+    add(store)
+    with ground.full(store):
+        for within in (nullcontext, store.part):
+            with pytest.raises(DiskFull, match="disk is full"), store.transaction():
+                publish_at_length(store, within)
+            assert (store.grid_job(1).wish, store.details(1)) == ("", [])
+    store.set_grid_job(1, wish="cancel")
+    assert store.grid_job(1).wish == "cancel"
+
+
+def publish_at_length(store: Store, within: Callable[[], AbstractContextManager[None]]) -> None:
+    store.set_grid_job(1, wish="cancel")
+    with within():
+        for n in range(1000):
+            store.publish(1, 0, f"name {n}", "long" * 1000)
+
+
+def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
+    with closing(ground.open()) as store:
+        add(store, size=500)
+        assert store.look_for_damage(10.0)
+        assert not store.look_for_damage(-1.0)
+        assert store.grid_job(1).size == 500
+    ground.damage()
+    with (
+        pytest.raises(Damaged, match=r"is damaged .*: end its keeper, and put the whole state directory aside"),
+        closing(ground.open(write=False)) as reader,
+    ):
+        reader.look_for_damage(10.0)
+
+
+def test_what_is_out_of_reach_is_away(ground: Sqlite) -> None:
+    ground.open().close()
+    ground.take_away()
+    with pytest.raises(Away, match="cannot be read or written"):
+        ground.open()
+
+
+def test_a_format_of_the_future_is_refused(ground: Sqlite) -> None:
+    ground.open().close()
+    ground.write_as_newer()
+    for write in (True, False):
+        with pytest.raises(JimError, match="was written by a newer JIM"):
+            ground.open(write=write)
+
+
+def test_values_of_another_kind_are_refused_as_such(store: Store) -> None:
+    add(store)
+    for number in ([], 1 << 70, object()):
+        with pytest.raises(NotStorable):
+            store.add_grid_job(number, f"other {number}", "someone", CREATED, REQUEST)  # type: ignore[arg-type]
+    assert [job.id for job in store.grid_jobs()] == [1]
+
+
+def test_a_reason_may_hold_a_file_name_that_is_no_text(store: Store) -> None:
+    add(store)
+    store.set_grid_job(1, reason="/data/\udcff")
+    store.note(1, "line", Witness.KEEPER, "/data/\udcff")
+    assert (store.grid_job(1).reason, store.journal(1)[-1].reason) == ("/data/\\udcff",) * 2
+
+
+# Times to come
+
+
+def test_everything_is_made_due_but_what_is_held(store: Store) -> None:
+    add(store)
+    store.set_grid_job(1, due=5e9, tries=2)
+    store.set_local_job(1, 0, due=5e9)
+    store.set_local_job(1, 1, due=HELD)
+    store.make_due()
+    assert (store.grid_job(1).due, store.grid_job(1).tries) == (0.0, 2)
+    assert [each.due for each in store.local_jobs(1)] == [0.0, HELD, 0.0]
+
+
+@pytest.mark.parametrize("state", SubmissionState)
+def test_looks_for_a_lost_submission_are_counted_anew_and_tries_of_an_intent_are_not(
+    store: Store, state: SubmissionState
+) -> None:
+    """Between two looks some time must pass; how often a batch command could not be started stays known."""
+    add(store)
+    sent(store)
+    store.set_submission(1, 1, state=state, tries=1, due=5e9)
+    store.make_due()
+    found = store.submission(1, 1)
+    assert found
+    looked_for = state in (
+        *(SubmissionState.UNKNOWN, SubmissionState.FULL, SubmissionState.REFUSED, SubmissionState.CANCELLED),
+    )
+    assert (found.due, found.tries) == (0.0, 0 if looked_for else 1)
+
+
+def test_a_row_has_its_values_by_name(store: Store) -> None:
+    """Each column comes back as the field of its name: no two have the same value here."""
+    add(store)
+    sent(store)
+    store.set_submission(1, 1, batch_id="id", tries=7, reason="why", due=9.0, wall_seconds=11, trouble="away")
+    found = store.submission(1, 1)
+    assert found
+    told = Submission(1, 1, "mark-1-1", 3, SubmissionState.CONFIRMED, "id", 7, "why", 9.0, found.updated, 11, "away")
+    assert found == told
+    store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason="why", over="o")
+    attempt = store.attempt(1, 1, 1)
+    assert attempt
+    fields = attempt.host, attempt.started, attempt.record, attempt.verdict, attempt.reason, attempt.over
+    assert fields == ("h", "s", "r", "v", "why", "o")
+    store.set_grid_job(1, priority=5, why="so", events_per_job=4, outcome="killed")
+    job = store.grid_job(1)
+    assert (job.priority, job.why, job.events_per_job, job.outcome) == (5, "so", 4, "killed")
+    assert replace(job, priority=0) != job
