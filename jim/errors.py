@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from jim.model import Answer, Kind
+
 
 class JimError(Exception):
     """Anything JIM has to say that stops what was asked for."""
@@ -37,6 +39,8 @@ class BatchError(JimError):
     """A batch command that did not do what was asked; `transient` says whether it may later."""
 
     exit_code = 5
+    kind = Kind.NOT_NOW  # of the reason that this is, where it is stored
+    answer: Answer | None = None  # that says so: whoever has run the command adds it
 
     def __init__(self, message: str, *, transient: bool = True) -> None:
         super().__init__(message)
@@ -46,17 +50,27 @@ class BatchError(JimError):
 class Unclear(BatchError):
     """An answer that proves nothing: the command may or may not have been obeyed."""
 
+    def __init__(self, message: str, kind: Kind = Kind.UNCLEAR) -> None:
+        super().__init__(message)
+        self.kind = kind
+
 
 class NotStarted(BatchError):
     """A batch command that the system could not start: the one proof that nothing was done."""
+
+    kind = Kind.NOT_STARTED
 
 
 class Full(BatchError):
     """The batch system says that a limit on jobs is reached. Others must end first, or fewer be sent at once."""
 
+    kind = Kind.TOO_MANY
+
 
 class Refused(BatchError):
     """The batch system's plain no: it says that the same call will never succeed."""
+
+    kind = Kind.REFUSED
 
     def __init__(self, message: str) -> None:
         super().__init__(message, transient=False)

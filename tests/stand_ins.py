@@ -32,7 +32,17 @@ INSTANCE = "cafe0001"
 
 
 # Takes from a status DB what its format of before had not.
-TO_FORMAT_4 = """
+TO_FORMAT_5 = """
+    ALTER TABLE attempt DROP COLUMN facts;
+    ALTER TABLE attempt DROP COLUMN kind;
+    ALTER TABLE submission DROP COLUMN facts;
+    ALTER TABLE submission DROP COLUMN kind;
+    ALTER TABLE local_job DROP COLUMN facts;
+    ALTER TABLE local_job DROP COLUMN kind;
+    PRAGMA user_version = 5;
+"""
+TO_FORMAT_4 = f"""
+    {TO_FORMAT_5}
     DROP TABLE removed;
     DROP TABLE fulfilled;
     DROP INDEX attempt_over;

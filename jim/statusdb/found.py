@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import FROZEN, State, Step, SubmissionState, Witness
+from jim.model import FROZEN, NO_REASON, Kind, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.sqlite import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"
+TAKEN_UP = Reason(Kind.RESTORED, words=AFTER_THE_BACKUP)
+SUPERSEDED = Reason(Kind.RESTORED, words="another one was sent after it")
 DONE = FROZEN | {State.COMPLETED}
 Place = tuple[int, int]  # submission and index
 Attempts = Mapping[int, tuple[int, int]]  # by index: n, attempt
@@ -26,7 +28,7 @@ def void(store: Store, job: GridJob, k: int) -> None:
             local = store.local_job(job.id, each.n)
             if (local.submission, local.attempt) == (k, each.attempt):
                 before = {"state": State.WAITING, "attempt": each.attempt - 1, "submission": None}
-                store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason="")
+                store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason=NO_REASON)
         store.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (job.id, k))
         store.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (job.id, k))
 
@@ -70,20 +72,21 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
         for n in last:
             for each in store.attempts(job.id, n=n):
                 if not each.verdict:
-                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason="another one was sent after it")
+                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason=SUPERSEDED)
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
             store.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (job.id, k, marks[k], max(attempts), state, AFTER_THE_BACKUP, now),
+                "INSERT INTO submission (grid, k, mark, size, state, reason, kind, updated) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (job.id, k, marks[k], max(attempts), state, TAKEN_UP.words, TAKEN_UP.kind.value, now),
             )
             store.db.executemany(
                 "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)",
                 ((job.id, k, idx, *each, now) for idx, each in counting.items()),
             )
         for n, ((k, _), attempt) in last.items():
-            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
+            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": TAKEN_UP}
             store.set_local_job(job.id, n, attempt=attempt, submission=k, **told)
         store.set_grid_job(job.id, submissions=max(highest, job.submissions))
         store.note(job.id, "restored", Witness.KEEPER, f"{len(found):,} submissions found, {AFTER_THE_BACKUP}")

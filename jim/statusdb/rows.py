@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from jim.jobs import GridJob, Live, LocalJob, Submission
-from jim.model import FINAL, Piece, State, Step, SubmissionState, Witness
+from jim.jobs import Attempt, GridJob, Live, LocalJob, Submission
+from jim.model import FINAL, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
@@ -27,6 +27,12 @@ UPGRADES = (
     ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
     UPDATE grid_job SET place = id WHERE step <> 'accepted';
     """,
+    # Reasons of before are of no kind: nothing is decided by them.
+    "".join(
+        f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT '';"
+        for table in ("local_job", "submission", "attempt")
+        for column in ("kind", "facts")
+    ),
 )
 
 
@@ -39,7 +45,7 @@ GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND v
 # Joined from the submissions that the batch system was told or seen to have.
 LIVE = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '', s.mark, s.batch_id, s.state = 'confirmed', "
-    "l.reason FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "l.reason, l.kind FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
 )
 
@@ -77,6 +83,10 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
+BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
+WITH_KINDS = 6  # a status DB of before, which no keeper has opened yet, has no kinds of reasons
+
+
 def grid_job(row: tuple[Any, ...], request_text: str) -> GridJob:
     """Read a row of grid_job; one of a database that no keeper has opened since an upgrade is shorter."""
     fields = [*row[:18], request_text, *row[18:]]
@@ -87,16 +97,46 @@ def grid_job(row: tuple[Any, ...], request_text: str) -> GridJob:
 
 def local_job(row: tuple[Any, ...]) -> LocalJob:
     """Read a row of local_job."""
-    grid, n, state, piece, attempt, submission, spent, recovery, *rest = row
+    grid, n, state, piece, attempt, submission, spent, recovery, *rest = row[:13]
     left = tuple(json.loads(recovery)) if recovery else ()
-    return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest)
+    about = about_reason(*row[13:])
+    return LocalJob(grid, n, State(state), piece_of(piece), attempt, submission, spent, left, *rest, **about)
 
 
 def submission(row: tuple[Any, ...]) -> Submission:
     """Read a row of submission."""
-    fields = [*row]
+    fields = [*row[:12]]
     fields[4] = SubmissionState(fields[4])
-    return Submission(*fields)
+    return Submission(*fields, **about_reason(*row[12:]))
+
+
+def attempt(row: tuple[Any, ...]) -> Attempt:
+    """Read a row of attempt."""
+    return Attempt(*row[:12], **about_reason(*row[12:]))
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+def about_reason(kind: str = "", facts: str = "") -> dict[str, Any]:
+    """Read of what kind a reason is, and its facts; rows of a version before have neither."""
+    return {"kind": _KINDS.get(kind, Kind.UNKNOWN), "facts": json.loads(facts) if facts else {}}
+
+
+def reason(words: str, kind: str, facts: str) -> Reason:
+    """Read a reason."""
+    return Reason(words=words, **about_reason(kind, facts))
+
+
+def with_reason(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Give columns with all three of a reason, if it is among them."""
+    if "reason" not in columns:
+        return dict(columns)
+    reason = columns["reason"]
+    if isinstance(reason, str):
+        reason = Reason(words=reason)
+    facts = _as_json(reason.facts) if reason.facts else ""
+    return {**columns, "reason": reason.words, "kind": reason.kind, "facts": facts}
 
 
 _STATES = {state.value: state for state in State}
@@ -104,8 +144,22 @@ _STATES = {state.value: state for state in State}
 
 def live(row: tuple[Any, ...]) -> Live:
     """Read a row of what is live."""
-    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason = row
-    return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed), reason)
+    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind = row
+    started, confirmed = bool(started), bool(confirmed)
+    return Live(
+        grid,
+        k,
+        idx,
+        n,
+        attempt,
+        _STATES[state],
+        started,
+        mark,
+        batch_id,
+        confirmed,
+        reason,
+        _KINDS.get(kind, Kind.UNKNOWN),
+    )
 
 
 _as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
@@ -135,20 +189,20 @@ def piece_of(text: str) -> Piece:
     return Piece(first, events, tuple(arguments), tuple(files), *rest)
 
 
-def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, str, str, str]]:
-    """Give what is stored of local jobs at first, of those that are alike together: state, witness, reason, pieces."""
+def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:
+    """Give what is stored of local jobs at first, of those that are alike together: ADD_PIECES has it in order."""
     by_failure: dict[str, dict[int, Piece]] = {}
     for n, piece in enumerate(pieces, first):
         by_failure.setdefault(piece.failure, {})[n] = piece
     for failure, those in by_failure.items():
-        state = State.FAILED.value, Witness.KEEPER.value, f"failed on creation: {failure}"
-        yield *(state if failure else (State.WAITING.value, "", "")), pieces_text(those)
+        state = State.FAILED.value, Witness.KEEPER.value, f"failed on creation: {failure}", Kind.NOT_MADE.value
+        yield *(state if failure else (State.WAITING.value, "", "", "")), pieces_text(those)
 
 
 # SQLite takes the pieces apart itself: half the time of a row for each. `key` is the number, `value` the piece.
 ADD_PIECES = (
-    "INSERT INTO local_job (grid, n, updated, state, witness, reason, piece) "
-    "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, value FROM json_each(?)"
+    "INSERT INTO local_job (grid, n, updated, state, witness, reason, kind, piece) "
+    "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, ?, value FROM json_each(?)"
 )
 
 
@@ -173,6 +227,11 @@ def in_states(states: Sequence[State]) -> str:
     if len(states) == 1:
         return f"{_INDEXED.get(states[0], '')} WHERE state = '{states[0].value}'"
     return f"WHERE state IN {tuple(state.value for state in states)}"
+
+
+def about_reasons(version: int) -> str:
+    """Name in SQL what is stored of reasons beside their words, where rows of the same words are put together."""
+    return "max(kind), max(facts)" if version >= WITH_KINDS else "'', ''"
 
 
 def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:

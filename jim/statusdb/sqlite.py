@@ -15,11 +15,11 @@ from typing import Any
 from jim.clock import Clock
 from jim.database import opened, transaction
 from jim.errors import JimError, UnknownJob
-from jim.jobs import HELD, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
+from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
 
-VERSION = 5
+VERSION = 6
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
@@ -34,6 +34,7 @@ class Store:
         self.db, version = opened(file, write=write)
         if version > VERSION:
             raise JimError(f"{self.file} was written by a newer JIM (format {version}, this one knows {VERSION})")
+        self._version = VERSION if write else version
         if write:
             self._prepare(version)
 
@@ -214,14 +215,12 @@ class Store:
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
         return [rows.local_job(row) for row in self.db.execute(sql, (grid, due, limit))]
 
-    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
-        sql = (
-            f"SELECT reason, count(*), count(*) OVER () FROM local_job {rows.in_states(states)} AND grid = ?"
-            " GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
-        )
+        sql = f"SELECT reason, {rows.about_reasons(self._version)}, count(*), count(*) OVER () FROM local_job "
+        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, limit)).fetchall()
-        return [(reason, count) for reason, count, _ in found], found[0][2] if found else 0
+        return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def state(self, grid: int, n: int) -> State:
         """Give the state of one local job, and nothing else of it."""
@@ -258,7 +257,7 @@ class Store:
         with self.transaction():
             self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
-    def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
+    def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
@@ -270,7 +269,7 @@ class Store:
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
-        columns = {name: rows.column(value) for name, value in told.items()}
+        columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         now = self.clock.utc()
         those = (*values, grid, was.value)
         if (state := columns.get("state", was.value)) != was.value:
@@ -302,7 +301,7 @@ class Store:
             which, values = rows.among([job.n for job in jobs])
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
-            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": ""}
+            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
             self._move(grid, State.WAITING, which, values, told)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
@@ -319,12 +318,12 @@ class Store:
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change columns of a submission."""
-        self._set("submission", columns, grid=grid, k=k)
+        self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Give one attempt by its place in a submission."""
         row = self.db.execute("SELECT * FROM attempt WHERE grid = ? AND k = ? AND idx = ?", (grid, k, idx)).fetchone()
-        return Attempt(*row) if row else None
+        return rows.attempt(row) if row else None
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
@@ -332,15 +331,15 @@ class Store:
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return [Attempt(*row) for row in found]
+        return [rows.attempt(row) for row in found]
 
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end, and have no verdict yet."""
-        return [Attempt(*row) for row in self.db.execute(rows.GIVEN_UP)]
+        return [rows.attempt(row) for row in self.db.execute(rows.GIVEN_UP)]
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
-        self._set("attempt", columns, grid=grid, k=k, idx=idx)
+        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
 
     def live(self) -> Iterator[Live]:
         """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
