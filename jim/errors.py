@@ -14,9 +14,16 @@ class JimError(Exception):
 
 
 class BadRequest(JimError):
-    """A request that can never be accepted as written."""
+    """A request that can never be accepted as written.
+
+    `about` is the attribute that is at fault, and `part` what of its table; `told` is what both are called.
+    """
 
     exit_code = 2
+
+    def __init__(self, words: str, about: str = "", part: str = "", *, told: str = "") -> None:
+        self.words, self.about, self.part, self.told = words, about, part, told or about
+        super().__init__(f"{self.told}: {words}" if self.told else words)
 
 
 class BadSite(JimError):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from jim.adapters.slurm import Slurm
-from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
+from jim.doors.intake import prepare
+from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Refused, Unclear
 from jim.evidence import reasons, verdict
 from jim.evidence.listing import compare
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
@@ -18,9 +19,11 @@ from jim.keeper import ending, judging
 from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
 from jim.reading import waits
 from jim.reading.view import View
-from jim.site.file import Batch
+from jim.site.file import Batch, Site
+from jim.splitting.errors import InvalidFile
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
+from jim.work import sizing
 from tests.exit_records import record
 from tests.stand_ins import TO_FORMAT_5, World
 
@@ -201,6 +204,45 @@ def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> No
     told = {("1", 1): Observation(State.FAILED, "m", reason="time limit", kind=Kind.NODE)}
     monkeypatch.setattr(world.batch, "parse_history", lambda answer: told)
     assert world.house.channel.history(["1"]) == told
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (BadRequest("no"), "no"),
+        (BadRequest("no", "events"), "events: no"),
+        (BadRequest("no", "environment", "X", told="environment.X"), "environment.X: no"),
+        (BadRequest("no", "evnts", told="'evnts'"), "'evnts': no"),
+        (InvalidFile("/store/a.root", 1, "no"), "/store/a.root: no"),
+    ],
+)
+def test_a_refusal_carries_its_attribute(error, words) -> None:
+    assert str(error) == words
+    assert error.words == "no"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "about", "place"),
+    [
+        ("not so long", "wall_seconds", "line 3, column 1: "),
+        ("outputs: no", "wall_seconds", "line 3, column 1: "),
+        ("outputs: no", "", ""),  # no name of an attribute is looked for in a sentence
+        ("no", "never_said", ""),
+    ],
+)
+def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place, tmp_path, monkeypatch) -> None:
+    def refuse(*_):
+        raise BadRequest(sentence, about)
+
+    monkeypatch.setattr(sizing, "size", refuse)
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nwall_seconds = 3\noutputs = ["a"]\n')
+    with pytest.raises(BadRequest) as raised:
+        prepare(file, Site(tmp_path))
+    assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
 
 
 # Words decide nothing
