@@ -89,14 +89,18 @@ class Unheard(JimError):
     exit_code = 74
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known word `word` may have meant, and list the known ones."""
+def close_to(word: str, known: Iterable[str]) -> str:
+    """Say which known word `word` may have meant."""
     import difflib  # a door that has nothing to complain about need not load it
 
+    close = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known word `word` may have meant, and list the known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{hint} (known: {', '.join(names)})" if names else hint
+    return f"{close_to(word, names)} (known: {', '.join(names)})" if names else ""
 
 
 def in_words(error: ValueError | OSError) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 # A batch command carries its submission's mark in its environment, so that it is found again after our
 # own death without a moment in which it lives unrecorded.
 MARK_VARIABLE = "JIM_COMMAND_OF"
+KEEPER_ENDS = "the keeper ends: "  # marks the line of a keeper's log that holds its last words
 MOST_PRIORITY = 1000  # of a grid job; the least is -1000
 
 

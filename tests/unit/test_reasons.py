@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sqlite3
 from pathlib import Path
@@ -26,6 +27,7 @@ from jim.statusdb.sqlite import Store
 from jim.work import sizing
 from tests.exit_records import record
 from tests.stand_ins import TO_FORMAT_5, World
+from tests.unit import own_sentences
 
 SAID = "Site policy: jobs need a project code"
 NO = Reason(Kind.NOT_ACCEPTED, {"cause": "unclear", "code": 1, "said": SAID}, "not accepted: hm")
@@ -243,6 +245,46 @@ def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place,
     with pytest.raises(BadRequest) as raised:
         prepare(file, Site(tmp_path))
     assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
+
+
+# Nobody reads the words
+
+
+def test_no_sentence_of_jim_s_own_is_parsed() -> None:
+    """What a policy needs to know is a kind or a fact: docs/architecture.md, "Reasons"."""
+    assert own_sentences.places() == []
+
+
+def test_each_exception_to_that_is_needed() -> None:
+    assert own_sentences.JUSTIFIED.keys() <= set(own_sentences.candidates())
+
+
+@pytest.mark.parametrize(
+    ("code", "parsed"),
+    [
+        ("'CPU' in found.reason", True),
+        ("'CPU' not in reason.lower()", True),
+        ("NO.search(verdict.reason)", True),
+        ("NO.search(verdict.reason.words)", True),
+        ("re.search(pattern, why, re.IGNORECASE)", True),
+        ("re.match(r'\\w+', str(error))", True),
+        ("re.sub('a', 'b', string=trouble)", True),
+        ("local.reason.startswith(NEVER)", True),
+        ("str(error).partition(':')", True),
+        ("line.reason == 'retry'", True),
+        ("reason != f'{NEVER}: x'", True),
+        ("f'{error}'.split(':')", True),
+        ("each.reason and each.reason == other.reason", False),
+        ("f'{reason}: {said}'", False),
+        ("reason.kind is Kind.NODE", False),
+        ("reason.facts.get('code') == 1", False),
+        ("isinstance(error, Refused)", False),
+        ("' '.join(str(why).split())", False),
+        ("line.startswith('file ')", False),
+    ],
+)
+def test_parsing_is_found(code, parsed) -> None:
+    assert any(map(own_sentences.is_parsed, ast.walk(ast.parse(code)))) is parsed
 
 
 # Words decide nothing
