@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from jim.errors import BadSite, BatchError, Full, Refused, Unclear, nearest
-from jim.model import NO_ANSWER, Answer, Batch, Ids, Listing
+from jim.model import Answer, Batch, Ids, Kind, Listing, Observation
 
 
 class Adapter(ABC):
@@ -58,6 +58,13 @@ class Adapter(ABC):
     transient: tuple[str, ...] = ()  # the same call may succeed later
     permanent: tuple[str, ...] = ()  # the same call will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job
+    # Likewise for the reasons that accounting gives: what ended a job.
+    kinds_of_end: Mapping[Kind, tuple[str, ...]] = {
+        Kind.CPU_LIMIT: (r"CPU.*(time limit|wall time)|(time limit|wall time).*CPU",),
+        Kind.TIME_LIMIT: ("time limit", "wall time"),
+        Kind.TIME_OR_MEMORY: ("time or memory limit",),
+        Kind.NODE: (r"\bnode\b",),
+    }
 
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
         """Take a site's own words, and a directory in which the batch system may keep its own files."""
@@ -99,6 +106,13 @@ class Adapter(ABC):
     @abstractmethod
     def parse_history(self, answer: Answer) -> Listing:
         """Read how jobs ended; a job that is not told about is not proven to have ended."""
+
+    def kind_of(self, seen: Observation) -> Kind:
+        """Tell what has ended a job, by the reason that accounting gives."""
+        if not (seen.state.final and seen.reason):
+            return Kind.UNKNOWN
+        told = (kind for kind, patterns in self.kinds_of_end.items() if self.says(patterns, seen.reason))
+        return next(told, Kind.UNKNOWN)
 
     @abstractmethod
     def find_command(self, mark: str) -> list[str]:
@@ -150,7 +164,7 @@ class Adapter(ABC):
             # Unclear first: one that was told to come back later, and did, may have lost its last answer. And transient
             # before permanent: some say "rejected" when they could not reach the server.
             if self.says(self.unclear, text):
-                return Unclear(f"{NO_ANSWER}: {answer.facts()}")
+                return Unclear(f"no clear answer: {answer.facts()}", Kind.NO_ANSWER)
             for kind, patterns in (
                 (Full, self.full),
                 (BatchError, (*self.transient, r"\Acannot start: ")),

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from jim.keeper.keeper import House
+from tests.unit import own_sentences
 from tests.unit import test_house as house
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,6 +73,7 @@ def figures() -> Iterator[tuple[str, object, object]]:
     yield "fields of the keeper's shared object", len(dataclasses.fields(House)), "≤ 10"
     knowing = [file for file in house.importers("sqlite3") if not file.startswith(MAY_KNOW_SQLITE)]
     yield "modules that know sqlite3 outside statusdb/, localbatch/ and the ground", len(knowing), 0
+    yield "places where a sentence of JIM's own is parsed", len(own_sentences.places()), 0
     for system, most in SYSTEMS.items():
         yield f"code lines of adapters/{system}.py", code_lines(f"adapters/{system}.py"), f"≤ {most}"
     began = time.perf_counter()

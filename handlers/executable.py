@@ -24,7 +24,7 @@ class Executable(Handler):
     def check(self, request: Attributes) -> None:
         """Refuse a program whose name nobody could read: control characters, line and paragraph ends."""
         if not request["executable"].isprintable():
-            raise BadRequest(f"executable: {request['executable']!r} holds what cannot be printed")
+            raise BadRequest(f"{request['executable']!r} holds what cannot be printed", "executable")
 
     def work(self, request: Attributes) -> Work:
         """Say that there is one piece."""

@@ -25,12 +25,13 @@ class Parametric(Executable):
         """Refuse a request without any set: it would be no work at all."""
         super().check(request)
         if not request["argument_sets"]:
-            raise BadRequest("argument_sets: expected at least one list of arguments, found none")
+            raise BadRequest("expected at least one list of arguments, found none", "argument_sets")
         common, sets = len(request["arguments"]), len(request["argument_sets"])
         if common * sets > MOST_WORDS:
             raise BadRequest(
-                f"arguments: {common:,} common arguments × {sets:,} argument sets = {common * sets:,} words, "
-                f"more than the {MOST_WORDS:,} that JIM keeps for one grid job"
+                f"{common:,} common arguments × {sets:,} argument sets = {common * sets:,} words, "
+                f"more than the {MOST_WORDS:,} that JIM keeps for one grid job",
+                "arguments",
             )
 
     def work(self, request: Attributes) -> Work:

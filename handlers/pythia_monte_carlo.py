@@ -28,7 +28,7 @@ class PythiaMonteCarlo(Handler):
         """Refuse a mass window in which Pythia cannot generate."""
         low, high = request["mass_min_gev"], request["mass_max_gev"]
         if high < low + 1:
-            raise BadRequest(f"mass_max_gev: {high:g} must be at least 1 GeV above mass_min_gev, {low:g}")
+            raise BadRequest(f"{high:g} must be at least 1 GeV above mass_min_gev, {low:g}", "mass_max_gev")
 
     def prepare_work_area(self, request: Attributes, area: Path) -> None:
         """Send the generating script."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from jim.model import Answer, Kind
+
 
 class JimError(Exception):
     """Anything JIM has to say that stops what was asked for."""
@@ -12,9 +14,16 @@ class JimError(Exception):
 
 
 class BadRequest(JimError):
-    """A request that can never be accepted as written."""
+    """A request that can never be accepted as written.
+
+    `about` is the attribute that is at fault, and `part` what of its table; `told` is what both are called.
+    """
 
     exit_code = 2
+
+    def __init__(self, words: str, about: str = "", part: str = "", *, told: str = "") -> None:
+        self.words, self.about, self.part, self.told = words, about, part, told or about
+        super().__init__(f"{self.told}: {words}" if self.told else words)
 
 
 class BadSite(JimError):
@@ -37,6 +46,8 @@ class BatchError(JimError):
     """A batch command that did not do what was asked; `transient` says whether it may later."""
 
     exit_code = 5
+    kind = Kind.NOT_NOW  # of the reason that this is, where it is stored
+    answer: Answer | None = None  # that says so: whoever has run the command adds it
 
     def __init__(self, message: str, *, transient: bool = True) -> None:
         super().__init__(message)
@@ -46,17 +57,27 @@ class BatchError(JimError):
 class Unclear(BatchError):
     """An answer that proves nothing: the command may or may not have been obeyed."""
 
+    def __init__(self, message: str, kind: Kind = Kind.UNCLEAR) -> None:
+        super().__init__(message)
+        self.kind = kind
+
 
 class NotStarted(BatchError):
     """A batch command that the system could not start: the one proof that nothing was done."""
+
+    kind = Kind.NOT_STARTED
 
 
 class Full(BatchError):
     """The batch system says that a limit on jobs is reached. Others must end first, or fewer be sent at once."""
 
+    kind = Kind.TOO_MANY
+
 
 class Refused(BatchError):
     """The batch system's plain no: it says that the same call will never succeed."""
+
+    kind = Kind.REFUSED
 
     def __init__(self, message: str) -> None:
         super().__init__(message, transient=False)
@@ -92,14 +113,18 @@ class Unheard(JimError):
     exit_code = 74
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known word `word` may have meant, and list the known ones."""
+def close_to(word: str, known: Iterable[str]) -> str:
+    """Say which known word `word` may have meant."""
     import difflib  # a door that has nothing to complain about need not load it
 
+    close = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known word `word` may have meant, and list the known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{hint} (known: {', '.join(names)})" if names else hint
+    return f"{close_to(word, names)} (known: {', '.join(names)})" if names else ""
 
 
 def in_words(error: ValueError | OSError) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 
 HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
 
@@ -76,6 +76,8 @@ class LocalJob:
     reason: str
     due: float
     updated: str
+    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def held(self) -> bool:
@@ -99,6 +101,8 @@ class Submission:
     updated: str
     wall_seconds: int | None = None  # that it is sent with, where that is known
     trouble: str = ""  # why it could not be looked for just now
+    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 # Submissions of which it is not decided yet whether the batch system has them.
@@ -127,6 +131,20 @@ class Attempt:
     reason: str
     updated: str
     over: str = ""  # how it is to end, once it is given up in the submission directory, too
+    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
+    """Give the whole reason of a row."""
+    return Reason(row.kind, row.facts, row.reason)
+
+
+class Alike(NamedTuple):
+    """Local jobs of which the same is told."""
+
+    reason: Reason
+    times: int
 
 
 class Live(NamedTuple):
@@ -143,6 +161,7 @@ class Live(NamedTuple):
     batch_id: str
     confirmed: bool
     reason: str  # what a listing has said of it
+    kind: Kind
 
 
 class Ended(NamedTuple):
@@ -167,7 +186,7 @@ class Change:
     now: State
     witness: Witness
     numbers: Sequence[int]
-    reason: str = ""
+    reason: Reason = NO_REASON
 
 
 @dataclass(frozen=True, slots=True)

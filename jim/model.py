@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 # A batch command carries its submission's mark in its environment, so that it is found again after our
 # own death without a moment in which it lives unrecorded.
 MARK_VARIABLE = "JIM_COMMAND_OF"
+KEEPER_ENDS = "the keeper ends: "  # marks the line of a keeper's log that holds its last words
 MOST_PRIORITY = 1000  # of a grid job; the least is -1000
 
 
@@ -81,6 +82,51 @@ class Verb(StrEnum):
     PRIORITY = "priority"
 
 
+class Kind(StrEnum):
+    """What a reason is about: what policies read of it. Values are stored; docs/architecture.md says how to add one."""
+
+    UNKNOWN = ""  # a person's words, or a reason of a version before
+    # What an exit record tells
+    EXIT = "exit"
+    KILLED = "killed"  # by a signal that no payload sends itself
+    WARNED = "warned"  # the batch system had sent a signal
+    LACKING = "lacking"  # the worker node has not what the site says of it
+    OVER_TIME = "over time"  # it was killed, and had run for longer than it may
+    NOT_TAKEN = "outputs not taken"
+    OUTPUTS_DIFFER = "outputs differ"  # from what the exit record says
+    # What accounting tells
+    ACCOUNTING = "accounting"  # none of what follows
+    TIME_LIMIT = "time limit"
+    CPU_LIMIT = "cpu limit"
+    TIME_OR_MEMORY = "time or memory limit"
+    NODE = "node"  # the node has failed, and not what ran there
+    # How else an attempt ends
+    LOST = "lost"
+    VANISHED = "vanished"
+    PUT_BACK = "put back"  # into the queue, by the batch system, after it had started
+    REMOVED = "removed"  # its directory was
+    CANCELLED = "cancelled"
+    NOT_ACCEPTED = "not accepted"
+    REFUSED = "refused"
+    TOO_MANY = "too many"
+    NEVER_SENT = "never sent"
+    NOT_MADE = "not made"  # it has failed on its creation
+    # What became of a batch command
+    UNCLEAR = "unclear"
+    NO_ANSWER = "no answer"  # unclear, in words of a lost answer
+    STUMBLED = "stumbled"  # its adapter cannot read an answer
+    NOT_NOW = "not now"
+    NOT_STARTED = "not started"
+    NOT_LISTED = "not listed"  # it was accepted, and is not in the queue
+    # What a listing says of what waits or runs
+    NEVER_STARTS = "never starts"
+    ODD_WORD = "odd word"
+    NOTED = "noted"
+    # Why else a local job is where it is
+    WISHED = "wished"
+    RESTORED = "restored"
+
+
 class Witness(Enum):
     """Who says so, strongest first."""
 
@@ -129,6 +175,27 @@ class Resources(NamedTuple):
 
 
 NOTHING: Mapping[str, Any] = {}
+
+
+class Reason(NamedTuple):
+    """Why something is as it is. Policies read the kind and the facts; the words are for people, and for searches."""
+
+    kind: Kind = Kind.UNKNOWN
+    facts: Mapping[str, Any] = NOTHING  # few and small, for each row has its own
+    words: str = ""
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+    def worded(self, words: str) -> Reason:
+        """Give the same reason in other words."""
+        return self._replace(words=words)
+
+
+NO_REASON = Reason()
 
 
 class Piece(NamedTuple):
@@ -188,22 +255,21 @@ class Answer(NamedTuple):
     seconds: float
     started: bool = True  # False: the system could not start it, so that nothing was done
 
+    @property
+    def said(self) -> str:
+        """Its last words."""
+        return " / ".join((self.err.strip() or self.out.strip()).splitlines()[-3:])
+
     def facts(self) -> str:
         """Tell which command it was, how it ended and its last words."""
         end = "did not return" if self.code is None else f"exit {self.code}"
         if self.code is not None and self.code < 0:
             end = f"signal {-self.code}"
-        words = (self.err.strip() or self.out.strip()).splitlines()[-3:]
-        said = f": {' / '.join(words)}" if words else ", no output"
+        said = f": {self.said}" if self.said else ", no output"
         command = shlex.join(self.command)
         if len(command) > LONGEST_TOLD:
             command = f"{command[:LONGEST_TOLD]}…"
         return f"{command} ({end} after {self.seconds:.1f} s){said}"
-
-
-NEVER = "can never start as it was asked for"  # how the reason of a local job begins that waits in vain
-STUMBLES = "its adapter stumbles over an answer"  # how a trouble begins that is the adapter's own
-NO_ANSWER = "no clear answer"  # how a trouble begins in words that are known to leave open what was done
 
 
 class Observation(NamedTuple):
@@ -221,6 +287,7 @@ class Observation(NamedTuple):
     reason: str = ""
     word: str = ""  # the batch system's own word for the state
     stays: bool = False  # it has ended, and the queue keeps it until someone takes it out
+    kind: Kind = Kind.UNKNOWN  # of its end, by the reason: `Adapter.kind_of` reads it
 
 
 # What a listing is: (batch id, index) → observation. The index of a job that is no array is 1.

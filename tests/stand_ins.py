@@ -31,20 +31,6 @@ from jim.statusdb.sqlite import Store
 INSTANCE = "cafe0001"
 
 
-# Takes from a status DB what its format of before had not.
-TO_FORMAT_4 = """
-    DROP TABLE removed;
-    DROP TABLE fulfilled;
-    DROP INDEX attempt_over;
-    ALTER TABLE attempt DROP COLUMN over;
-    ALTER TABLE submission DROP COLUMN trouble;
-    ALTER TABLE submission DROP COLUMN wall_seconds;
-    ALTER TABLE grid_job DROP COLUMN place;
-    ALTER TABLE grid_job DROP COLUMN nonce;
-    PRAGMA user_version = 4;
-"""
-
-
 class StandInClock(Clock):
     """A clock that moves only when told."""
 

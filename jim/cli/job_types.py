@@ -98,7 +98,7 @@ def _told_or_not(name: str, own: str) -> Record:
     try:
         return told(name, handler_of(name, own))
     except (BadRequest, OSError) as error:
-        return {"name": name, "about": str(error).partition(" (known: ")[0]}
+        return {"name": name, "about": str(error)}
 
 
 def _show(one: Record) -> None:

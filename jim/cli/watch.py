@@ -154,7 +154,7 @@ class Bars:
 
     def show(self, sight: Sight) -> None:
         """Move the bars."""
-        self._bar("", sight.head().partition(" ")[0] + " local jobs", sight.done, sight.size, sight.head())
+        self._bar("", f"{sight.record['id']} local jobs", sight.done, sight.size, sight.head())
         for phase in sight.phases:
             words = f"{plain(phase.unit)} in {how_many(phase.local_jobs, 'local job')}"
             self._bar(phase.name, plain(phase.name), phase.done, phase.total, words)

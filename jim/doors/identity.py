@@ -28,8 +28,9 @@ def refuse_another(known: Mapping[str, Any], request: Mapping[str, Any], apart: 
             continue
         if _work(name, asked[name], apart) != _work(name, was[name], known["apart"]):
             raise BadRequest(
-                f"{name}: {shown(asked[name])}, but grid job {known['id']}, which has the key {shown(known['key'])}, "
-                f"was handed in with {shown(was[name])}; give what is another request a key of its own"
+                f"{shown(asked[name])}, but grid job {known['id']}, which has the key {shown(known['key'])}, "
+                f"was handed in with {shown(was[name])}; give what is another request a key of its own",
+                name,
             )
 
 

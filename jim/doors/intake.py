@@ -15,7 +15,6 @@ from jim.handlers.base import Handler
 from jim.plugins import foreign
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.splitting.errors import InvalidFile
 from jim.work import sizing
 from jim.work.sizing import Size
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 # The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one. TOML has it
 # before a dot, too, and as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-REFUSED = re.compile(r"'([^'\n]+)'[:.]|(\w+)[:.]")  # how a refusal begins with a name; one that is odd is in quotes
 Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
 
 
@@ -65,22 +63,13 @@ def _prepared(file: Path, site: Site, ask_catalogue: bool, more: dict[str, Any])
 
 @contextmanager
 def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
-    """Let a refusal, which begins with the name of an attribute, begin with the place that the file has it at."""
+    """Let a refusal of an attribute begin with the place that the file has it at."""
     try:
         yield
     except BadRequest as error:
-        name = _refused(error)
-        if name in but:
+        if error.about in but:
             raise
-        raise BadRequest(f"{file}: {_place(file, name) if name else ''}{error}") from error
-
-
-def _refused(error: BadRequest) -> str:
-    """Name the attribute that a refusal is about; empty where it names none."""
-    if isinstance(error, InvalidFile):  # it names one of the files, or something of it
-        return "input_files"
-    named = REFUSED.match(str(error))
-    return named[1] or named[2] if named else ""
+        raise BadRequest(f"{file}: {_place(file, error.about) if error.about else ''}{error}") from error
 
 
 def _place(file: Path, name: str) -> str:
@@ -126,7 +115,7 @@ def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
         from jim.workdir.packages import members  # most requests send nothing along
 
         if "" in checked["inputs"]:
-            raise BadRequest("inputs: '': expected the path of a file or directory")
+            raise BadRequest("'': expected the path of a file or directory", "inputs")
         checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
         members(checked["inputs"], site.limits.input_bytes)
     if checked.get("proxy") or checked.get("token"):

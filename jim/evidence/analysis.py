@@ -7,7 +7,6 @@ site's: `limits.attempts`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -15,11 +14,10 @@ from typing import NamedTuple
 
 from jim.errors import JimError
 from jim.evidence.exit_record import FATAL, HOLD, RECOVERABLE, ExitRecord
-from jim.model import Witness
+from jim.model import Kind, Witness
 from jim.plugins import foreign, function
 
 USUAL = "jim.evidence.analysis.usual"
-LACKING = ("no scratch directory ", "no set-up: ", "no image: ")  # the wrapper's own words
 
 
 class Action(Enum):
@@ -35,7 +33,7 @@ class Action(Enum):
 class Failed:
     """What is known of an attempt that has failed."""
 
-    reason: str
+    reason: str  # in words, for people
     witness: Witness
     blameless: bool  # by all that JIM knows, the payload is not to blame: the next attempt may succeed
     record: ExitRecord | None  # none, where the wrapper left none
@@ -43,6 +41,7 @@ class Failed:
     attempt: int
     spent: int  # attempts that count, this one included
     limit: int
+    kind: Kind = Kind.UNKNOWN  # of the reason
 
 
 class Decision(NamedTuple):
@@ -70,8 +69,8 @@ def usual(failed: Failed) -> Decision:
 def _is_the_hosts(failed: Failed) -> bool:
     """Tell whether it looks as if the host had failed: it went away, lacks something, or its files are not as told."""
     if failed.record is None:
-        return failed.witness is Witness.CLAIM or bool(re.search(r"\bnode\b", failed.reason, re.IGNORECASE))
-    return failed.record.code == 0 or failed.record.reason.startswith(LACKING)
+        return failed.witness is Witness.CLAIM or failed.kind is Kind.NODE
+    return failed.record.code == 0 or failed.record.lacking
 
 
 def analyser(name: str, own: str = "") -> Analyser:

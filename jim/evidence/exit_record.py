@@ -12,6 +12,8 @@ from typing import NamedTuple
 from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
+# How the wrapper tells in `reason` what its node lacks, and in `refused` what may be read, and could not be.
+LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
 
 
@@ -70,6 +72,16 @@ class ExitRecord:
         """The first word of the recovery file, if it is one of ours."""
         word = self.recovery.split(" ", 1)[0]
         return word if word in ADVICE else ""
+
+    @property
+    def lacking(self) -> bool:
+        """Tell whether its node had not what a site says of it."""
+        return self.reason.startswith(LACKING)
+
+    @property
+    def failing(self) -> bool:
+        """Tell whether an output may be read, and could not be."""
+        return any(each.startswith(FAILING) for each in self.refused)
 
 
 class Told(NamedTuple):

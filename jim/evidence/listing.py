@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from jim.evidence import reasons
 from jim.jobs import Change, Key, Live
-from jim.model import FINAL, NEVER, Listing, Observation, State, Witness
+from jim.model import FINAL, Kind, Listing, Observation, Reason, State, Witness
 
 CHANGED_AT_ONCE = 5000
+Note = tuple[Kind, str]  # what a listing says of a job beside its state: a reason that can be the key of a table
+NOTHING_NOTED: Note = (Kind.UNKNOWN, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class Doubt:
 class Compared:
     """What a listing means for what is stored."""
 
-    # (grid job, attempt, was, now, reason) → local jobs
-    alike: dict[tuple[int, int, State, State, str], list[int]] = field(default_factory=dict)
+    # (grid job, attempt, was, now, note) → local jobs
+    alike: dict[tuple[int, int, State, State, Note], list[int]] = field(default_factory=dict)
     confirmed: set[tuple[int, int]] = field(default_factory=set)
     missing: dict[Key, Live] = field(default_factory=dict)
     back: set[Key] = field(default_factory=set)  # of these, the ones that are pending again
@@ -51,7 +54,7 @@ class Compared:
     def remark(self, live: Live, seen: Observation) -> None:
         """Take in what is said of a job beside its state, if that is new."""
         note = _note(seen)
-        if note != live.reason and live.state in _NOTED:
+        if note != (live.kind, live.reason) and live.state in _NOTED:
             self.alike.setdefault((live.grid, live.attempt, live.state, live.state, note), []).append(live.n)
         if seen.state is State.UNKNOWN:
             self.unknown_words.add(seen.word)
@@ -65,10 +68,10 @@ class Compared:
 
     def changes(self) -> Iterator[Change]:
         """Give what moves, in parts that do not hold the loop for long."""
-        for (grid, attempt, was, now, reason), numbers in self.alike.items():
+        for (grid, attempt, was, now, (kind, words)), numbers in self.alike.items():
             for at in range(0, len(numbers), CHANGED_AT_ONCE):
                 part = numbers[at : at + CHANGED_AT_ONCE]
-                yield Change(grid, attempt, was, now, Witness.QUEUE, part, reason)
+                yield Change(grid, attempt, was, now, Witness.QUEUE, part, Reason(kind, words=words))
 
 
 # What a listing may change; a claim knows better than a listing whether something runs.
@@ -94,7 +97,7 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     missing, confirmed, alike = result.missing, result.confirmed, result.alike
     # Written out, with local names: it is run for every job of a listing of 250,000.
     for each in live:
-        grid, k, idx, n, attempt, state, started, mark, batch_id, known, reason = each
+        grid, k, idx, n, attempt, state, started, mark, batch_id, known, reason, _ = each
         seen = listing.get((batch_id, idx))
         # An id can be reused: only together with the mark does it name our job.
         if seen is None or (seen.mark != mark and seen.mark[:name_length] != mark[:name_length]):
@@ -124,8 +127,11 @@ def unseen(compared: Compared, listing: Listing, width: int) -> frozenset[tuple[
     return frozenset((id_, mark) for id_, mark in missing if (id_, mark[:width]) not in shown)
 
 
-def _note(seen: Observation) -> str:
-    """Put into words what people should know of a job that goes on."""
+def _note(seen: Observation) -> Note:
+    """Tell what people should know of a job that goes on."""
     if seen.state is State.UNKNOWN:
-        return f"the batch system says {seen.word!r}, which its adapter does not know"
-    return f"{NEVER}: {seen.reason}" if seen.state is State.SUBMITTED and seen.reason else seen.reason
+        return Kind.ODD_WORD, reasons.reason(Kind.ODD_WORD, told=seen.word).words
+    if not seen.reason:
+        return NOTHING_NOTED
+    kind = Kind.NEVER_STARTS if seen.state is State.SUBMITTED else Kind.NOTED
+    return kind, reasons.reason(kind, told=seen.reason).words

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jim.clock import Clock
 from jim.command import end_marked, run
 from jim.errors import BatchError, JimError, NotStarted, Unclear
-from jim.model import STUMBLES, Answer, Batch, Listing, Observation
+from jim.model import Answer, Batch, Kind, Listing, Observation
 from jim.plugins import foreign
 
 if TYPE_CHECKING:
@@ -83,8 +83,12 @@ class Channel:
         """Ask how these batch jobs ended."""
         found: dict[tuple[str, int], Observation] = {}
         for chunk in _chunks(batch_ids, self.adapter.most_asked):
-            found |= self._read(self.adapter.parse_history, self._run(self.adapter.history_command(chunk)))
+            found |= self._read(self._ends, self._run(self.adapter.history_command(chunk)))
         return found
+
+    def _ends(self, answer: Answer) -> dict[tuple[str, int], Observation]:
+        told = self.adapter.parse_history(answer)
+        return {key: seen._replace(kind=seen.kind or self.adapter.kind_of(seen)) for key, seen in told.items()}
 
     def cancel(self, ids: Ids) -> None:
         """Tell the batch system to end these."""
@@ -104,12 +108,15 @@ class Channel:
     def _read(self, parse: Callable[[Answer], T], answer: Answer) -> T:
         """Let the adapter read an answer; where the adapter stumbles, nothing is known."""
         try:
-            with foreign(STUMBLES):
+            with foreign("its adapter stumbles over an answer"):
                 return parse(answer)
-        except BatchError:
+        except BatchError as error:
+            error.answer = answer
             raise
         except JimError as error:
-            raise Unclear(f"{error}: {answer.facts()}") from error
+            unclear = Unclear(f"{error}: {answer.facts()}", Kind.STUMBLED)
+            unclear.answer = answer
+            raise unclear from error
 
 
 def _chunks(ids: Sequence[T], most: int) -> Iterator[Sequence[T]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 
 from jim.clock import Clock
+from jim.idealizer.reasons import reason_of
 from jim.idealizer.retry import AGAIN, delay
+from jim.model import NO_REASON
 
 log = logging.getLogger(__name__)
 TRIPS_AFTER = 3
@@ -20,7 +22,7 @@ class Health:
         self._clock, (self._bad, self._good) = clock, words
         self.failures = 0
         self.retry_at = 0.0
-        self.trouble = ""  # the last failure's own words; empty when the last call was good
+        self.trouble = NO_REASON  # what the last failure was; empty when the last call was good
         self.seen = ""  # when it last gave a good answer
 
     @property
@@ -32,13 +34,13 @@ class Health:
         """Take in a good answer."""
         if self.failures >= TRIPS_AFTER:
             log.info(self._good)
-        self.failures, self.trouble, self.retry_at = 0, "", 0.0
+        self.failures, self.trouble, self.retry_at = 0, NO_REASON, 0.0
         self.seen = self._clock.utc()
 
     def failed(self, error: BaseException) -> None:
         """Take in a call that did not get an answer."""
         self.failures += 1
-        self.trouble = str(error)
+        self.trouble = reason_of(error)
         self.retry_at = self._clock.boot() + delay(AGAIN, self.failures)
         log.warning("%s (%d in a row): %s", self._bad, self.failures, error)
 

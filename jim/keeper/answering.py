@@ -49,11 +49,11 @@ def _publish(house: House, jobs: list[GridJob]) -> None:
     summary = {
         "site": house.site.site.name,
         "at": house.clock.utc(),
-        "trouble": house.health.trouble,
+        "trouble": house.health.trouble.words,
         "failures": house.health.failures,
         "retry_due": house.clock.steady(house.health.retry_at),
         "history": {
-            "trouble": house.history.trouble,
+            "trouble": house.history.trouble.words,
             "failures": house.history.failures,
             "retry_due": house.clock.steady(house.history.retry_at),
             "grid_jobs": sorted({key[0] for key in house.doubts}),

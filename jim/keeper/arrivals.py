@@ -21,7 +21,7 @@ from jim.jobs import Attempt, Change, Key
 from jim.keeper import judging
 from jim.keeper.accepting import Wishes, take_request
 from jim.keeper.keeper import SLOW_SECONDS, House
-from jim.model import State, Step, SubmissionState, Witness
+from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.workdir.submission import is_seen
 
 log = logging.getLogger(__name__)
@@ -234,7 +234,7 @@ def confirm(house: House, key: Key, batch_id: str) -> None:
     if submission is None or submission.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED):
         return
     known = submission.batch_id or house.adapter.batch_id(batch_id)
-    house.store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason="")
+    house.store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason=NO_REASON)
     accepted(house, grid, k, Witness.CLAIM)
 
 

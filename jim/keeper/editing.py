@@ -47,7 +47,7 @@ def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
         return name, kind(text) if kind in (int, float) and "_" not in text else json.loads(text)
     except ValueError:
         example = {"list": ' such as ["a.dat", "b.dat"]', "table": ' such as {"A": "1"}'}.get(str(kind), "")
-        raise BadRequest(f"{name}: cannot read {text[:80]!r}; expected {KIND_NAMES[kind]}{example}") from None
+        raise BadRequest(f"cannot read {text[:80]!r}; expected {KIND_NAMES[kind]}{example}", name) from None
 
 
 def written(name: str, value: Any) -> str:
@@ -62,11 +62,11 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
     wanted = dict(read(each, declarations(handler)) for each in words)
     for name in (name for name, value in wanted.items() if value != job.request.get(name)):
         if name in KNOWN_BY:
-            raise BadRequest(f"{name}: {job.id} is known by it; hand in another request instead")
+            raise BadRequest(f"{job.id} is known by it; hand in another request instead", name)
         if name in CUT_BY:
-            raise BadRequest(f"{name}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
+            raise BadRequest(f"the local jobs of {job.id} were made by it; cancel it and hand it in anew", name)
         if name == "inputs":
-            raise BadRequest(f"{name}: they have been packed and sent; cancel {job.id} and hand it in anew")
+            raise BadRequest(f"they have been packed and sent; cancel {job.id} and hand it in anew", name)
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
     _refuse_variables(job, changes)
@@ -79,7 +79,7 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
 def _refuse_variables(job: GridJob, changes: Changes) -> None:
     for name in changes if job.splitter and job.size else ():
         if has_variable(changes[name]):
-            raise BadRequest(f"{name}: {job.id} has been split, and variables are put in only then; hand it in anew")
+            raise BadRequest(f"{job.id} has been split, and variables are put in only then; hand it in anew", name)
 
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     first = store.local_jobs(job.id, UNSENT, limit=1)
     own = sorted(changes.keys() & first[0].piece.attributes.keys()) if first else []
     if own:
-        raise BadRequest(f"{own[0]}: each local job of {job.id} has its own, made by the splitter; hand it in anew")
+        raise BadRequest(f"each local job of {job.id} has its own, made by the splitter; hand it in anew", own[0])
     words = [f"{waiting:,} that wait" if waiting else "", f"{ended:,} that ended badly, if retried" if ended else ""]
     return "local jobs: " + ", ".join(filter(None, words))
 

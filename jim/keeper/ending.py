@@ -21,7 +21,7 @@ from jim.files import read_regular
 from jim.jobs import Attempt, Key
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import House
-from jim.model import State, Witness
+from jim.model import Kind, Reason, State, Witness
 from jim.workdir.submission import put_over, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,9 @@ def _could_not_look(error: BaseException) -> None:
 def _told(found: Verdict) -> dict[str, Any]:
     return {
         "state": found.state.value,
-        "reason": found.reason,
+        "reason": found.reason.words,
+        "kind": found.reason.kind,
+        "facts": found.reason.facts,
         "witness": found.witness.value,
         "again": found.again,
         "spent": found.spent,
@@ -111,4 +113,6 @@ def _told(found: Verdict) -> dict[str, Any]:
 
 
 def _verdict(told: dict[str, Any]) -> Verdict:
-    return Verdict(State(told["state"]), told["reason"], Witness(told["witness"]), told["again"], told["spent"])
+    # One that a version before has decided upon has words alone.
+    reason = Reason(Kind(told.get("kind", "")), told.get("facts", {}), told["reason"])
+    return Verdict(State(told["state"]), reason, Witness(told["witness"]), told["again"], told["spent"])

@@ -10,12 +10,13 @@ from jim.errors import BatchError, JimError
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
 from jim.keeper.keeper import House
+from jim.keeper.reasons import NEVER_SENT
 from jim.model import State, Step, Verb, Witness
 from jim.workdir.submission import fence, submission_directory, was_removed
 
 log = logging.getLogger(__name__)
 OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again
-NEVER_SENT, WAITING_AT_ONCE = "cancelled before it was sent", 5000  # about 50 ms of the loop
+WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 
 
 def fulfil(house: House) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any
@@ -13,16 +12,16 @@ from jim.evidence.analysis import Action, Decision, Failed, decide
 from jim.evidence.exit_record import read_exit_record
 from jim.evidence.verdict import Verdict
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
-from jim.jobs import HELD, Attempt, Key, LocalJob, Submission
+from jim.jobs import HELD, Attempt, Key, LocalJob, Submission, whole_reason
 from jim.keeper.keeper import House
-from jim.model import NO_ANSWER, State, Verb, Witness
+from jim.model import NO_REASON, Kind, Reason, State, Verb, Witness
 from jim.plugins import foreign
 from jim.request import handler_of
 
 log = logging.getLogger(__name__)
 # An answer in words that no adapter knows, not even as those of a lost answer, after which nothing was accepted. After
 # so many, which takes three quarters of an hour, the batch system means it.
-NO = re.compile(rf"^not accepted: (?!{NO_ANSWER}).* \(exit [0-9]+ after ", re.DOTALL)
+NOES = (Kind.UNCLEAR, Kind.STUMBLED, Kind.REFUSED)
 NOES_AT_MOST = 12
 # What becomes of an attempt that is not the last one.
 WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "held"}
@@ -72,7 +71,7 @@ def record(house: House, key: Key, verdict: Verdict) -> None:
             return
         if verdict.state is State.COMPLETING:
             house.store.set_local_job(
-                attempt.grid, attempt.n, state=State.COMPLETING, witness=verdict.witness, reason=""
+                attempt.grid, attempt.n, state=State.COMPLETING, witness=verdict.witness, reason=NO_REASON
             )
             return
         job = house.store.local_job(attempt.grid, attempt.n)
@@ -92,7 +91,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     if verdict.state is not State.FAILED:
         return Decision(Action.GIVE_UP)
     if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # it never began: nothing to analyse
-        if verdict.again and NO.search(verdict.reason) and _noes(house, attempt) >= NOES_AT_MOST:
+        if verdict.again and _is_no(verdict.reason) and _noes(house, attempt) >= NOES_AT_MOST:
             return Decision(Action.GIVE_UP, f"so it was {NOES_AT_MOST} times")
         return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
     site, grid_job = house.site, house.store.grid_job(attempt.grid)
@@ -101,7 +100,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     except (BadRequest, OSError):  # the job type is not there any more
         name = site.limits.analyser
     failed = Failed(
-        verdict.reason,
+        verdict.reason.words,
         verdict.witness,
         verdict.again,
         read_exit_record(attempt.record) if attempt.record else None,
@@ -109,6 +108,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
         attempt.attempt,
         job.spent + 1,
         site.limits.attempts,
+        verdict.reason.kind,
     )
     decision = decide(name, site.site.handlers, failed)
     if decision.action is Action.ELSEWHERE:
@@ -116,10 +116,20 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     return decision
 
 
+def _is_no(reason: Reason) -> bool:
+    """Tell whether the batch command has said no, by its exit code.
+
+    A reason of a version before has no kind, and is none: such a local job is sent more often before it is given up.
+    """
+    code = reason.facts.get("code")  # none where it did not return, negative where a signal has ended it
+    said_no = reason.kind is Kind.NOT_ACCEPTED and reason.facts.get("cause") in NOES
+    return said_no and code is not None and code >= 0
+
+
 def _noes(house: House, attempt: Attempt) -> int:
     """Count the attempts that were answered with a no, this one and those right before it."""
     before = [each for each in house.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
-    same = takewhile(lambda each: each.verdict == "again" and NO.search(each.reason), reversed(before))
+    same = takewhile(lambda each: each.verdict == "again" and _is_no(whole_reason(each)), reversed(before))
     return 1 + sum(1 for _ in same)
 
 
@@ -137,23 +147,24 @@ def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
 
 def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
     spent, limit = job.spent + verdict.spent, house.site.limits.attempts
-    reason = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason
+    said = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason.words
     state, more = verdict.state, dict[str, Any]()
     if decision.action is Action.HOLD:
         # It waits for ever, or until a person says what becomes of it.
-        state, reason, more = (
+        state, said, more = (
             State.WAITING,
-            f"held: {reason}",
+            f"held: {said}",
             {"due": HELD, "recovery": verdict.recovery or job.recovery},
         )
     elif decision.action is not Action.GIVE_UP and spent >= limit:
-        state, reason = State.FAILED, f"{reason} (attempt {spent} of {limit})"
+        state, said = State.FAILED, f"{said} (attempt {spent} of {limit})"
     elif decision.action is not Action.GIVE_UP:
         # Not by `spent`: what was never sent waits, too.
         due = 0.0 if verdict.at_once else house.clock.steady() + delay(NEXT_ATTEMPT, job.attempt)
-        state, reason = State.WAITING, f"attempt {job.attempt}: {reason}"
+        state, said = State.WAITING, f"attempt {job.attempt}: {said}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
     if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended
         more["wish"] = ""
         house.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
+    reason = verdict.reason.worded(said)
     house.store.set_local_job(job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more)

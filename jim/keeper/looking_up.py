@@ -10,11 +10,11 @@ from jim.errors import BatchError, JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import Told
 from jim.idealizer.retry import AGAIN, delay
-from jim.jobs import Submission
+from jim.jobs import Submission, whole_reason
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import House
 from jim.keeper.sending import give_up, refused
-from jim.model import SubmissionState, Verb, Witness
+from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def _looked(house: House, submission: Submission, found: Found) -> None:
             refused(house, submission)
         else:
             judge = verdict.of_too_many if submission.state == SubmissionState.FULL else verdict.of_never_sent
-            give_up(house, submission, partial(judge, submission.reason))
+            give_up(house, submission, partial(judge, whole_reason(submission)))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
         # What a site shows late may be an accepted job, too.
@@ -108,7 +108,9 @@ def adopt(house: House, submission: Submission, batch_id: str) -> None:
     grid, k = submission.grid, submission.k
     with house.store.transaction():
         known = batch_id or submission.batch_id
-        house.store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason="", trouble="")
+        house.store.set_submission(
+            grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason=NO_REASON, trouble=""
+        )
         arrivals.accepted(house, grid, k, Witness.QUEUE)
     for key in [key for key in house.doubts if key[:2] == (grid, k)]:  # listings before did not show it
         del house.doubts[key]

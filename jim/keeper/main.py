@@ -15,11 +15,12 @@ from pathlib import Path
 from jim.clock import Clock
 from jim.errors import BadSite, JimError
 from jim.keeper.waking import lacking, require_libraries
+from jim.model import KEEPER_ENDS
 
 
 def _last_words(state: Path, error: JimError) -> JimError:
     """Leave in the log what keeps a keeper from starting: nobody sees its stderr. Once: polls try again and again."""
-    words = f" CRITICAL {__name__} the keeper ends: {error}\n".encode()
+    words = f" CRITICAL {__name__} {KEEPER_ENDS}{error}\n".encode()
     with (state / "keeper.log").open("ab+") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
         if log.read() != words:

@@ -19,7 +19,7 @@ from jim.idealizer.health import Health, history
 from jim.keeper import due, serial
 from jim.keeper.keeper import House, Workers
 from jim.keeper.serial import Hold
-from jim.model import Step
+from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
@@ -127,8 +127,8 @@ def start_log(site: Site, *, foreground: bool) -> None:
 def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Log what ends a keeper: nobody sees its stderr."""
     if isinstance(error, JimError):
-        log.critical("the keeper ends: %s", error)
+        log.critical("%s%s", KEEPER_ENDS, error)
     elif isinstance(error, OSError):  # of the machine, not of JIM
-        log.critical("the keeper ends: %s: %s; `jim site check` tells more", type(error).__name__, error)
+        log.critical("%s%s: %s; `jim site check` tells more", KEEPER_ENDS, type(error).__name__, error)
     else:
         log.critical("the keeper ends", exc_info=(kind, error, trace))

@@ -15,13 +15,14 @@ from jim.evidence import verdict
 from jim.evidence.analysis import Action
 from jim.evidence.exit_record import Told
 from jim.handlers.base import Attributes, Handler
+from jim.idealizer.reasons import reason_of
 from jim.idealizer.retry import AGAIN, delay
-from jim.jobs import Change, GridJob, LocalJob, Submission
-from jim.keeper import arrivals, judging
+from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
+from jim.keeper import arrivals, judging, reasons
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import House
 from jim.keeper.serial import CHOICE
-from jim.model import NO_ANSWER, Batch, Job, State, Step, SubmissionState, Verb, Witness
+from jim.model import NO_REASON, Batch, Job, Reason, State, Step, SubmissionState, Verb, Witness
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials
@@ -101,7 +102,9 @@ def avoided(house: House, job: LocalJob, attempt: int) -> str:
 def _send(house: House, submission: Submission) -> None:
     job = house.store.grid_job(submission.grid)
     if job.wish == Verb.CANCEL:  # a keeper before us may have handed it over: it is given up once it is fenced
-        house.store.set_submission(job.id, submission.k, state=SubmissionState.CANCELLED, reason="cancelled", due=0.0)
+        house.store.set_submission(
+            job.id, submission.k, state=SubmissionState.CANCELLED, reason=reasons.SUBMISSION_CANCELLED, due=0.0
+        )
     elif not job.wish and house.clock.steady() >= submission.due and not house.health.open:
         jobs = _jobs(house, submission)
         judging.keep_sent_with(house, submission, jobs[0])
@@ -214,7 +217,9 @@ def _recorded(house: House, submission: Submission, batch_id: str) -> None:
             if now and now.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED)
             else SubmissionState.RECORDED
         )
-        house.store.set_submission(submission.grid, submission.k, state=state, batch_id=batch_id, reason="", tries=0)
+        house.store.set_submission(
+            submission.grid, submission.k, state=state, batch_id=batch_id, reason=NO_REASON, tries=0
+        )
         arrivals.accepted(house, submission.grid, submission.k, Witness.SUBMISSION)
     log.info(
         "%d: submission %d (local jobs: %d) is batch job %s", submission.grid, submission.k, submission.size, batch_id
@@ -227,7 +232,7 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
     Whatever the batch system says, it may have accepted the submission: a submission is never handed over again, unless
     the batch command could not even be started.
     """
-    grid, k, reason = submission.grid, submission.k, str(error)
+    grid, k, reason = submission.grid, submission.k, reason_of(error)
     if isinstance(error, Outdated):
         raise error
     if isinstance(error, Refused):
@@ -245,28 +250,28 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         elif isinstance(error, Unclear):
             doubt(house, submission, reason)
         else:  # it says that nothing was done
-            doubt(house, submission, f"{NO_ANSWER}: {reason}", looks=int(house.adapter.shared_work))
+            doubt(house, submission, reasons.not_now(error), looks=int(house.adapter.shared_work))
     else:  # the job type cannot say what to run: that never gets better by itself
-        reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+        reason = reasons.cannot_be_sent(error)
         with house.store.transaction():
-            give_up(house, submission, partial(_never_sent, f"never sent: {reason}"))
-            _stop_sending(house, submission.grid, f"never sent: {reason}")
+            give_up(house, submission, partial(_never_sent, reason))
+            _stop_sending(house, submission.grid, reason)
     log.warning("%d: submission %d: %s", submission.grid, submission.k, error)
 
 
-def _never_sent(reason: str, *, cancelled: bool) -> verdict.Verdict:
+def _never_sent(reason: Reason, *, cancelled: bool) -> verdict.Verdict:
     return verdict.Verdict(State.KILLED if cancelled else State.NEW, reason, Witness.KEEPER)
 
 
 def refused(house: House, submission: Submission) -> None:
     """Close a submission that the batch system has refused; if that has nothing of the grid job, all of it is new."""
-    first = _jobs(house, submission)[0]
+    first, why = _jobs(house, submission)[0], whole_reason(submission)
     if avoid := avoided(house, first, first.attempt - 1):  # perhaps it was refused for that: then anywhere will do
         log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, avoid)
-        give_up(house, submission, partial(verdict.of_never_sent, f"{submission.reason} (told to avoid {avoid})"))
+        give_up(house, submission, partial(verdict.of_never_sent, reasons.avoiding(why, avoid)))
         return
-    judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, submission.reason)
-    reason = f"submission {submission.k} was refused by the batch system: {submission.reason}"
+    judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, why)
+    reason = reasons.refused(submission.k, why)
     with house.store.transaction():
         if not house.store.submissions(*ACCEPTED, grid=submission.grid):
             judge = partial(_never_sent, reason)
@@ -274,7 +279,7 @@ def refused(house: House, submission: Submission) -> None:
         _stop_sending(house, submission.grid, reason)
 
 
-def _stop_sending(house: House, grid: int, reason: str) -> None:
+def _stop_sending(house: House, grid: int, reason: Reason) -> None:
     """Give up what waits to be sent: it would fare no better. But a request may say to keep going."""
     if house.store.grid_job(grid).request.get("keep_going"):
         return
@@ -287,7 +292,7 @@ def _attempt(job: LocalJob) -> int:
     return job.attempt
 
 
-def doubt(house: House, submission: Submission, reason: str, looks: int = 0) -> None:
+def doubt(house: House, submission: Submission, reason: Reason, looks: int = 0) -> None:
     """Leave a submission to be looked for, as if so many looks had not found it."""
     columns = {"state": SubmissionState.UNKNOWN, "reason": reason, "tries": looks, "due": 0.0}
     house.store.set_submission(submission.grid, submission.k, **columns)

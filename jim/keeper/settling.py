@@ -19,7 +19,7 @@ from jim.evidence.exit_record import LONGEST_RECORD, Claim
 from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.jobs import Key, Live
-from jim.keeper import arrivals, ending, judging
+from jim.keeper import arrivals, ending, judging, reasons
 from jim.keeper.keeper import SLOW_SECONDS, House
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
@@ -57,7 +57,7 @@ def _unconfirmed(house: House, doubt: Doubt) -> None:
     grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
     submission = house.store.submission(grid, k)
     if submission and submission.state == SubmissionState.RECORDED:
-        reason = f"batch job {submission.batch_id} was promised but is not listed"
+        reason = reasons.not_listed(submission.batch_id)
         house.store.set_submission(grid, k, state=SubmissionState.UNKNOWN, reason=reason, tries=0, due=0.0)
     house.doubts.pop((grid, k, idx), None)
 

@@ -20,6 +20,7 @@ from jim.evidence.transitions import (
     too_late,
 )
 from jim.jobs import GridJob, LocalJob
+from jim.keeper import reasons
 from jim.keeper.editing import edit
 from jim.keeper.fulfilling import end_single
 from jim.keeper.keeper import House
@@ -103,7 +104,7 @@ def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
         house.store.set_local_job(
-            job.id, each.n, state=State.WAITING, witness=Witness.USER, reason="retry", spent=0, due=0.0, wish=""
+            job.id, each.n, state=State.WAITING, witness=Witness.USER, reason=reasons.AGAIN, spent=0, due=0.0, wish=""
         )
     if again:
         wish = "" if job.step is Step.FINISHED else job.wish
@@ -129,7 +130,7 @@ def _release(house: House, grid: int) -> None:
     """Let what JIM holds go on."""
     held = house.store.held(grid)
     for each in held:
-        house.store.set_local_job(grid, each.n, due=0.0, spent=0, reason="resumed", witness=Witness.USER)
+        house.store.set_local_job(grid, each.n, due=0.0, spent=0, reason=reasons.RESUMED, witness=Witness.USER)
     if held:
         house.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
 
@@ -144,7 +145,7 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
         if each.state not in FORCED_FROM[to]:
             raise NotPossible(f"{job.id}.{each.n} is {each.state.value}: it cannot be forced to be {to.value}")
     for each in changed:
-        why = f"forced to be {to.value}: {reason}"
+        why = reasons.forced(to, reason)
         house.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")
     if changed and job.step is Step.FINISHED:
         house.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
@@ -211,7 +212,7 @@ def _resplit(house: House, job: GridJob, slices: Slices, content: dict[str, Any]
     _, pieces = house.resplits.pop(job.id)
     if isinstance(pieces, BaseException):
         raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
-    why = f"split again: {old.reason}" if old.reason else "split again"
+    why = reasons.split_again(old.reason)
     house.store.set_local_job(job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=why, wish="")
     house.store.add_pieces(job.id, job.size, pieces)
     house.store.end_split(job.id, job.size + len(pieces))

@@ -18,7 +18,7 @@ from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
-from jim.model import Step
+from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
@@ -240,7 +240,7 @@ def _last_words(log: Path) -> str:
         last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
         if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
             line: str = last[2].splitlines()[-1]
-            return line.partition(" the keeper ends: ")[2] or line
+            return line.partition(f" {KEEPER_ENDS}")[2] or line
     return ""
 
 

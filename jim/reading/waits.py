@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jim.evidence.transitions import FAMILY_VERBS, again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
-from jim.model import FROZEN, NEVER, State, Step, SubmissionState, Verb
+from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import claims
 from jim.reading.unsent import Wait, many, next_attempt, waiting
 from jim.reading.view import View
@@ -221,12 +221,11 @@ def _given_up(submission: Submission, due: str) -> tuple[str, str]:
 def _noted(view: View, job: GridJob) -> Iterator[Wait]:
     """Tell what listings have said of jobs that wait or run, and that does not pass by itself."""
     found, _ = view.store.reasons(job.id, (State.SUBMITTED, State.RUNNING), NOTES_TOLD)
-    for reason, count in found:
-        if reason:
-            then = (
-                _in_vain(str(job.id)) if reason.startswith(NEVER) else f"nothing; `jim show --all {job.id}` names them"
-            )
-            yield Wait(f"{how_many(count, 'local job')}: {reason}", then, "queue", view.seen() or job.updated)
+    for each in found:
+        if each.reason:
+            in_vain = each.reason.kind is Kind.NEVER_STARTS
+            then = _in_vain(str(job.id)) if in_vain else f"nothing; `jim show --all {job.id}` names them"
+            yield Wait(f"{how_many(each.times, 'local job')}: {each.reason}", then, "queue", view.seen() or job.updated)
 
 
 def _in_vain(target: str) -> str:
@@ -238,7 +237,7 @@ def _in_vain(target: str) -> str:
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     counts = view.store.counts(job.id)
     noted, _ = view.store.reasons(job.id, (State.SUBMITTED,), NOTES_TOLD)
-    in_vain = sum(count for reason, count in noted if reason.startswith(NEVER))
+    in_vain = sum(each.times for each in noted if each.reason.kind is Kind.NEVER_STARTS)
     for state, words in QUEUED.items():
         count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)
         if count > 0:
@@ -277,7 +276,7 @@ def _in_batch(view: View, local: LocalJob) -> Wait:
     batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
     words = QUEUED[local.state][1]
     why = f" ({local.reason})" if local.reason else ""
-    vain = local.reason.startswith(NEVER)
+    vain = local.kind is Kind.NEVER_STARTS
     return Wait(
         f"{words}{batch_id}{_claim(view, local)}{why}",
         _in_vain(f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",

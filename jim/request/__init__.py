@@ -85,20 +85,20 @@ def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
     if not isinstance(job_type, str) or not _may_be_type(job_type):
         hint = nearest(str(job_type)[:64].lower(), job_types(own))
-        raise BadRequest(f"job_type: expected the name of a job type, found {shown(job_type)}{hint}")
+        raise BadRequest(f"expected the name of a job type, found {shown(job_type)}{hint}", "job_type")
     # A request must not choose what Python imports: only files that JIM or the site put there.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
-        raise BadRequest(f"job_type: unknown job type {job_type!r}{nearest(job_type, job_types(own))}")
+        raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own))}", "job_type")
     if "." in job_type and own not in sys.path:
         sys.path.append(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
     try:
-        with foreign(f"job_type: cannot load {job_type!r}"):
+        with foreign(f"cannot load {job_type!r}"):
             handler: Handler = importlib.import_module(name).HANDLER()
     except JimError as error:
-        raise BadRequest(str(error)) from error
+        raise BadRequest(str(error), "job_type") from error
     return handler
 
 
@@ -126,18 +126,18 @@ def declarations(handler: Handler) -> dict[str, Attribute]:
 def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
     """Check every attribute against its declaration, and fill in the defaults."""
     if "job_type" not in attributes:
-        raise BadRequest('job_type: missing; say what to run, such as job_type = "executable"')
+        raise BadRequest('missing; say what to run, such as job_type = "executable"', "job_type")
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
     for name in attributes:
         if name not in declared:
-            raise BadRequest(f"{shown(name)}: unknown attribute{nearest(str(name), declared)}")
+            raise BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
     later = [name for name in declared if _of_its_own(name, attributes)]
     checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items() if name not in later}
     if not checked.get("splitter"):
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
-                raise BadRequest(f"{name}: given without a splitter ({SPLITTING['splitter'].help})")
+                raise BadRequest(f"given without a splitter ({SPLITTING['splitter'].help})", name)
     _check_sources(checked)
     for name in later:
         _check_text(name, attributes[name])
@@ -155,19 +155,19 @@ def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
 def _check_sources(checked: dict[str, Any]) -> None:
     """Refuse work that is told of twice, or not at all."""
     if checked.get("dataset") and checked.get("input_files"):
-        raise BadRequest("dataset: give either this or input_files, not both")
+        raise BadRequest("give either this or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:
-        raise BadRequest("events: missing; give them, or a request_id that the site's catalogue knows")
+        raise BadRequest("missing; give them, or a request_id that the site's catalogue knows", "events")
 
 
 def value_of(name: str, value: Any, declared: Attribute) -> Any:
     """Check one value against its declaration; one that is not given has its default."""
     if value is None:
         if declared.required:
-            raise BadRequest(f"{name}: missing ({declared.help})")
+            raise BadRequest(f"missing ({declared.help})", name)
         return declared.default
     if not _is_kind(value, declared.kind):
-        raise BadRequest(f"{name}: expected {KIND_NAMES[declared.kind]}, found {shown(value)} ({declared.help})")
+        raise BadRequest(f"expected {KIND_NAMES[declared.kind]}, found {shown(value)} ({declared.help})", name)
     _check_text(name, value)
     if isinstance(value, int | float):
         _check_range(name, value, declared)
@@ -204,16 +204,22 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
         odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
             advice = "write it into a file, and name that" if odd[0] == "\n" else "leave it out"
-            raise BadRequest(f"{name}: holds the character {odd[0]!r}, which cannot be passed on safely: {advice}")
+            raise _at(name, f"holds the character {odd[0]!r}, which cannot be passed on safely: {advice}")
         if len(value) > 8192 and len(value.encode()) > 32_768:
-            raise BadRequest(f"{name}: a text of {len(value):,} characters is too long (at most 32,768 bytes)")
+            raise _at(name, f"a text of {len(value):,} characters is too long (at most 32,768 bytes)")
     elif isinstance(value, list | dict):
         if depth == DEEPEST:
-            raise BadRequest(f"{name[:80]}: nested more than {DEEPEST} deep")
+            raise _at(name[:80], f"nested more than {DEEPEST} deep")
         for where, each in _parts(name, value):
             _check_text(where, each, depth + 1)
     elif not isinstance(value, int | float | None):
-        raise BadRequest(f"{name}: {shown(value)} is no text, number, list or table")
+        raise _at(name, f"{shown(value)} is no text, number, list or table")
+
+
+def _at(path: str, words: str) -> BadRequest:
+    """Refuse an attribute, or what is in its table."""
+    name, _, part = path.partition(".")
+    return BadRequest(words, name, part, told=path)
 
 
 def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
@@ -249,25 +255,26 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
             f"at most {high:,}" if high is not None else "finite" * isinstance(value, float),
         ]
         expected = " and ".join(filter(None, bounds))
-        raise BadRequest(f"{name}: expected {expected}, found {shown(value)} ({declared.help})")
+        raise BadRequest(f"expected {expected}, found {shown(value)} ({declared.help})", name)
 
 
 def _check_word(name: str, value: str, declared: Attribute) -> None:
     if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
-        raise BadRequest(f"{name}: {shown(value)} is not possible ({declared.help}; must match {declared.pattern})")
+        raise BadRequest(f"{shown(value)} is not possible ({declared.help}; must match {declared.pattern})", name)
     if declared.allowed and value not in declared.allowed:
-        raise BadRequest(f"{name}: {shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}")
+        raise BadRequest(f"{shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}", name)
 
 
 def _check_environment(value: dict[str, str]) -> None:
     for name in value:
         if not (name.isascii() and name.isidentifier() and len(name) <= 128):
-            raise BadRequest(f"environment: {shown(name)} is no name of a variable")
+            raise BadRequest(f"{shown(name)} is no name of a variable", "environment", name)
         if name in FORBIDDEN_VARIABLES or name.startswith(FORBIDDEN_BEGINNINGS):
-            raise BadRequest(f"environment: {name} may not be set by a request; let the payload set it for itself")
+            words = f"{name} may not be set by a request; let the payload set it for itself"
+            raise BadRequest(words, "environment", name)
 
 
 def _check_outputs(value: list[str]) -> None:
     for each in value:
         if not each or each.startswith(("/", "-")) or ".." in each.split("/"):
-            raise BadRequest(f"outputs: {shown(each)} must be a name or pattern inside the payload's directory")
+            raise BadRequest(f"{shown(each)} must be a name or pattern inside the payload's directory", "outputs")

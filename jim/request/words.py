@@ -58,9 +58,9 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
             at = one.at
             name = "environment" if one.name.startswith("+") else names.get(plain(one.name), "")
             if not name:
-                raise BadRequest(f"{one.name}: unknown attribute{nearest(one.name, known)}")
+                raise BadRequest(f"unknown attribute{nearest(one.name, known)}", one.name)
             if name in request and declared[name].kind != "table":
-                raise BadRequest(f"{one.name}: given twice, once as {wrote[name]}")
+                raise BadRequest(f"given twice, once as {wrote[name]}", one.name)
             if declared[name].kind == "table":
                 _fill(request.setdefault(name, {}), name, one)
             else:
@@ -74,14 +74,11 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
 
 
 def _check(request: dict[str, Any], places: dict[str, int], text: str, own: str) -> None:
-    """Let a refusal, which begins with the attribute's name, tell the place as well."""
+    """Let a refusal tell the place of its attribute as well."""
     try:
         check(request, own)
     except BadRequest as error:
-        variable = re.match(r"environment(?:\.|: )(\w+)", str(error))
-        attribute = re.match(r"\w+", str(error))
-        names = [variable and f"+{variable[1]}", attribute and attribute[0]]
-        at = next((places[name] for name in names if name in places), None)
+        at = places.get(f"+{error.part}", places.get(error.about))
         if at is None:
             raise
         raise fault(text, at, error) from error
@@ -89,19 +86,19 @@ def _check(request: dict[str, Any], places: dict[str, int], text: str, own: str)
 
 def _value(name: str, one: Said, declared: Attribute) -> Any:
     if declared.kind in ("values", "records"):
-        raise BadRequest(f"{name}: cannot be written in this language; hand the request in as TOML or JSON")
+        raise BadRequest("cannot be written in this language; hand the request in as TOML or JSON", name)
     if declared.kind in ("list", "lists"):
         return one.values
     if one.text is None:
         found = f"{len(one.values)} values; put the text in quotes" if one.values else "nothing"
-        raise BadRequest(f"{name}: expected one value, found {found} ({declared.help})")
+        raise BadRequest(f"expected one value, found {found} ({declared.help})", name)
     return meant(name, one.text, declared)
 
 
 def meant(name: str, text: str, declared: Attribute) -> Any:
     """Give the number or truth that a text stands for, where one was declared; else the text itself."""
     if declared.kind in (int, float) and LONG_NUMBER.fullmatch(text):
-        raise BadRequest(f"{name}: {text[:40]!r} has more digits than a number may have, 18 ({declared.help})")
+        raise BadRequest(f"{text[:40]!r} has more digits than a number may have, 18 ({declared.help})", name)
     if declared.kind is int and WHOLE_NUMBER.fullmatch(text):
         return int(text)
     if declared.kind is float and NUMBER.fullmatch(text):
@@ -115,11 +112,11 @@ def _fill(table: dict[str, str], name: str, one: Said) -> None:
     """Read `(NAME text)` or `NAME=text`, one after the other, or a single `+NAME = text`."""
     variable = one.name[1:] if one.name.startswith("+") else None
     if variable and one.text is None and one.values:
-        raise BadRequest(f"{one.name}: expected one value, found {len(one.values)}; put the text in quotes")
+        raise BadRequest(f"expected one value, found {len(one.values)}; put the text in quotes", one.name)
     for each in one.values if variable is None else [[variable, one.text or ""]]:
         pair = each.split("=", 1) if isinstance(each, str) else each
         if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], str):
-            raise BadRequest(f"{name}: expected a name and a text, found {each!r:.80}")
+            raise BadRequest(f"expected a name and a text, found {each!r:.80}", name)
         if pair[0] in table:
-            raise BadRequest(f"{name}: {pair[0]!r:.80} is given twice")
+            raise BadRequest(f"{pair[0]!r:.80} is given twice", name)
         table[pair[0]] = pair[1]

@@ -11,7 +11,7 @@ class SplitError(BadRequest):
     kind = "split-error"
 
     def __init__(self, key: str, value: object, why: str) -> None:
-        super().__init__(f"{key}: {why}")
+        super().__init__(why, key.partition(".")[0], told=key)
         self.key = key
         self.value = value
 
@@ -26,6 +26,10 @@ class InvalidFile(SplitError):
     """An input file, or what is told about it, that cannot be."""
 
     kind = "invalid-file"
+
+    def __init__(self, key: str, value: object, why: str) -> None:
+        super().__init__(key, value, why)
+        self.about = "input_files"  # the key names one of the files, or something of it
 
 
 class InvalidMask(SplitError):

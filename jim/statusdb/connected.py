@@ -34,6 +34,7 @@ class Connected:
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
         if version < VERSION:
             self.db.executescript(f"BEGIN; {schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
+        self._format = VERSION
 
     def close(self) -> None:
         """Let go of the file."""

@@ -10,6 +10,10 @@ aside. No caller concludes anything about a job from a `StoreError`.
 
 Times that people read are RFC 3339 text in UTC. Times to come (`due`) are seconds since 1970, UTC; 0 means at once, and
 `HELD` (infinite) means: not before a person says so.
+
+Where a local job, a submission or an attempt is changed, `reason` is a `Reason`, or words alone, as a person says them.
+All of it is replaced: the words, the kind and the facts, which a row has as three fields. A kind that this JIM does not
+know is given as `Kind.UNKNOWN`; rows of an older format have that and no facts.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from jim.clock import Clock
-from jim.jobs import Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.jobs import Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
+from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
 
 
 class Store(Protocol):
@@ -137,7 +141,7 @@ class Store(Protocol):
         """Forget the local jobs of a split that did not end."""
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as local jobs; they wait, or have failed where the piece says why it cannot be done."""
+        """Store a run of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) where a piece says why."""
 
     def end_split(self, grid: int, size: int) -> None:
         """Make the local jobs count: step split."""
@@ -152,8 +156,11 @@ class Store(Protocol):
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
 
-    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
+        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are.
+
+        Reasons of the same words are one; its kind is known if that of any of them is.
+        """
 
     def state(self, grid: int, n: int) -> State:
         """Give the state of one local job, and nothing else of it."""
@@ -173,7 +180,7 @@ class Store(Protocol):
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state stands in the journal, and counts."""
 
-    def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
+    def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
 
     # Submissions and attempts

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from jim.jobs import GridJob, LocalJob, Submission
-from jim.model import FROZEN, State, Step, SubmissionState, Witness
+from jim.model import FROZEN, NO_REASON, Kind, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
 AFTER_THE_BACKUP = "sent after what was restored had been saved"
+TAKEN_UP = Reason(Kind.RESTORED, words=AFTER_THE_BACKUP)
+SUPERSEDED = Reason(Kind.RESTORED, words="another one was sent after it")
 DONE = FROZEN | {State.COMPLETED}
 Place = tuple[int, int]  # submission and index
 Attempts = Mapping[int, tuple[int, int]]  # by index: n, attempt
@@ -22,7 +25,7 @@ def void(store: Store, job: GridJob, k: int) -> None:
             local = store.local_job(job.id, each.n)
             if (local.submission, local.attempt) == (k, each.attempt):
                 before = {"state": State.WAITING, "attempt": each.attempt - 1, "submission": None}
-                store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason="")
+                store.set_local_job(job.id, each.n, **before, witness=Witness.KEEPER, reason=NO_REASON)
         store.forget_submission(job.id, k)
 
 
@@ -65,14 +68,14 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
         for n in last:
             for each in store.attempts(job.id, n=n):
                 if not each.verdict:
-                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason="another one was sent after it")
+                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason=SUPERSEDED)
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
-            lost = Submission(job.id, k, marks[k], max(attempts), state, "", 0, AFTER_THE_BACKUP, 0.0, now)
-            store.take_up(lost, counting)
+            lost = Submission(job.id, k, marks[k], max(attempts), state, "", 0, TAKEN_UP.words, 0.0, now)
+            store.take_up(replace(lost, kind=TAKEN_UP.kind), counting)
         for n, ((k, _), attempt) in last.items():
-            told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": AFTER_THE_BACKUP}
+            told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": TAKEN_UP}
             if store.local_job(job.id, n).state.final:  # somebody had it retried, which is forgotten
                 told["spent"] = 0
             store.set_local_job(job.id, n, attempt=attempt, submission=k, **told)

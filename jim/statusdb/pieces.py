@@ -8,13 +8,13 @@ from typing import Any
 
 from jim.model import Piece
 
-_as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+as_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 _EMPTY: tuple[Any, ...] = Piece()
 
 
 def pieces_text(pieces: Mapping[int, Piece]) -> str:
     """Write pieces by their numbers, each as a list without what is empty at its end."""
-    return _as_json({n: _shortened(piece) for n, piece in pieces.items()})
+    return as_json({n: _shortened(piece) for n, piece in pieces.items()})
 
 
 def _shortened(piece: Piece) -> tuple[Any, ...]:

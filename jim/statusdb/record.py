@@ -45,8 +45,8 @@ def failures(store: Store, grid: int) -> str:
         return ""
     found, different = store.reasons(grid, ended_badly, REASONS_TOLD)
     if different == 1:
-        return found[0][0]
-    told = [f"{reason} ({count:,})" for reason, count in found if reason]
+        return found[0].reason.words
+    told = [f"{each.reason} ({each.times:,})" for each in found if each.reason]
     rest = different - REASONS_TOLD
     return ", ".join([*told, f"{rest:,} more"] if rest > 0 else told)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import FINAL, Piece, State, Step, SubmissionState, Witness
-from jim.statusdb.pieces import piece_of, pieces_text
+from jim.model import FINAL, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
 if TYPE_CHECKING:
     from jim.database import Cursor
 
-Row = TypeVar("Row", Attempt, Journal)
 
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
@@ -34,12 +33,18 @@ UPGRADES = (
     ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
     UPDATE grid_job SET place = id WHERE step <> 'accepted';
     """,
-    # `due` was in seconds since boot.
+    # `due` was in seconds since boot. Reasons of before are of no kind: nothing is decided by them.
     """
     UPDATE grid_job SET due = 0 WHERE due > 0;
     UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
     UPDATE submission SET due = 0 WHERE due > 0;
     UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled');
+    ALTER TABLE local_job ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE local_job ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
     """,
 )
 
@@ -56,7 +61,8 @@ GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND v
 # Joined from the submissions that the batch system was told or seen to have.
 LIVE = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '' AS started, s.mark, s.batch_id, "
-    "s.state = 'confirmed' AS confirmed, l.reason FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "s.state = 'confirmed' AS confirmed, l.reason, l.kind FROM submission s "
+    "JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
 )
 
@@ -79,7 +85,10 @@ ADD_GRID_JOB = (
 )
 # `tries` counts looks in these states; of an intent, it counts batch commands that could not be started.
 LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"
-TAKE_UP = "INSERT INTO submission (grid, k, mark, size, state, reason, updated) VALUES (?, ?, ?, ?, ?, ?, ?)"
+TAKE_UP = (
+    "INSERT INTO submission (grid, k, mark, size, state, updated, reason, kind, facts) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 ADD_ATTEMPT = "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)"
 HELD_JOBS = (
     "SELECT * FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? AND due = ? ORDER BY n"
@@ -98,17 +107,30 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
+BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
+WITH_KINDS = 6  # a status DB of before, which no keeper has opened yet, has no kinds of reasons
+
+
 def named(found: Cursor) -> Iterator[dict[str, Any]]:
     """Give rows by the names of their columns; those of a database that no keeper has upgraded yet lack some."""
-    names = [each[0] for each in found.description]
+    names = _names(found)
     return (dict(zip(names, row, strict=True)) for row in found)
 
 
-def of_kind(kind: type[Row], found: Cursor) -> Iterator[Row]:
-    """Give rows as values that have the names of the columns, most of which are in their order."""
-    if [each[0] for each in found.description] == list(kind.__annotations__):
-        return starmap(kind, found)  # there may be very many
-    return (kind(**row) for row in named(found))
+def _names(found: Cursor) -> list[str]:
+    return [each[0] for each in found.description]
+
+
+def lines(found: Cursor) -> Iterator[Journal]:
+    """Read rows of journal."""
+    return (Journal(**columns) for columns in named(found))
+
+
+def attempts(found: Cursor) -> Iterator[Attempt]:
+    """Read rows of attempt, most of which have their columns in order."""
+    if _names(found) == list(Attempt.__annotations__):  # there may be very many
+        return starmap(Attempt, map(_ending_in_a_reason, found))
+    return (Attempt(**with_whole_reason(columns)) for columns in named(found))
 
 
 def one(found: Cursor) -> dict[str, Any] | None:
@@ -130,37 +152,73 @@ def local_job(columns: dict[str, Any]) -> LocalJob:
     """Read a row of local_job."""
     columns["state"], columns["piece"] = State(columns["state"]), piece_of(columns["piece"])
     columns["recovery"] = tuple(json.loads(columns["recovery"])) if columns["recovery"] else ()
-    return LocalJob(**columns)
+    return LocalJob(**with_whole_reason(columns))
 
 
 def submission(columns: dict[str, Any]) -> Submission:
     """Read a row of submission."""
-    return Submission(**columns | {"state": SubmissionState(columns["state"])})
+    columns["state"] = SubmissionState(columns["state"])
+    return Submission(**with_whole_reason(columns))
 
 
 _STATES = {state.value: state for state in State}
+_KINDS = {kind.value: kind for kind in Kind}  # one that is not known is of a later version
+
+
+def _facts(text: str) -> Mapping[str, Any]:
+    return json.loads(text) if text else NOTHING
+
+
+def with_whole_reason(columns: dict[str, Any]) -> dict[str, Any]:
+    """Read the kind and the facts of a reason, where they are stored."""
+    if "kind" in columns:
+        columns["kind"] = _KINDS.get(columns["kind"], Kind.UNKNOWN)
+        columns["facts"] = _facts(columns["facts"])
+    return columns
+
+
+def _ending_in_a_reason(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    *told, kind, facts = row
+    return *told, _KINDS.get(kind, Kind.UNKNOWN), _facts(facts)
+
+
+def reason(words: str, kind: str, facts: str) -> Reason:
+    """Read a reason."""
+    return Reason(_KINDS.get(kind, Kind.UNKNOWN), _facts(facts), words)
+
+
+def with_reason(columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give columns with all three of a reason, if it is among them."""
+    if "reason" not in columns:
+        return columns
+    reason = columns["reason"]
+    if isinstance(reason, str):
+        reason = Reason(words=reason)
+    facts = as_json(reason.facts) if reason.facts else ""
+    return {**columns, "reason": reason.words, "kind": reason.kind, "facts": facts}
 
 
 def live(row: tuple[Any, ...]) -> Live:
     """Read a row of LIVE, which has the names of `Live` in their order: there may be 100,000."""
-    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason = row
-    return Live(grid, k, idx, n, attempt, _STATES[state], bool(started), mark, batch_id, bool(confirmed), reason)
+    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind = row
+    started, confirmed, kind = bool(started), bool(confirmed), _KINDS.get(kind, Kind.UNKNOWN)
+    return Live(grid, k, idx, n, attempt, _STATES[state], started, mark, batch_id, confirmed, reason, kind)
 
 
-def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, str, str, str]]:
-    """Give what is stored of local jobs at first, of those that are alike together: state, witness, reason, pieces."""
+def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:
+    """Give what is stored of local jobs at first, of those that are alike together: ADD_PIECES has it in order."""
     by_failure: dict[str, dict[int, Piece]] = {}
     for n, piece in enumerate(pieces, first):
         by_failure.setdefault(piece.failure, {})[n] = piece
     for failure, those in by_failure.items():
-        state = State.FAILED.value, Witness.KEEPER.value, f"failed on creation: {failure}"
-        yield *(state if failure else (State.WAITING.value, "", "")), pieces_text(those)
+        state = State.FAILED.value, Witness.KEEPER.value, f"failed on creation: {failure}", Kind.NOT_MADE.value
+        yield *(state if failure else (State.WAITING.value, "", "", "")), pieces_text(those)
 
 
 # SQLite takes the pieces apart itself: half the time of a row for each. `key` is the number, `value` the piece.
 ADD_PIECES = (
-    "INSERT INTO local_job (grid, n, updated, state, witness, reason, piece) "
-    "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, value FROM json_each(?)"
+    "INSERT INTO local_job (grid, n, updated, state, witness, reason, kind, piece) "
+    "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, ?, value FROM json_each(?)"
 )
 
 
@@ -185,6 +243,16 @@ def in_states(states: Sequence[State]) -> str:
     if len(states) == 1:
         return f"{_INDEXED.get(states[0], '')} WHERE state = '{states[0].value}'"
     return f"WHERE state IN {tuple(state.value for state in states)}"
+
+
+def about_reasons(version: int) -> str:
+    """Name in SQL what is stored of reasons beside their words, where rows of the same words are put together."""
+    return "max(kind), max(facts)" if version >= WITH_KINDS else "'', ''"
+
+
+def live_of(version: int) -> str:
+    """Give the SQL for what is live."""
+    return LIVE if version >= WITH_KINDS else LIVE.replace("l.kind", "'' AS kind")
 
 
 def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:

@@ -46,6 +46,8 @@ CREATE TABLE local_job (
     reason TEXT NOT NULL DEFAULT '',
     due REAL NOT NULL DEFAULT 0,
     updated TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT '',      -- of the reason, which policies read; empty: of a version before, or none
+    facts TEXT NOT NULL DEFAULT '',     -- of the reason, JSON
     PRIMARY KEY (grid, n)
 ) WITHOUT ROWID;
 CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
@@ -69,6 +71,8 @@ CREATE TABLE submission (
     updated TEXT NOT NULL,
     wall_seconds INTEGER,               -- the time limit that it is sent with; null: by a version before that kept it
     trouble TEXT NOT NULL DEFAULT '',   -- why it could not be looked for just now
+    kind TEXT NOT NULL DEFAULT '',      -- of the reason
+    facts TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);
@@ -86,6 +90,8 @@ CREATE TABLE attempt (
     reason TEXT NOT NULL DEFAULT '',
     updated TEXT NOT NULL,
     over TEXT NOT NULL DEFAULT '',      -- how it is to end, once it is given up in the submission directory, too
+    kind TEXT NOT NULL DEFAULT '',      -- of the reason
+    facts TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_of ON attempt (grid, n, attempt);

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission, whole_reason
+from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
 from jim.statusdb.connected import Connected
 
@@ -114,7 +114,7 @@ class Store(Connected):
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
-        return list(rows.of_kind(Journal, found))[::-1]
+        return list(rows.lines(found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
         """Count a grid job's local jobs by state, without looking at them."""
@@ -164,14 +164,12 @@ class Store(Connected):
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
         return list(map(rows.local_job, rows.named(self.db.execute(sql, (grid, due, limit)))))
 
-    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[tuple[str, int]], int]:
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
-        sql = (
-            f"SELECT reason, count(*), count(*) OVER () FROM local_job {rows.in_states(states)} AND grid = ?"
-            " GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
-        )
+        sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
+        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, limit)).fetchall()
-        return [(reason, count) for reason, count, _ in found], found[0][2] if found else 0
+        return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def state(self, grid: int, n: int) -> State:
         """Give the state of one local job, and nothing else of it."""
@@ -208,7 +206,7 @@ class Store(Connected):
         with self.transaction():
             self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
-    def end_waiting(self, grid: int, reason: str, at_most: int) -> int:
+    def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
@@ -220,7 +218,7 @@ class Store(Connected):
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
-        columns = {name: rows.column(value) for name, value in told.items()}
+        columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         now = self.clock.utc()
         those = (*values, grid, was.value)
         if (state := columns.get("state", was.value)) != was.value:
@@ -252,7 +250,7 @@ class Store(Connected):
             which, values = rows.among([job.n for job in jobs])
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
-            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": ""}
+            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
             self._move(grid, State.WAITING, which, values, told)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
@@ -269,13 +267,13 @@ class Store(Connected):
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change columns of a submission."""
-        self._set("submission", columns, grid=grid, k=k)
+        self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Give one attempt by its place in a submission."""
         which = "grid = ? AND k = ? AND idx = ?"
         found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
-        return next(rows.of_kind(Attempt, found), None)
+        return next(rows.attempts(found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Give the attempts of a grid job, of one local job, or of one submission."""
@@ -283,19 +281,19 @@ class Store(Connected):
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return list(rows.of_kind(Attempt, found))
+        return list(rows.attempts(found))
 
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end, and have no verdict yet."""
-        return list(rows.of_kind(Attempt, self.db.execute(rows.GIVEN_UP)))
+        return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
-        self._set("attempt", columns, grid=grid, k=k, idx=idx)
+        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
 
     def live(self) -> Iterator[Live]:
         """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
-        return map(rows.live, self.db.execute(rows.LIVE))
+        return map(rows.live, self.db.execute(rows.live_of(self._format)))
 
     def ended(self, grid: int) -> Iterator[Ended]:
         """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
@@ -323,9 +321,10 @@ class Store(Connected):
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
-        told = found.grid, found.k, found.mark, found.size, found.state, found.reason, found.updated
+        told = found.grid, found.k, found.mark, found.size, found.state, found.updated
+        why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
-            self.db.execute(rows.TAKE_UP, told)
+            self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
             mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
             self.db.executemany(rows.ADD_ATTEMPT, mine)
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from jim.database import NoAnswer, first_column
-from jim.errors import BadRequest, JimError, nearest, shown
+from jim.errors import BadRequest, JimError, close_to, shown
 from jim.files import read_regular
 from jim.splitting.errors import SplitError
 from jim.splitting.units import File, files_from
@@ -144,7 +144,7 @@ class Database:
 
 
 def _missing(place: Path, what: str, name: str, known: Iterable[str]) -> BadRequest:
-    hint = nearest(name[:200], islice(known, NEAREST_OF)).partition(" (known: ")[0]
+    hint = close_to(name[:200], islice(known, NEAREST_OF))
     return BadRequest(f"there is no {what} {name!r:.200} in the catalogue, {place}{hint}")
 
 

@@ -70,7 +70,7 @@ def _look_up_all(handler: Handler, found: dict[str, Any], names: Iterable[str], 
             try:
                 facts.append(_look_up(catalogue, found, name, declared.names))
             except BadRequest as error:
-                raise BadRequest(f"{name}: {error}") from error
+                raise BadRequest(str(error), name) from error
     return facts
 
 

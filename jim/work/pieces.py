@@ -252,7 +252,7 @@ def _refuse_common(request: Attributes, own: Attributes) -> None:
     """Refuse a local job's own value of what a grid job has as a whole."""
     for name in sorted(AS_A_WHOLE & own.keys()):
         if own[name] != request[name]:
-            raise BadRequest(f"{name}: cannot differ between local jobs of a grid job")
+            raise BadRequest("cannot differ between local jobs of a grid job", name)
 
 
 def _value(name: str, value: Any, declared: Attribute) -> Any:

@@ -54,7 +54,7 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     most = handler.most_events_per_job(request)
     if most and events > most:
         if request.get("events_per_job"):
-            raise BadRequest(f"events_per_job: {events:,}, more than the {most:,} that fit this job type's files")
+            raise BadRequest(f"{events:,}, more than the {most:,} that fit this job type's files", "events_per_job")
         events, why = most, f"at most {most:,} events fit this job type's files ({why})"
     pieces = -(-work.events // events)
     events = min(events, work.events)
@@ -81,15 +81,16 @@ def _events_per_job(
     asked = request.get("events_per_job")
     if most and per_event and per_event > most:
         raise BadRequest(
-            f"events: one event takes {per_event:g} s of CPU ({whose}), "
-            f"more than the {most:,} s this site allows a local job"
+            f"one event takes {per_event:g} s of CPU ({whose}), more than the {most:,} s this site allows a local job",
+            "events",
         )
     if asked:
         if most and per_event and asked * per_event > most:
             needed = f"{asked * per_event:,.1f}".removesuffix(".0")
             raise BadRequest(
-                f"events_per_job: {asked:,} events × {per_event:g} s per event ({whose}) = {needed} s, "
-                f"more than the {most:,} s of CPU this site allows a local job; at most {_fit(most, per_event):,} fit"
+                f"{asked:,} events × {per_event:g} s per event ({whose}) = {needed} s, "
+                f"more than the {most:,} s of CPU this site allows a local job; at most {_fit(most, per_event):,} fit",
+                "events_per_job",
             )
         return asked, "events_per_job of the request"
     target = limits.recommended_cpu_seconds or most
@@ -139,9 +140,9 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
 
 def _at_most(name: str, asked: int | None, most: int, unit: str) -> None:
     if asked and asked > most:
-        raise BadRequest(f"{name}: {asked:,} {unit}, more than the {most:,} {unit} this site allows a local job")
+        raise BadRequest(f"{asked:,} {unit}, more than the {most:,} {unit} this site allows a local job", name)
 
 
 def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:
     if asked and allowed and asked not in allowed:
-        raise BadRequest(f"{name}: {asked!r} is none that this site allows{nearest(asked, allowed)}")
+        raise BadRequest(f"{asked!r} is none that this site allows{nearest(asked, allowed)}", name)

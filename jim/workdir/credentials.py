@@ -38,7 +38,7 @@ def usable(kind: str, path: str, now: float) -> bytes:
     content = _read(kind, path)
     end = ends(kind, content)
     if end is not None and end <= now:
-        raise BadRequest(f"{kind}: the {KINDS[kind]} {path} has expired at {told(end)}; renew it and try again")
+        raise BadRequest(f"the {KINDS[kind]} {path} has expired at {told(end)}; renew it and try again", kind)
     return content
 
 
@@ -47,11 +47,11 @@ def _read(kind: str, path: str) -> bytes:
         content = read_regular(resolved(Path(path)), LONGEST)
     except OSError as error:
         reason = error.strerror or error
-        raise BadRequest(f"{kind}: cannot read the {KINDS[kind]} {path}: {reason}") from error
+        raise BadRequest(f"cannot read the {KINDS[kind]} {path}: {reason}", kind) from error
     except JimError as error:
-        raise BadRequest(f"{kind}: {error}") from error
+        raise BadRequest(str(error), kind) from error
     if not content.strip():
-        raise BadRequest(f"{kind}: {path} is empty")
+        raise BadRequest(f"{path} is empty", kind)
     return content
 
 
@@ -62,9 +62,9 @@ def ends(kind: str, content: bytes) -> float | None:
     try:
         found = [_end_of(base64.b64decode(each)) for each in CERTIFICATE.findall(content)]
     except (IndexError, ValueError, binascii.Error) as error:
-        raise BadRequest(f"{kind}: a certificate in it cannot be read: {error}") from error
+        raise BadRequest(f"a certificate in it cannot be read: {error}", kind) from error
     if not found:
-        raise BadRequest(f"{kind}: no X.509 proxy: there is no certificate in it")
+        raise BadRequest("no X.509 proxy: there is no certificate in it", kind)
     return min(found)  # of a proxy and those that it stands on, the first to expire ends them all
 
 

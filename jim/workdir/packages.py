@@ -48,13 +48,15 @@ def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
     for each in inputs:
         name = Path(each).name
         if not name or name == ".." or not each.startswith("/"):
-            raise BadRequest(f"inputs: {each!r}: expected the path of a file or directory")
+            raise BadRequest(f"{each!r}: expected the path of a file or directory", "inputs")
         if name in names:
-            raise BadRequest(f"inputs: {names[name]} and {each} have the same name, and would lie in the same place")
+            raise BadRequest(f"{names[name]} and {each} have the same name, and would lie in the same place", "inputs")
         names[name] = each
     reserved = sorted(names.keys() & {TOOLS, "input", "stdout", "stderr"})
     if reserved:
-        raise BadRequest(f"inputs: {names[reserved[0]]}: the name {reserved[0]!r} means something else to a local job")
+        raise BadRequest(
+            f"{names[reserved[0]]}: the name {reserved[0]!r} means something else to a local job", "inputs"
+        )
     return _bounded((one for name, each in names.items() for one in walked(Path(each), name)), most_bytes)
 
 
@@ -65,12 +67,13 @@ def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
         size += one.seen.st_size if stat.S_ISREG(one.seen.st_mode) else 0
         if size > most_bytes:
             raise BadRequest(
-                f"inputs: with {one.source} they have {size:,} bytes, more than the {most_bytes:,} that this site "
-                "sends with a grid job; leave large files where worker nodes can read them, and pass their paths"
+                f"with {one.source} they have {size:,} bytes, more than the {most_bytes:,} that this site "
+                "sends with a grid job; leave large files where worker nodes can read them, and pass their paths",
+                "inputs",
             )
         kept.append(one)
         if len(kept) > MOST_FILES:
-            raise BadRequest(f"inputs: more than {MOST_FILES:,} files; pack them into an archive and send that")
+            raise BadRequest(f"more than {MOST_FILES:,} files; pack them into an archive and send that", "inputs")
     return kept
 
 
@@ -81,18 +84,18 @@ def walked(place: Path, name: str = "") -> Iterator[Member]:
         yield from _walked(root, root, name)
     except OSError as error:
         inside = error.filename if name and str(error.filename).startswith(f"{place}/") else place
-        raise BadRequest(f"inputs: cannot read {inside}: {error.strerror}") from error
+        raise BadRequest(f"cannot read {inside}: {error.strerror}", "inputs") from error
 
 
 def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:
     seen = place.lstat()
     kind = stat.S_IFMT(seen.st_mode)
     if kind in KINDS:
-        raise BadRequest(f"inputs: {place} is {KINDS[kind]}; only files and directories can be sent")
+        raise BadRequest(f"{place} is {KINDS[kind]}; only files and directories can be sent", "inputs")
     if kind == stat.S_IFLNK:
         _check_link(root, place)
     elif not os.access(place, os.R_OK | (os.X_OK if kind == stat.S_IFDIR else 0)):
-        raise BadRequest(f"inputs: cannot read {place}: Permission denied")
+        raise BadRequest(f"cannot read {place}: Permission denied", "inputs")
     if name:
         yield Member(name, place, seen)
     if kind == stat.S_IFDIR:
@@ -106,10 +109,10 @@ def _check_link(root: Path, place: Path) -> None:
     try:
         leads = resolved(place, strict=True)
     except OSError as error:
-        raise BadRequest(f"inputs: {place} is a link that leads nowhere ({target})") from error
+        raise BadRequest(f"{place} is a link that leads nowhere ({target})", "inputs") from error
     if target.is_absolute() or not leads.is_relative_to(root):
         raise BadRequest(
-            f"inputs: {place} is a link that leads out of {root} ({target}); send what it leads to instead"
+            f"{place} is a link that leads out of {root} ({target}); send what it leads to instead", "inputs"
         )
 
 

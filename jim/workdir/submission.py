@@ -171,7 +171,7 @@ def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attribu
         own = list(packages.walked(Path(area)))
         both = {each.name for each in own} & {each.name for each in sent}
         if both:
-            raise BadRequest(f"inputs: the job type {request['job_type']} has a file {min(both)} of its own")
+            raise BadRequest(f"the job type {request['job_type']} has a file {min(both)} of its own", "inputs")
         packages.share(site.work, place, [*own, *sent])
 
 

@@ -10,7 +10,8 @@ import pytest
 from jim.adapters.local import Local
 from jim.admin.trial import LEVELS, advice, asking, glitch, ground, levels
 from jim.admin.trial.ground import Ground
-from jim.model import State
+from jim.evidence import verdict
+from jim.model import NO_REASON, Kind, Reason, State, Witness
 from jim.site.file import Batch, Site
 from jim.site.file import read as read_site
 
@@ -157,6 +158,8 @@ def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
     with Ground(site()) as own:
         found = the_only(levels.batch(own))
         assert (found.level, own.batch_jobs(1)) == ("ok", ["1"])
+        lost = verdict.of_lost(None, cancelled=False).reason
+        own.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.FENCE, reason=lost)
         told = levels.failed(own, "one job", 1, "lost: left the queue without starting")
     assert told.said == "lost: left the queue without starting; batch job 1"
     assert "the logs of local say of that batch job where it went" in told.todo
@@ -170,11 +173,15 @@ class StandInGround:
     def batch_jobs(self, job):
         return [str(id_) for id_ in range(10, 10 + job)]
 
-    def __init__(self, state, reason):
-        self.state, self.reason = state, reason
+    def __init__(self, state, reason=NO_REASON):
+        self.state, self.why = state, reason
+        self.kind, self.facts, self.reason = reason
 
     def local_job(self, job):
         return self
+
+    def reasons(self, job):
+        return [self.why]
 
     def story(self, job):
         return f"1 {self.state.value}; {self.reason}"
@@ -183,16 +190,16 @@ class StandInGround:
 @pytest.mark.parametrize(
     ("state", "reason", "level"),
     [
-        (State.FAILED, "time limit: it ran for 60 s; killed by signal 9", "ok"),
-        (State.FAILED, "time limit", "ok"),  # Slurm, HTCondor
-        (State.FAILED, "wall time limit, exit 271", "ok"),  # PBS
-        (State.FAILED, "time or memory limit", "ok"),  # Grid Engine
-        (State.FAILED, "TERM_RUNLIMIT: job killed after reaching LSF run time limit", "ok"),
-        (State.FAILED, "signal XCPU from the batch system (signal 24)", "ok"),
-        (State.FAILED, "lost: left the queue without starting", "failed"),
-        (State.FAILED, "exit 1", "failed"),
-        (State.KILLED, "cancelled (time limit)", "failed"),
-        (State.COMPLETED, "", "failed"),
+        (State.FAILED, Reason(Kind.OVER_TIME), "ok"),
+        (State.FAILED, Reason(Kind.TIME_LIMIT), "ok"),
+        (State.FAILED, Reason(Kind.CPU_LIMIT), "ok"),
+        (State.FAILED, Reason(Kind.TIME_OR_MEMORY), "ok"),  # Grid Engine
+        (State.FAILED, Reason(Kind.WARNED, {"signal": 24}), "ok"),
+        (State.FAILED, Reason(Kind.LOST, {"cause": "time limit"}), "ok"),
+        (State.FAILED, Reason(Kind.LOST), "failed"),
+        (State.FAILED, Reason(Kind.EXIT, {"code": 1}, "time limit"), "failed"),
+        (State.KILLED, Reason(Kind.CANCELLED), "failed"),
+        (State.COMPLETED, NO_REASON, "failed"),
     ],
 )
 def test_only_a_time_limit_is_a_time_limit(state, reason, level):
@@ -200,7 +207,7 @@ def test_only_a_time_limit_is_a_time_limit(state, reason, level):
 
 
 def test_a_time_limit_that_is_none_is_told_as_that():
-    found = levels._limited(StandInGround(State.COMPLETED, ""), "time limit", 5)
+    found = levels._limited(StandInGround(State.COMPLETED), "time limit", 5)
     assert found.said == "a job with a limit of 60 s ran to its end after 300 s; batch job 10, 11, 12, 13, 14"
     assert found.todo.startswith("have the batch system end what passes its limit")
 
@@ -212,18 +219,17 @@ def test_what_two_attempts_say_alike_is_told_once():
 
 
 def test_of_very_many_batch_jobs_only_some_are_named():
-    found = levels.failed(StandInGround(State.FAILED, ""), "load", 7, "exit 1")
+    found = levels.failed(StandInGround(State.FAILED), "load", 7, "exit 1")
     assert found.said == "exit 1; batch job 10, 11, 12, 13, 14, …"
 
 
 def test_an_end_is_the_right_one_by_its_reason():
-    ended = StandInGround(State.FAILED, "exit 13")
-    assert levels._ended(StandInGround(State.FAILED, "exit 1"), "exit 1", 2, "exit 1").level == "ok"
-    assert levels._ended(StandInGround(State.FAILED, "exit 1 (attempt 1 of 1)"), "exit 1", 2, "exit 1").level == "ok"
-    assert (
-        levels._ended(ended, "exit 1", 2, "exit 1").said
-        == "expected that it fails with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
-    )
+    def ended(kind, **facts):
+        return levels._ended(StandInGround(State.FAILED, Reason(kind, facts, "exit 13")), "exit 1", 2, levels.EXIT_1)
+
+    assert ended(Kind.EXIT, code=1, more="yes").level == "ok"
+    said = "expected that it fails with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
+    assert ended(Kind.EXIT, code=13).said == ended(Kind.WARNED, code=1).said == said
 
 
 # Slurm's own words.
@@ -234,35 +240,47 @@ SLURM_MANY = (
 )
 
 
+def said(words, kind=Kind.UNCLEAR, cause=None):
+    """Give a reason with what a batch command has said."""
+    return Reason(kind, {"code": 1, "said": words} | ({"cause": cause} if cause else {}), "not to be read")
+
+
 @pytest.mark.parametrize(
     ("why", "part"),
     [
-        ("refused by the batch system: sbatch (exit 1): invalid partition", "batch.queue ('grdi')"),
-        ("attempt 2: not accepted: qsub (exit 1 after 0.1 s): hm", "batch.options ('--qos=x')"),
-        ("not accepted: qsub (did not return after 5.0 s)", "batch.command_seconds (5 s)"),
-        (f"refused by the batch system: {WALL}", "batch.wall_seconds (86,400)"),
-        (f"1 submitting; {SLURM_MANY}", "limits.queued (10,000) and limits.per_submission (1,000)"),
-        ("1 submitting; ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER", "limits.queued"),
-        ("attempt 1: too many at once: qsub (exit 1 after 0.1 s): hm", "limits.per_submission"),
-        ("1 submitting; qsub: Maximum number of jobs already in queue", "limits.queued"),
-        ("refused by the batch system: only 4 jobs are allowed per user (current job count: 4)", "limits.queued"),
-        ("User or one of user's groups does not have enough job slots. Job not submitted.", "limits.queued"),
-        ("1 submitting; sbatch: error: Batch job submission failed: Invalid job array specification", "MaxArraySize"),
-        ("1 submitting; qsub: Array job exceeds server or queue size limit", "limits.per_submission (1,000)"),
-        ("refused by the batch system: qsub: Job violates queue and/or server resource limits", "batch.wall_seconds"),
-        ("1 submitted; can never start as it was asked for: Can Never Run: ncpus", "cores and memory"),
-        ("not accepted: batch job 12 was promised but is not listed", "batch.commands.query and batch.commands.find"),
-        ("batch job 12 was promised but is not listed", "batch.visible_seconds (90 s) is longer"),
-        ("output not taken: refused", "batch.visible_seconds (90 s)"),
-        ("lost: left the queue without starting", "noexec"),
-        ("exit 127, as of a program that is not found", "noexec"),
-        ("vanished: it started, ended, and left no exit record", "can write in /state"),
-        ("killed by signal 9: by the site or for want of memory", "a worker node's memory"),
-        ("exit 12", "`jim site check`"),
+        (said("invalid partition", Kind.REFUSED), "batch.queue ('grdi')"),
+        (said("hm", Kind.NOT_ACCEPTED, Kind.UNCLEAR), "batch.options ('--qos=x')"),
+        (Reason(Kind.NOT_ACCEPTED, {"cause": Kind.UNCLEAR, "code": None}), "batch.command_seconds (5 s)"),
+        (Reason(Kind.UNCLEAR, {"code": None}), "batch.command_seconds (5 s)"),
+        (said(WALL, Kind.REFUSED), "batch.wall_seconds (86,400)"),
+        (said(SLURM_MANY), "limits.queued (10,000) and limits.per_submission (1,000)"),
+        (said("ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER"), "limits.queued"),
+        (said("hm", Kind.TOO_MANY, Kind.TOO_MANY), "limits.per_submission"),
+        (said("qsub: Maximum number of jobs already in queue"), "limits.queued"),
+        (said("only 4 jobs are allowed per user (current job count: 4)", Kind.REFUSED), "limits.queued"),
+        (said("User or one of user's groups does not have enough job slots. Job not submitted."), "limits.queued"),
+        (said("sbatch: error: Batch job submission failed: Invalid job array specification"), "MaxArraySize"),
+        (said("qsub: Array job exceeds server or queue size limit"), "limits.per_submission (1,000)"),
+        (said("qsub: Job violates queue and/or server resource limits", Kind.REFUSED), "batch.wall_seconds"),
+        (Reason(Kind.NEVER_STARTS), "cores and memory"),
+        (Reason(Kind.NOT_ACCEPTED, {"cause": "not listed"}), "batch.commands.query and batch.commands.find"),
+        (Reason(Kind.NOT_LISTED), "batch.visible_seconds (90 s) is longer"),
+        (Reason(Kind.NOT_TAKEN), "batch.visible_seconds (90 s)"),
+        (Reason(Kind.OUTPUTS_DIFFER), "batch.visible_seconds (90 s)"),
+        (Reason(Kind.LOST), "noexec"),
+        (Reason(Kind.EXIT, {"code": 127}), "noexec"),
+        (Reason(Kind.VANISHED), "can write in /state"),
+        (Reason(Kind.PUT_BACK), "can write in /state"),
+        (Reason(Kind.TIME_LIMIT), "batch.wall_seconds is 86,400"),
+        (Reason(Kind.ACCOUNTING, {"said": "virtual memory limit"}), "`jim site check`"),
+        (Reason(Kind.KILLED, {"signal": 9}), "a worker node's memory"),
+        (Reason(Kind.ACCOUNTING, {"said": "TERM_OWNER: job killed by owner"}), "a worker node's memory"),
+        (Reason(Kind.EXIT, {"code": 12}), "`jim site check`"),
+        (Reason(words="lost: not accepted; did not return; exit 127"), "`jim site check`"),
     ],
 )
 def test_the_advice_fits_the_failure(why, part):
-    assert part in advice.of(SITE, why)
+    assert part in advice.of(SITE, [NO_REASON, why])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from jim.keeper.due import JUMP_SECONDS
 from jim.model import State, SubmissionState
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
+from tests.formats import TO_FORMAT_5
 from tests.stand_ins import StandInClock, World
 from tests.unit.statusdb.grounds import add
 
@@ -208,7 +209,7 @@ def test_times_of_the_format_before_are_due_and_what_is_held_stays_so(tmp_path):
         world.set_local_job(1, n, due=due)
     world.close()
     with sqlite3.connect(tmp_path / "status.db") as db:
-        db.execute("PRAGMA user_version = 5")
+        db.executescript(TO_FORMAT_5)
     after = Store(tmp_path / "status.db", world.clock, write=True)
     assert (after.submission(1, 1).due, after.submission(1, 1).tries, after.grid_job(1).due) == (0.0, 0, 0.0)
     assert [each.due for each in after.local_jobs(1)] == [0.0, HELD, 0.0]

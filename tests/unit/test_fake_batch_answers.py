@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from jim.evidence.verdict import OVER_TIME
+from jim.evidence.verdict import OF_TIME
 from jim.model import State
 from tests.fake_batch.dialect import Said
 from tests.fake_batch.gateway import Gateway
@@ -79,7 +79,7 @@ def test_how_jobs_ended_is_told_by_their_history(gateway):
     assert told.keys() == {task.key for task in tasks}
     good, bad, killed, late, cancelled = (told[task.key] for task in tasks)
     assert all(each.state in (State.FAILED, State.KILLED) for each in (bad, killed, late, cancelled))
-    assert bool(OVER_TIME.search(late.reason)) == (name not in NO_WORD_OF_LIMITS)
+    assert (gateway.batch.kind_of(late) in OF_TIME) == (name not in NO_WORD_OF_LIMITS)
     if name == TELLS_NO_CODES:
         assert good.state is State.FAILED  # it has ended, that is all
     else:

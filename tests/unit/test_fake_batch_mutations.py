@@ -15,7 +15,7 @@ from jim.idealizer import health
 from jim.keeper import arrivals, asking, fulfilling, judging, looking_up, sending, settling
 from jim.keeper.accepting import take_request
 from jim.keeper.serial import Hold, Serials
-from jim.model import State, Witness
+from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.play import play
@@ -76,7 +76,7 @@ def killed_as_soon_as_the_cancel_was_answered(patch):
         return answer
 
     def recorded(house, live):
-        killed = verdict.Verdict(State.KILLED, "cancelled", Witness.USER)
+        killed = verdict.Verdict(State.KILLED, NO_REASON, Witness.USER)
         for each in live:
             if judging.cancelled(house, each.grid, each.n):
                 judging.record(house, (each.grid, each.k, each.idx), killed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jim.evidence.listing import NOTHING_NOTED
 from jim.keeper import asking
 from jim.model import State
 from tests.fake_batch.dialects.lsf import Lsf
@@ -83,7 +84,7 @@ def test_a_resume_that_overtakes_the_listing_releases_what_was_held(gateway, lie
 def test_a_listing_counts_once_all_of_it_is_taken_in(gateway):
     submitted(gateway)
     house, before = gateway.house, gateway.house.listed
-    seen = asking.Compared(alike={(1, 1, State.SUBMITTED, State.HELD, ""): [0, 1]}, proves_absence=True)
+    seen = asking.Compared(alike={(1, 1, State.SUBMITTED, State.HELD, NOTHING_NOTED): [0, 1]}, proves_absence=True)
     asking._asked(house, before + 1, seen)
     assert house.workers.deliver(0)
     assert (gateway.state(1), house.listed) == (State.HELD, before)

@@ -17,8 +17,9 @@ from jim.site.settings import Batch, General, Limits
 from jim.statusdb.record import herd
 from jim.statusdb.sqlite import Store
 from jim.work.pieces import herd_of, recovering
+from tests.formats import TO_FORMAT_4
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
-from tests.stand_ins import TO_FORMAT_4, World
+from tests.stand_ins import World
 
 HOME = Path(__file__).parents[2]
 

@@ -18,15 +18,17 @@ from jim.admin import restoring
 from jim.cli import site_verbs
 from jim.doors import inbox
 from jim.errors import BadSite, Outdated
+from jim.jobs import whole_reason
 from jim.keeper import serial
 from jim.keeper.opening import hold_of
 from jim.keeper.serial import instances_in, own_work, serials
 from jim.model import State, Step
 from jim.site.file import Site, make_state
+from jim.statusdb.found import SUPERSEDED, TAKEN_UP
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
+from tests.formats import TO_FORMAT_4
 from tests.splitting_work import end_all, submit
-from tests.stand_ins import TO_FORMAT_4
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
 
@@ -104,6 +106,10 @@ def test_a_status_db_restored_alone_is_noticed(world, saved):
     put_back(world, *OF_STATE)
     stopped(world, "its serial is . in the state directory, . in its status.db, . in the work directory")
     restored(world)
+    if saved == "after":
+        first, second = world.store.attempts(1)
+        told = world.store.local_job(1, 0), world.store.submission(1, second.k), first
+        assert [whole_reason(each) for each in told] == [TAKEN_UP, TAKEN_UP, SUPERSEDED]
     world.run_all(1)
     assert world.store.grid_job(1).outcome == ("completed" if saved == "after" else "failed")
 

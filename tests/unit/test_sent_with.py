@@ -10,7 +10,7 @@ from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.model import State
 from jim.statusdb.sqlite import Store
-from tests.stand_ins import TO_FORMAT_4
+from tests.formats import TO_FORMAT_4
 
 
 def killed_after_seven_seconds(world, submission="1"):

@@ -17,7 +17,7 @@ from jim.errors import BadRequest
 
 def sane(request):
     if any(each["lfn"].startswith("/lost") for each in request["input_files"]):
-        raise BadRequest("input_files: the site has lost /lost")
+        raise BadRequest("the site has lost /lost", "input_files")
     return request
 
 

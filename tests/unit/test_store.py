@@ -12,7 +12,7 @@ from jim.clock import Clock
 from jim.database import transaction
 from jim.errors import UnknownJob
 from jim.jobs import Attempt, Change, Ended, Live
-from jim.model import Piece, State, Step, Witness
+from jim.model import Kind, Piece, Reason, State, Step, Witness
 from jim.statusdb import pieces, rows
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
@@ -286,10 +286,11 @@ def test_rows_are_read_by_the_names_of_their_columns(store: Store) -> None:
     """Those of a database that was brought up to date may lie in another order."""
     add(store, 1, 1)
     send(store, 1, 1)
+    store.set_attempt(1, 1, 1, over="o", reason=Reason(Kind.LOST, {"code": 1}, "lost"))
     told = store.attempt(1, 1, 1)
     names = ["over", *(each for each in Attempt.__annotations__ if each != "over")]
     shuffled = store.db.execute(f"SELECT {', '.join(names)} FROM attempt")
-    assert list(rows.of_kind(Attempt, shuffled)) == [told]
+    assert list(rows.attempts(shuffled)) == [told]
 
 
 @pytest.mark.parametrize(("sql", "values", "kind"), [(rows.LIVE, (), Live), (rows.ENDED, (1, 0), Ended)])

@@ -8,7 +8,7 @@ import pytest
 
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord
-from jim.model import Observation, State, Witness
+from jim.model import Kind, Observation, State, Witness
 from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
@@ -51,7 +51,7 @@ ODD = "; its recovery file begins with 'Recoverable', which is none of success, 
 )
 def test_exit_records(ended: ExitRecord, state: State, reason: str, again: bool) -> None:
     found = verdict.of_exit_record(ended, cancelled=False)
-    assert (found.state, found.reason, found.again) == (state, reason, again)
+    assert (found.state, found.reason.words, found.again) == (state, reason, again)
     assert (found.witness, found.spent) == (Witness.EXIT_RECORD, True)
 
 
@@ -65,39 +65,39 @@ def test_a_time_limit_is_not_tried_again() -> None:
     hour = replace(record(signal=15, reason=WARNED), ended="2026-01-31T13:00:00Z")
     found = verdict.of_exit_record(hour, cancelled=False)
     over = verdict.within_time(found, hour, 3600)
-    assert (over.reason, over.again) == (f"time limit: it ran for 3,600 s; {WARNED} (signal 15)", False)
+    assert (over.reason.words, over.again) == (f"time limit: it ran for 3,600 s; {WARNED} (signal 15)", False)
     assert verdict.within_time(found, hour, 3601) == found
     assert verdict.within_time(found, replace(hour, up=20.0), 3600) == found  # its node's clock was set meanwhile
-    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT")
+    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT", kind=Kind.TIME_LIMIT)
     assert not verdict.of_vanished(ended, cancelled=False).again
 
 
 def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounting_says() -> None:
-    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT")
+    ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT", kind=Kind.TIME_LIMIT)
     over = verdict.of_vanished(ended, cancelled=False)
     early = verdict.before_its_time(over, 3599, 3600)
-    assert (early.reason, early.again) == ("time limit, though it was not alive for longer than 3,599 s", True)
+    assert (early.reason.words, early.again) == ("time limit, though it was not alive for longer than 3,599 s", True)
     assert verdict.before_its_time(over, 3600, 3600) == over
-    for reason in ("CPU time limit", "wall time limit"):  # the one may be used up by eight cores in an eighth of it
-        told = verdict.of_vanished(Observation(State.FAILED, "m", reason=reason), cancelled=False)
-        assert verdict.before_its_time(told, 500, 3600).again == (reason == "wall time limit")
+    for kind in (Kind.CPU_LIMIT, Kind.TIME_LIMIT):  # the one may be used up by eight cores in an eighth of it
+        told = verdict.of_vanished(Observation(State.FAILED, "m", reason="hm", kind=kind), cancelled=False)
+        assert verdict.before_its_time(told, 500, 3600).again == (kind is Kind.TIME_LIMIT)
     killed = verdict.of_vanished(ended, cancelled=True)
     assert verdict.before_its_time(killed, 10, 3600) == killed
 
 
 def test_a_good_end_whose_outputs_were_not_taken_is_tried_again_where_the_node_may_be_to_blame() -> None:
     found = verdict.of_exit_record(record(0, refused=("missing r.dat",)), cancelled=False)
-    assert (found.state, found.reason, found.again) == (State.FAILED, "output not taken: missing r.dat", False)
+    assert (found.state, found.reason.words, found.again) == (State.FAILED, "output not taken: missing r.dat", False)
     assert verdict.of_exit_record(record(0, refused=("link x", "failing r.dat")), cancelled=False).again
     # One that heeds a warning may exit 0 before it has written anything.
     warned = verdict.of_exit_record(record(0, reason=WARNED, refused=("missing r.dat",)), cancelled=False)
-    assert (warned.state, warned.reason, warned.again) == (
+    assert (warned.state, warned.reason.words, warned.again) == (
         State.FAILED,
         f"{WARNED} (output not taken: missing r.dat)",
         True,
     )
     cancelled = verdict.of_exit_record(record(0, reason=WARNED, refused=("missing r.dat",)), cancelled=True)
-    assert (cancelled.state, cancelled.reason) == (State.KILLED, "cancelled (exit 0)")
+    assert (cancelled.state, cancelled.reason.words) == (State.KILLED, "cancelled (exit 0)")
 
 
 def test_recovery_arguments() -> None:
@@ -124,13 +124,13 @@ def test_recovery_arguments() -> None:
 )
 def test_a_death_without_a_record_is_tried_again(told: Observation | None, reason: str, witness: Witness) -> None:
     found = verdict.of_vanished(told, cancelled=False)
-    assert (found.state, found.reason, found.witness, found.again) == (State.FAILED, reason, witness, True)
+    assert (found.state, found.reason.words, found.witness, found.again) == (State.FAILED, reason, witness, True)
 
 
 def test_what_was_put_back_into_the_queue_is_told_whatever_accounting_says() -> None:
-    told = Observation(State.FAILED, "m", reason="time limit")
+    told = Observation(State.FAILED, "m", reason="time limit", kind=Kind.TIME_LIMIT)
     found = verdict.of_vanished(told, back=True, cancelled=False)
-    assert found.reason.startswith("put back into the queue by the batch system after it had started")
+    assert found.reason.words.startswith("put back into the queue by the batch system after it had started")
     assert (found.state, found.witness, found.again) == (State.FAILED, Witness.QUEUE, True)
 
 
@@ -144,4 +144,4 @@ def test_what_was_put_back_into_the_queue_is_told_whatever_accounting_says() -> 
 )
 def test_why_an_attempt_never_started(told: Observation | None, stuck: str, reason: str) -> None:
     found = verdict.of_lost(told, stuck, cancelled=False)
-    assert (found.state, found.reason, found.witness, found.again) == (State.FAILED, reason, Witness.FENCE, True)
+    assert (found.state, found.reason.words, found.witness, found.again) == (State.FAILED, reason, Witness.FENCE, True)

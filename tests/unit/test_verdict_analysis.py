@@ -14,15 +14,15 @@ from jim.errors import JimError
 from jim.evidence.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.handlers.parametric import Parametric
 from jim.jobs import HELD
-from jim.model import Batch, State, Witness
+from jim.model import Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
 from tests.exit_records import record
 from tests.stand_ins import World
 
 
-def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="", host="node7") -> Failed:
-    return Failed(reason, witness, blameless, record, host, attempt=1, spent=1, limit=3)
+def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kind.UNKNOWN, host="node7") -> Failed:
+    return Failed("", witness, blameless, record, host, attempt=1, spent=1, limit=3, kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, reason="
         (failed(record(72, reason="no set-up: /cvmfs/setup.sh cannot be read on node7")), Action.ELSEWHERE),
         (failed(record(72, reason="no image: /cvmfs/el9.sif is not there on node7")), Action.ELSEWHERE),
         (failed(witness=Witness.CLAIM), Action.ELSEWHERE),  # it vanished
-        (failed(witness=Witness.ACCOUNTING, reason="node failure"), Action.ELSEWHERE),
-        (failed(witness=Witness.ACCOUNTING, reason="out of memory, exit 1"), Action.RETRY),
+        (failed(witness=Witness.ACCOUNTING, kind=Kind.NODE), Action.ELSEWHERE),
+        (failed(witness=Witness.ACCOUNTING, kind=Kind.ACCOUNTING), Action.RETRY),
         (failed(witness=Witness.QUEUE), Action.RETRY),  # put back by the batch system
         (failed(witness=Witness.FENCE, host=""), Action.RETRY),  # lost: it never started
         (failed(record(3, recovery="recoverable --from 7")), Action.RETRY),

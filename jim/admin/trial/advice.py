@@ -1,11 +1,13 @@
-"""What to change at a site, by what became of a job of its test: pure functions from words to words."""
+"""What to change at a site, by what became of a job of its test: pure functions from reasons to words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from jim.model import NEVER
+from jim.model import Kind, Reason
 from jim.site.file import Site
 
 
@@ -126,28 +128,58 @@ def of_twice(site: Site) -> str:
     )
 
 
-# By the words of batch systems and JIM's own, as jim/evidence/verdict.py has them; the first that fits counts.
-BY_REASON = (
-    (NEVER, of_too_much),
-    (r"job array|array (job|size)|more than [0-9]+ tasks|procs_in_cluster|jobs_per_submission", of_arrays),
-    (r"too many at once|submitjob|max_jobs_|number of jobs|jobs are allowed per|would exceed .* limit", of_too_many),
-    (r"job limit|job slots|pending job threshold", of_too_many),
-    (r"time limit is invalid|\b(assoc|qos)(max|min|grp)|resource limits?\b|cannot exceed queue's", of_too_much),
-    (r"(too many|more) processors|node configuration is not|memory (required|specification)", of_too_much),
-    (r"was promised but is not listed", of_listing),
-    (r"did not return", of_slowness),
-    (r"refused by|not accepted", of_submission),
-    (r"output not taken|outputs do not match", of_outputs),
-    (r"lost: |exit 12[67]\b", of_start),
-    (r"vanished|put back into the queue", of_death),
-    (r"time limit\b|wall time|or memory limit", of_limits),
-    (r"killed by|signal \w+ from the batch system", of_kill),
+class Rule(NamedTuple):
+    """Advice, and the reasons that it is for: by their kinds, or by what the batch system has said."""
+
+    advice: Callable[[Site], str]
+    kinds: frozenset[Kind] = frozenset()
+    said: str = ""
+    fits: Callable[[Mapping[str, Any]], bool] = lambda _: False  # by other facts
+
+
+def _did_not_return(facts: Mapping[str, Any]) -> bool:
+    return "code" in facts and facts["code"] is None
+
+
+def _could_not_start(facts: Mapping[str, Any]) -> bool:
+    return facts.get("code") in (126, 127) and "cause" not in facts  # the payload's, not a batch command's
+
+
+# The first that fits counts.
+RULES = (
+    Rule(of_too_much, frozenset({Kind.NEVER_STARTS})),
+    Rule(of_arrays, said=r"job array|array (job|size)|more than [0-9]+ tasks|procs_in_cluster|jobs_per_submission"),
+    Rule(
+        of_too_many,
+        frozenset({Kind.TOO_MANY}),
+        r"submitjob|max_jobs_|number of jobs|jobs are allowed per|would exceed .* limit"
+        r"|job limit|job slots|pending job threshold",
+    ),
+    Rule(
+        of_too_much,
+        said=r"time limit is invalid|\b(assoc|qos)(max|min|grp)|resource limits?\b|cannot exceed queue's"
+        r"|(too many|more) processors|node configuration is not|memory (required|specification)",
+    ),
+    Rule(of_listing, frozenset({Kind.NOT_LISTED})),
+    Rule(of_slowness, fits=_did_not_return),
+    Rule(of_submission, frozenset({Kind.REFUSED, Kind.NOT_ACCEPTED})),
+    Rule(of_outputs, frozenset({Kind.NOT_TAKEN, Kind.OUTPUTS_DIFFER})),
+    Rule(of_start, frozenset({Kind.LOST}), fits=_could_not_start),
+    Rule(of_death, frozenset({Kind.VANISHED, Kind.PUT_BACK})),
+    Rule(of_limits, frozenset({Kind.OVER_TIME, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY})),
+    Rule(of_kill, frozenset({Kind.KILLED, Kind.WARNED}), "killed by"),
 )
 
 
-def of(site: Site, why: str, *, silent: bool = False) -> str:
+def of(site: Site, reasons: Sequence[Reason], *, silent: bool = False) -> str:
     """Say what to change by why a job is where it is; `silent`: the batch system does not answer, either."""
-    for pattern, advice in BY_REASON:
-        if re.search(pattern, why, re.IGNORECASE):
-            return advice(site)
+    for rule in RULES:
+        if any(_is_for(rule, each) for each in reasons):
+            return rule.advice(site)
     return of_silence(site) if silent else "see the batch system's log of that job, and `jim site check`"
+
+
+def _is_for(rule: Rule, reason: Reason) -> bool:
+    kinds, said = {reason.kind, reason.facts.get("cause")}, str(reason.facts.get("said", ""))
+    by_words = bool(rule.said) and re.search(rule.said, said, re.IGNORECASE) is not None
+    return bool(rule.kinds & kinds) or by_words or rule.fits(reason.facts)

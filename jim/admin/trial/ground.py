@@ -16,10 +16,10 @@ from jim import request
 from jim.admin.finding import WARNING, Finding
 from jim.doors import inbox
 from jim.errors import JimError, UnknownJob
-from jim.jobs import GridJob, LocalJob
+from jim.jobs import GridJob, LocalJob, whole_reason
 from jim.keeper.looking_up import LOST
 from jim.keeper.opening import open_house
-from jim.model import FINAL, NEVER, STUMBLES, State, Step, SubmissionState, Verb
+from jim.model import FINAL, NO_REASON, Kind, Reason, State, Step, SubmissionState, Verb
 from jim.plugins import foreign
 from jim.run_grid_job import Rounds
 from jim.site.file import Site, make_state
@@ -42,8 +42,8 @@ GIVEN = (
 )
 UNSENT = frozenset({State.WAITING, State.SUBMITTING})
 PENDING = frozenset({State.SUBMITTED, State.HELD})
-# In what two attempts say of the same: how long it took, which attempt it was, its mark, its directory.
-VARYING = re.compile(r" after [0-9.]+ s\b|attempt [0-9]+: |\bjim-[0-9a-f]+-\d+-\d+\b|/s\d+/")
+# What differs where two attempts say the same: how long it took, which attempt it was, its mark, its directory.
+NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def prefix(site: Site) -> str:
@@ -195,10 +195,13 @@ class Ground:
         if trouble := self._stumbled():  # a keeper goes on, but this site's adapter is on trial
             raise JimError(f"{self.fault}: {trouble}")
 
-    def _stumbled(self) -> str:
+    def _troubles(self) -> tuple[Reason, Reason]:
+        """Give why the batch system, and its history, gave no good answer when they were asked last."""
+        return self.rounds.house.health.trouble, self.rounds.house.history.trouble
+
+    def _stumbled(self) -> Reason:
         """Give what the batch system, or its history, has said last, if its adapter stumbled over it."""
-        troubles = self.rounds.house.health.trouble, self.rounds.house.history.trouble
-        return next((each for each in troubles if each.startswith(STUMBLES)), "")
+        return next((each for each in self._troubles() if each.kind is Kind.STUMBLED), NO_REASON)
 
     def _progress(self) -> dict[State, int]:
         """Count the local jobs that the batch system has taken, by state."""
@@ -228,7 +231,7 @@ class Ground:
     def in_vain(self, job: int) -> bool:
         """Tell whether the batch system says that some of a grid job can never start."""
         reasons, _ = self.store.reasons(job, (State.SUBMITTED,), REASONS)
-        return any(reason.startswith(NEVER) for reason, _ in reasons)
+        return any(each.reason.kind is Kind.NEVER_STARTS for each in reasons)
 
     def over(self, *jobs: int) -> bool:
         """Tell whether none of these grid jobs is worth waiting for."""
@@ -252,14 +255,18 @@ class Ground:
         """Tell where a grid job is, and why, each reason once."""
         try:
             counts = ", ".join(f"{count} {state.value}" for state, count in self.store.counts(job).items())
-            reasons = [reason for reason, _ in self.store.reasons(job, tuple(State), 2)[0]]
-            reasons += [each.reason for each in self.store.submissions(SubmissionState.INTENDED, *LOST, grid=job)]
-            # While it is sent again, only its last attempt tells why.
-            reasons += [each.reason for each in self.store.attempts(job)[-2:] if State.SUBMITTING.value in counts]
+            reasons = self.reasons(job)
         except UnknownJob:
             return "it was never taken in"
-        house = self.rounds.house
-        return "; ".join(filter(None, (counts, *_distinct([*reasons, house.health.trouble, house.history.trouble]))))
+        return "; ".join(filter(None, (counts, *_distinct([each.words for each in reasons]))))
+
+    def reasons(self, job: int) -> list[Reason]:
+        """Give why a grid job is where it is: its local jobs, what is being sent of it, and the batch system."""
+        reasons = [each.reason for each in self.store.reasons(job, tuple(State), 2)[0]]
+        reasons += map(whole_reason, self.store.submissions(SubmissionState.INTENDED, *LOST, grid=job))
+        if self.store.counts(job).get(State.SUBMITTING):  # while it is sent again, only its last attempt tells why
+            reasons += map(whole_reason, self.store.attempts(job)[-2:])
+        return [*reasons, *self._troubles()]
 
     def batch_jobs(self, job: int) -> list[str]:
         """Name the batch jobs that a grid job was given."""
@@ -277,10 +284,10 @@ def _distance(progress: dict[State, int]) -> int:
 
 
 def _distinct(reasons: list[str]) -> Iterator[str]:
-    """Leave out what another reason says, too, but for what varies."""
+    """Leave out what another reason says, too, but for its numbers."""
     told: list[str] = []
     for reason in sorted(reasons, key=len, reverse=True):
-        words = VARYING.sub("", reason)
+        words = NUMBERS.sub("", reason)
         if words and not any(words in each for each in told):
             told.append(words)
             yield reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tarfile
 import time
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from collections.abc import Iterator
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.trial import advice, asking
 from jim.admin.trial.ground import Ground
-from jim.evidence.verdict import OVER_TIME
-from jim.model import State
+from jim.evidence.verdict import OF_TIME
+from jim.model import Kind, Reason, State
 from jim.plugins import foreign
 
 ARRAY, ROUNDTRIP = 20, 5
@@ -19,8 +18,10 @@ LIMIT_SECONDS = 900.0  # a busy queue may let jobs wait; a test in which nothing
 WALL_SECONDS = 60  # the shortest limit that all batch systems know
 ENFORCED_SECONDS = 240  # so long it may take until it is enforced: batch systems look from time to time
 MOST_IDS = 5
-# What tells of a passed time limit: JIM and most batch systems, Grid Engine, and a wrapper that was warned.
-LIMITED = re.compile(rf"{OVER_TIME.pattern}|time or memory limit|signal \w+ from the batch system", re.IGNORECASE)
+EXIT_1 = Reason(Kind.EXIT, {"code": 1}, "exit 1")
+SIGNAL_9 = Reason(Kind.KILLED, {"signal": 9}, "killed by signal 9")
+# Of what kind the end at a time limit is: by JIM and most batch systems, by Grid Engine, by a wrapper that was warned.
+LIMITED = {*OF_TIME, Kind.OVER_TIME, Kind.TIME_OR_MEMORY, Kind.WARNED}
 
 
 def config(ground: Ground) -> Iterator[Finding]:
@@ -61,7 +62,7 @@ def failed(ground: Ground, name: str, job: int, said: str, todo: str = "") -> Fi
     """Tell what is wrong with a grid job, and which batch jobs to look for: the test's own files go."""
     ids = ground.batch_jobs(job)
     told = f"{said}; batch job {', '.join([*ids[:MOST_IDS], *['…'] * (len(ids) > MOST_IDS)])}" if ids else said
-    return Finding(name, FAILED, told, todo or advice.of(ground.site, said, silent=ground.silent))
+    return Finding(name, FAILED, told, todo or advice.of(ground.site, ground.reasons(job), silent=ground.silent))
 
 
 # Roundtrip
@@ -73,9 +74,9 @@ def roundtrip(ground: Ground) -> Iterator[Finding]:
     output = ground.submit("output", "echo forty-two >answer; exit 0", outputs=["answer"])
     # A shell gives 137 for a command that SIGKILL has ended, and so JIM takes it.
     ends = {
-        ground.submit("exit 1", "exit 1"): ("exit 1", "exit 1"),
-        ground.submit("exit 137", "exit 137"): ("exit 137", "killed by signal 9"),
-        ground.submit("signal 9", "kill -9 $$"): ("signal 9", "killed by signal 9"),
+        ground.submit("exit 1", "exit 1"): ("exit 1", EXIT_1),
+        ground.submit("exit 137", "exit 137"): ("exit 137", SIGNAL_9),
+        ground.submit("signal 9", "kill -9 $$"): ("signal 9", SIGNAL_9),
     }
     limit = ground.submit("limit", f"sleep {WALL_SECONDS + ENFORCED_SECONDS}", wall_seconds=WALL_SECONDS)
     ground.until(lambda: ground.over(output, *ends, limit), LIMIT_SECONDS)
@@ -112,12 +113,13 @@ def _member(ground: Ground, job: int, name: str) -> bytes | None:
         return member.read() if member else None
 
 
-def _ended(ground: Ground, name: str, job: int, words: str) -> Finding:
+def _ended(ground: Ground, name: str, job: int, expected: Reason) -> Finding:
     """See that a job that fails on purpose is known to have failed, and how."""
     local = ground.local_job(job)
-    if local.state is State.FAILED and re.search(rf"{words}\b", local.reason):
+    so = local.kind is expected.kind and expected.facts.items() <= local.facts.items()
+    if local.state is State.FAILED and so:
         return Finding(name, OK, f"known as failed: {local.reason}")
-    return failed(ground, name, job, f"expected that it fails with {words!r}, found {ground.story(job)}")
+    return failed(ground, name, job, f"expected that it fails with {expected.words!r}, found {ground.story(job)}")
 
 
 def _limited(ground: Ground, name: str, job: int) -> Finding:
@@ -126,7 +128,7 @@ def _limited(ground: Ground, name: str, job: int) -> Finding:
     if local.state is State.COMPLETED:
         said = f"a job with a limit of {WALL_SECONDS} s ran to its end after {WALL_SECONDS + ENFORCED_SECONDS} s"
         return failed(ground, name, job, said, advice.of_unlimited(ground.site))
-    if local.state is State.FAILED and LIMITED.search(local.reason):
+    if local.state is State.FAILED and LIMITED & {local.kind, local.facts.get("cause")}:
         return Finding(name, OK, f"known as failed: {local.reason}")
     said = f"expected that it fails for its time limit of {WALL_SECONDS} s, found {ground.story(job)}"
     return failed(ground, name, job, said)

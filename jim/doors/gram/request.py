@@ -118,15 +118,14 @@ def staged_out(description: Description) -> list[str]:
 
 @contextmanager
 def in_its_words(description: Description) -> Iterator[None]:
-    """Let a refusal, which begins with our name of an attribute, begin with that which the description has for it."""
+    """Let a refusal name an attribute by the word that the description has for it."""
     try:
         yield
     except BadRequest as error:
-        name, _, reason = str(error).partition(":")
         ours_of = {theirs: ours for theirs, (ours, _) in GRAM_NAMES.items()} | {"file_stage_out": "outputs"}
         for theirs, ours in ours_of.items():
-            if name == ours != theirs and plain(theirs) in description and plain(ours) not in description:
-                raise BadRequest(f"{theirs} ({name}):{reason}") from error
+            if error.about == ours != theirs and plain(theirs) in description and plain(ours) not in description:
+                raise BadRequest(error.words, theirs, told=f"{theirs} ({error.told})") from error
         raise
 
 
@@ -146,7 +145,7 @@ def one(description: Description, name: str) -> str:
     """Give the only value of an attribute; nothing, if it is not there."""
     values = description.get(plain(name)) or [""]
     if len(values) != 1 or not isinstance(values[0], str):
-        raise BadRequest(f"{name}: expected one value, found {json.dumps(values)[:80]}")
+        raise BadRequest(f"expected one value, found {json.dumps(values)[:80]}", name)
     return values[0]
 
 
@@ -155,11 +154,11 @@ def _counted(description: Description) -> dict[str, Any]:
     text = one(description, "count") or "1"
     count = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if not 1 <= count <= MOST_COPIES:
-        raise BadRequest(f"count: expected 1 to {MOST_COPIES:,}, found {text[:80]!r}")
+        raise BadRequest(f"expected 1 to {MOST_COPIES:,}, found {text[:80]!r}", "count")
     if count == 1:
         return {}
     if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
-        raise BadRequest(f"count: {count}: expected 1, for this job type says itself how many local jobs there are")
+        raise BadRequest(f"{count}: expected 1, for this job type says itself how many local jobs there are", "count")
     if one(description, "jobtype") == "single":
         return {"cores": count}
     return {"job_type": "parametric", "argument_sets": [[]] * count}
@@ -168,11 +167,11 @@ def _counted(description: Description) -> dict[str, Any]:
 def _refuse_what_we_cannot(description: Description, job_type: str) -> None:
     for name, (nothing, why) in CANNOT.items():
         if (given := one(description, name)) not in nothing:
-            raise BadRequest(f"{name}: {given[:80]!r}: {why}")
+            raise BadRequest(f"{given[:80]!r}: {why}", name)
     if job_type != USUAL_JOB_TYPE:
         for name in staged_out(description):
             if not name.endswith(".tar"):
-                raise BadRequest(f"file_stage_out: {name[:80]!r}: expected NAME.tar, for that is what comes back")
+                raise BadRequest(f"{name[:80]!r}: expected NAME.tar, for that is what comes back", "file_stage_out")
 
 
 def _value(description: Description, name: str, declared: Attribute) -> Any:
@@ -182,20 +181,20 @@ def _value(description: Description, name: str, declared: Attribute) -> Any:
     names = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name]
     said = [each for each in dict.fromkeys((*names, name)) if plain(each) in description]
     if len(said) > 1:
-        raise BadRequest(f"{said[1]}: given beside {said[0]}, which says the same")
+        raise BadRequest(f"given beside {said[0]}, which says the same", said[1])
     if not said or said[0] not in GRAM_NAMES:
         return _converted(name, description[plain(name)], declared.kind) if said else None
     other, unit = said[0], GRAM_NAMES[said[0]][1]
     given = one(description, other)
     if unit and not (given.isascii() and given.isdecimal() and len(given) <= 18):
-        raise BadRequest(f"{other}: expected a whole number, found {given[:80]!r}")
+        raise BadRequest(f"expected a whole number, found {given[:80]!r}", other)
     return int(given) * unit if unit else given
 
 
 def _pair(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
         return value[0], value[1]
-    raise BadRequest(f"{name}: expected pairs, such as (NAME text), found {json.dumps(value)[:80]}")
+    raise BadRequest(f"expected pairs, such as (NAME text), found {json.dumps(value)[:80]}", name)
 
 
 def _converted(name: str, values: list[Any], kind: type | str) -> Any:

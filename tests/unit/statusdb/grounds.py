@@ -13,6 +13,7 @@ from jim.clock import Clock
 from jim.model import Piece
 from jim.statusdb import file_of, open_store
 from jim.statusdb.contract import Store
+from tests.formats import TO_FORMAT_5
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 CREATED = "2026-01-31T11:00:00.000Z"
@@ -65,6 +66,16 @@ class Sqlite:
     def take_away(self) -> None:
         """Let what is opened next be out of reach."""
         self.place.rename(self.place.with_name("away"))
+
+    def write_a_later_kind(self) -> None:
+        """Let a JIM of the future have told the reasons of local jobs."""
+        with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
+            db.execute("UPDATE local_job SET kind = 'of the future'")
+
+    def write_as_older(self) -> None:
+        """Let a JIM of before have written it."""
+        with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
+            db.executescript(TO_FORMAT_5)
 
     def write_as_newer(self) -> None:
         """Let a JIM of the future have written it."""

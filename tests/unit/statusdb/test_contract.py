@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, UnknownJob
-from jim.jobs import HELD, Change, Submission
-from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.jobs import HELD, Alike, Change, Submission, whole_reason
+from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.contract import Store
 from tests.unit.statusdb.grounds import CREATED, GROUNDS, REQUEST, Sqlite, add, die_halfway
 
@@ -49,8 +49,8 @@ def sent(store: Store, *, grid: int = 1, k: int = 1) -> None:
     store.set_submission(grid, k, state=SubmissionState.CONFIRMED, batch_id="4711")
 
 
-def moved(store: Store, was: State, now: State, *numbers: int, attempt: int = 1, reason: str = "") -> None:
-    store.change([Change(1, attempt, was, now, Witness.QUEUE, numbers, reason)])
+def moved(store: Store, was: State, now: State, *numbers: int, attempt: int = 1, why: Reason = NO_REASON) -> None:
+    store.change([Change(1, attempt, was, now, Witness.QUEUE, numbers, why)])
 
 
 def states(store: Store, grid: int = 1) -> list[State]:
@@ -143,7 +143,11 @@ def test_local_jobs_count_once_the_split_has_ended(store: Store) -> None:
     assert store.counts(1) == {State.WAITING: 2, State.FAILED: 1}
     assert (store.grid_job(1).step, store.grid_job(1).size) == (Step.SPLIT, 3)
     assert store.local_job(1, 0).piece == Piece(1, 5, ("a",), ("f",))
-    assert (store.local_job(1, 1).reason, store.state(1, 2)) == ("failed on creation: too long", State.WAITING)
+    assert [whole_reason(store.local_job(1, n)) for n in range(3)] == [
+        NO_REASON,
+        Reason(Kind.NOT_MADE, words="failed on creation: too long"),
+        NO_REASON,
+    ]
 
 
 def test_local_jobs_are_given_by_state_number_and_when_they_are_due(store: Store) -> None:
@@ -164,7 +168,7 @@ def test_a_change_moves_what_is_where_the_evidence_found_it(store: Store) -> Non
     add(store)
     sent(store)
     store.set_local_job(1, 2, state=State.RUNNING, witness=Witness.CLAIM)
-    moved(store, State.SUBMITTING, State.SUBMITTED, 0, 1, 2, reason="seen")
+    moved(store, State.SUBMITTING, State.SUBMITTED, 0, 1, 2, why=Reason(Kind.NOTED, words="seen"))
     assert states(store) == [State.SUBMITTED, State.SUBMITTED, State.RUNNING]
     moved(store, State.SUBMITTED, State.HELD, 0, attempt=2)
     assert store.state(1, 0) is State.SUBMITTED
@@ -186,17 +190,74 @@ def test_wishes_are_of_a_grid_job_and_of_local_jobs(store: Store) -> None:
 
 def test_what_waits_can_be_ended_in_parts(store: Store) -> None:
     add(store)
-    assert (store.end_waiting(1, "cancelled", 2), store.end_waiting(1, "cancelled", 2)) == (2, 1)
+    cancelled = Reason(Kind.CANCELLED, {"by": "someone"}, "cancelled")
+    assert (store.end_waiting(1, cancelled, 2), store.end_waiting(1, cancelled, 2)) == (2, 1)
     assert states(store) == [State.KILLED] * 3
-    assert store.reasons(1, (State.KILLED,), 5) == ([("cancelled", 3)], 1)
+    assert store.reasons(1, (State.KILLED,), 5) == ([Alike(cancelled, 3)], 1)
 
 
 def test_the_most_frequent_reasons_come_first(store: Store) -> None:
     add(store, size=6)
-    for n, reason in enumerate(("a", "b", "b", "c", "c", "c")):
+    a, b, c = (Reason(Kind.EXIT, {"code": code}, f"exit {code}") for code in (1, 2, 3))
+    for n, reason in enumerate((a, b, b.words, c, c, c)):  # words alone: a version before has told it
         store.set_local_job(1, n, state=State.FAILED, witness=Witness.QUEUE, reason=reason)
-    assert store.reasons(1, (State.FAILED,), 2) == ([("c", 3), ("b", 2)], 3)
+    assert store.reasons(1, (State.FAILED,), 2) == ([Alike(c, 3), Alike(b, 2)], 3)
     assert store.reasons(1, (State.KILLED,), 2) == ([], 0)
+
+
+WHY = Reason(Kind.NOT_ACCEPTED, {"cause": "unclear", "code": 1}, "not accepted: no")
+
+
+def told_everywhere(store: Store, why: Reason | str) -> list[Reason]:
+    """Tell a reason of a local job, a submission and an attempt, and give what is stored."""
+    store.set_local_job(1, 0, reason=why)
+    store.set_submission(1, 1, reason=why)
+    store.set_attempt(1, 1, 1, reason=why)
+    return whole_reasons(store)
+
+
+def whole_reasons(store: Store) -> list[Reason]:
+    submission, attempt = store.submission(1, 1), store.attempt(1, 1, 1)
+    assert submission
+    assert attempt
+    assert store.submissions(SubmissionState.CONFIRMED) == [submission]
+    assert (store.attempts(1)[0], store.local_jobs(1)[0]) == (attempt, store.local_job(1, 0))
+    return [whole_reason(each) for each in (store.local_job(1, 0), submission, attempt)]
+
+
+def test_a_reason_is_stored_whole_and_the_next_one_leaves_nothing_of_it(store: Store) -> None:
+    add(store)
+    sent(store)
+    for after in ("words of a person", NO_REASON, Reason(Kind.LOST, words="lost")):
+        assert told_everywhere(store, WHY) == [WHY] * 3
+        expected = Reason(words=after) if isinstance(after, str) else after
+        assert told_everywhere(store, after) == [expected] * 3
+
+
+def test_a_change_tells_a_whole_reason(store: Store) -> None:
+    add(store)
+    sent(store)
+    moved(store, State.SUBMITTING, State.SUBMITTED, 0, why=WHY)
+    assert whole_reason(store.local_job(1, 0)) == WHY
+    moved(store, State.SUBMITTED, State.RUNNING, 0)
+    assert whole_reason(store.local_job(1, 0)) == NO_REASON
+
+
+def test_what_is_sent_has_no_reason_left(store: Store) -> None:
+    add(store)
+    store.set_local_job(1, 0, reason=WHY)
+    sent(store)
+    assert whole_reason(store.local_job(1, 0)) == NO_REASON
+
+
+def test_a_kind_of_a_later_version_is_unknown(ground: Sqlite, store: Store) -> None:
+    add(store)
+    sent(store)
+    store.set_local_job(1, 0, reason=WHY)
+    ground.write_a_later_kind()
+    assert whole_reason(store.local_job(1, 0)) == WHY._replace(kind=Kind.UNKNOWN)
+    assert store.reasons(1, (State.SUBMITTING,), 9)[0][1].reason == WHY._replace(kind=Kind.UNKNOWN)
+    assert next(store.live()).kind is Kind.UNKNOWN
 
 
 def test_what_an_attempt_leaves_for_the_next_is_kept(store: Store) -> None:
@@ -256,13 +317,15 @@ def test_live_is_what_the_batch_system_has_and_nobody_has_judged(store: Store) -
     store.set_submission(1, 1, state=SubmissionState.RECORDED, batch_id="4711")
     store.set_attempt(1, 1, 1, verdict="completed")
     store.set_attempt(1, 1, 2, started="2026-01-31T12:00:00Z")
+    store.set_local_job(1, 2, reason=Reason(Kind.NOTED, {"said": "soon"}, "soon"))
     found = [each._asdict() for each in store.live()]
-    told = {"grid": 1, "k": 1, "attempt": 1, "mark": "mark", "batch_id": "4711", "confirmed": False, "reason": ""}
+    unnoted, noted = {"reason": "", "kind": Kind.UNKNOWN}, {"reason": "soon", "kind": Kind.NOTED}
+    told = {"grid": 1, "k": 1, "attempt": 1, "mark": "mark", "batch_id": "4711", "confirmed": False}
     assert found == [
-        {**told, "idx": 2, "n": 1, "state": State.SUBMITTING, "started": True},
-        {**told, "idx": 3, "n": 2, "state": State.SUBMITTING, "started": False},
+        {**told, **unnoted, "idx": 2, "n": 1, "state": State.SUBMITTING, "started": True},
+        {**told, **noted, "idx": 3, "n": 2, "state": State.SUBMITTING, "started": False},
     ]
-    assert all(type(each["state"]) is State for each in found)
+    assert all((type(each["state"]), type(each["kind"])) == (State, Kind) for each in found)
 
 
 def test_what_is_given_up_waits_for_its_verdict(store: Store) -> None:
@@ -311,6 +374,7 @@ def test_a_submission_is_forgotten_and_one_that_was_found_is_taken_up(store: Sto
     store.forget_submission(1, 1)
     assert (store.submission_numbers(1), store.attempts(1)) == (set(), [])
     found = Submission(1, 4, "found", 2, SubmissionState.UNKNOWN, "", 0, "after the backup", 0.0, CREATED)
+    found = replace(found, kind=Kind.RESTORED, facts={"k": 4})
     store.take_up(found, {2: (1, 3)})
     assert store.submission(1, 4) == found
     assert [(each.k, each.idx, each.n, each.attempt) for each in store.attempts(1)] == [(4, 2, 1, 3)]
@@ -509,6 +573,25 @@ def test_what_is_out_of_reach_is_away(ground: Sqlite) -> None:
         ground.open()
 
 
+def test_a_format_of_before_is_read_as_it_is_and_brought_up_to_date_by_who_writes(ground: Sqlite) -> None:
+    with closing(ground.open()) as store:
+        add(store)
+        sent(store)
+        told_everywhere(store, WHY)
+        for n in (0, 1, 2):
+            store.set_local_job(1, n, due=5e9 if n else HELD, reason=WHY)
+    ground.write_as_older()
+    of_before = Reason(words=WHY.words)
+    with closing(ground.open(write=False)) as reader:
+        assert whole_reasons(reader) == [of_before] * 3
+        assert reader.reasons(1, (State.SUBMITTING,), 9) == ([Alike(of_before, 3)], 1)
+        assert [(each.reason, each.kind) for each in reader.live()] == [(WHY.words, Kind.UNKNOWN)] * 3
+    with closing(ground.open()) as store:
+        assert whole_reasons(store) == [of_before] * 3
+        assert [each.due for each in store.local_jobs(1)] == [HELD, 0.0, 0.0]
+        assert told_everywhere(store, WHY) == [WHY] * 3
+
+
 def test_a_format_of_the_future_is_refused(ground: Sqlite) -> None:
     ground.open().close()
     ground.write_as_newer()
@@ -566,16 +649,17 @@ def test_a_row_has_its_values_by_name(store: Store) -> None:
     """Each column comes back as the field of its name: no two have the same value here."""
     add(store)
     sent(store)
-    store.set_submission(1, 1, batch_id="id", tries=7, reason="why", due=9.0, wall_seconds=11, trouble="away")
+    why = Reason(Kind.NOT_NOW, {"code": 1}, "why")
+    store.set_submission(1, 1, batch_id="id", tries=7, reason=why, due=9.0, wall_seconds=11, trouble="away")
     found = store.submission(1, 1)
     assert found
     told = Submission(1, 1, "mark-1-1", 3, SubmissionState.CONFIRMED, "id", 7, "why", 9.0, found.updated, 11, "away")
-    assert found == told
-    store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason="why", over="o")
+    assert found == replace(told, kind=Kind.NOT_NOW, facts={"code": 1})
+    store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason=why, over="o")
     attempt = store.attempt(1, 1, 1)
     assert attempt
     fields = attempt.host, attempt.started, attempt.record, attempt.verdict, attempt.reason, attempt.over
-    assert fields == ("h", "s", "r", "v", "why", "o")
+    assert (fields, attempt.kind, attempt.facts) == (("h", "s", "r", "v", "why", "o"), Kind.NOT_NOW, {"code": 1})
     store.set_grid_job(1, priority=5, why="so", events_per_job=4, outcome="killed")
     job = store.grid_job(1)
     assert (job.priority, job.why, job.events_per_job, job.outcome) == (5, "so", 4, "killed")

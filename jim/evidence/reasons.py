@@ -1,0 +1,44 @@
+"""Why an attempt is judged as it is, in words: the one place of this room that has any. Nothing reads them back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jim.model import NOTHING, Kind, Reason
+
+TOLD = "{told}"
+# What is in braces is a fact, or part of the sentence alone; `end` is made of the facts.
+WORDS: Mapping[Kind, str] = {
+    Kind.EXIT: "{end}{more}",
+    Kind.KILLED: "killed by {end}: by the site or for want of memory",
+    Kind.WARNED: "{told} ({how})",
+    Kind.LACKING: "{told} ({how})",
+    Kind.OVER_TIME: "time limit: it ran for {seconds:,} s; {before}",
+    Kind.NOT_TAKEN: "output not taken: {what}",
+    Kind.OUTPUTS_DIFFER: "outputs do not match the exit record: {what}",
+    **dict.fromkeys((Kind.ACCOUNTING, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY, Kind.NODE), TOLD),
+    Kind.LOST: "lost: {told}",
+    Kind.VANISHED: "vanished: it started, ended, and left no exit record",
+    Kind.PUT_BACK: "put back into the queue by the batch system after it had started; it left no exit record",
+    Kind.REMOVED: "its directory was removed while attempt {attempt} ran",
+    Kind.CANCELLED: "cancelled {how}",
+    Kind.NOT_ACCEPTED: "not accepted: {told}",
+    Kind.TOO_MANY: "too many at once: {told}",
+    Kind.REFUSED: "refused by the batch system: {told}",
+    Kind.NEVER_STARTS: "can never start as it was asked for: {told}",
+    Kind.ODD_WORD: "the batch system says {told!r}, which its adapter does not know",
+    Kind.NOTED: TOLD,
+}
+
+
+def reason(kind: Kind, facts: Mapping[str, Any] = NOTHING, **more: object) -> Reason:
+    """Give a reason with its words; `more` is told, and not kept as a fact."""
+    return Reason(kind, facts, WORDS[kind].format(end=end_of(facts), **facts, **more))
+
+
+def end_of(facts: Mapping[str, Any]) -> str:
+    """Put into words how something ended; empty where that is not told."""
+    if "signal" in facts:
+        return f"signal {facts['signal']}"
+    return f"exit {facts['code']}" if "code" in facts else ""

@@ -1,0 +1,20 @@
+"""Why a batch command did not bring what was asked for, as a reason: its words are those of the error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jim.errors import BatchError
+from jim.model import Reason
+
+LONGEST_SAID = 500
+
+
+def reason_of(error: BaseException) -> Reason:
+    """Give what an error says: of a batch command also its exit code, and its last words."""
+    if not isinstance(error, BatchError):
+        return Reason(words=str(error))
+    facts: dict[str, Any] = {}
+    if error.answer:
+        facts = {"code": error.answer.code, "said": error.answer.said[:LONGEST_SAID]}
+    return Reason(error.kind, facts, str(error))

@@ -1,0 +1,25 @@
+"""SQL that takes a status DB back to a format of before: it loses what that had not."""
+
+from __future__ import annotations
+
+TO_FORMAT_5 = """
+    ALTER TABLE attempt DROP COLUMN facts;
+    ALTER TABLE attempt DROP COLUMN kind;
+    ALTER TABLE submission DROP COLUMN facts;
+    ALTER TABLE submission DROP COLUMN kind;
+    ALTER TABLE local_job DROP COLUMN facts;
+    ALTER TABLE local_job DROP COLUMN kind;
+    PRAGMA user_version = 5;
+"""
+TO_FORMAT_4 = f"""
+    {TO_FORMAT_5}
+    DROP TABLE removed;
+    DROP TABLE fulfilled;
+    DROP INDEX attempt_over;
+    ALTER TABLE attempt DROP COLUMN over;
+    ALTER TABLE submission DROP COLUMN trouble;
+    ALTER TABLE submission DROP COLUMN wall_seconds;
+    ALTER TABLE grid_job DROP COLUMN place;
+    ALTER TABLE grid_job DROP COLUMN nonce;
+    PRAGMA user_version = 4;
+"""

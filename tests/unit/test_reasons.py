@@ -1,0 +1,365 @@
+"""Reasons are data: policies read kinds and facts, words are for people, and rows of before have words alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from jim.adapters.slurm import Slurm
+from jim.doors.intake import prepare
+from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Refused, Unclear
+from jim.evidence import reasons, verdict
+from jim.evidence.listing import compare
+from jim.idealizer.reasons import LONGEST_SAID, reason_of
+from jim.jobs import HELD, Change, Live, whole_reason
+from jim.keeper import ending, judging
+from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
+from jim.reading import waits
+from jim.reading.view import View
+from jim.site.file import Batch, Site
+from jim.splitting.errors import InvalidFile
+from jim.statusdb.record import failures
+from jim.statusdb.sqlite import Store
+from jim.work import sizing
+from tests.exit_records import record
+from tests.formats import TO_FORMAT_5
+from tests.stand_ins import World
+from tests.unit import own_sentences
+
+SAID = "Site policy: jobs need a project code"
+NO = Reason(Kind.NOT_ACCEPTED, {"cause": "unclear", "code": 1, "said": SAID}, "not accepted: hm")
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    return World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0, visible_seconds=1.0))
+
+
+@pytest.fixture
+def sent(world):
+    """One local job, submitted."""
+    world.submit(1)
+    world.until(lambda: world.state(1) is State.SUBMITTED)
+    return world.store
+
+
+@pytest.fixture(params=["", "{told!r} {end!r}"], ids=["no words", "other words"])
+def reworded(request, monkeypatch):
+    """Say everything in other words, or in none."""
+    for kind in reasons.WORDS:
+        sentence = request.param.replace("{told!r}", "{told}" if "{told" in reasons.WORDS[kind] else "")
+        monkeypatch.setitem(reasons.WORDS, kind, sentence)
+
+
+# What is stored
+
+
+def test_a_reason_is_stored_with_its_kind_and_facts(sent: Store) -> None:
+    sent.set_local_job(1, 0, state=State.FAILED, witness=Witness.FENCE, reason=NO)
+    sent.set_submission(1, 1, reason=NO)
+    sent.set_attempt(1, 1, 1, verdict="failed", reason=NO)
+    rows = sent.local_job(1, 0), sent.submission(1, 1), sent.attempt(1, 1, 1)
+    assert [whole_reason(row) for row in rows if row] == [NO] * 3
+    assert [row.reason for row in rows if row] == [NO.words] * 3
+    assert sent.reasons(1, (State.FAILED,), 3) == ([(NO, 1)], 1)
+
+
+def test_another_reason_leaves_nothing_of_the_one_before(sent: Store) -> None:
+    for after in ("words of a person", NO_REASON, Reason(Kind.LOST, words="lost")):
+        sent.set_local_job(1, 0, reason=NO)
+        sent.set_local_job(1, 0, reason=after)
+        expected = Reason(words=after) if isinstance(after, str) else after
+        assert whole_reason(sent.local_job(1, 0)) == expected
+    change = Change(1, 1, State.SUBMITTED, State.RUNNING, Witness.CLAIM, [0])
+    sent.change([change])
+    assert whole_reason(sent.local_job(1, 0)) == NO_REASON
+
+
+def test_a_kind_that_is_not_known_is_none(sent: Store) -> None:
+    sent.db.execute("UPDATE local_job SET kind = 'of a later version', reason = 'hm'")
+    assert whole_reason(sent.local_job(1, 0)) == Reason(words="hm")
+    assert sent.reasons(1, (State.SUBMITTED,), 1)[0][0].reason == Reason(words="hm")
+    assert [each.kind for each in sent.live()] == [Kind.UNKNOWN]
+
+
+def test_what_says_the_same_counts_together_whichever_version_said_it(world) -> None:
+    world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    told = Reason(Kind.EXIT, {"code": 3}, "exit 3")
+    for n, why in enumerate((told, "exit 3", told)):
+        world.store.set_local_job(1, n, state=State.FAILED, witness=Witness.EXIT_RECORD, reason=why)
+    assert world.store.reasons(1, (State.FAILED,), 5) == ([(told, 3)], 1)
+    assert failures(world.store, 1) == "exit 3"
+
+
+def as_before(world) -> Path:
+    """Bring a status DB back to the format of before."""
+    world.store.set_local_job(1, 0, reason=NO)
+    world.store.close()
+    file: Path = world.site.state / "status.db"
+    with sqlite3.connect(file) as db:
+        db.executescript(TO_FORMAT_5)
+    return file
+
+
+def test_a_reader_shows_the_words_of_before(world, sent: Store) -> None:
+    reader = Store(as_before(world), world.clock)
+    assert whole_reason(reader.local_job(1, 0)) == Reason(words=NO.words)
+    assert reader.submission(1, 1).state == SubmissionState.RECORDED
+    assert [each.verdict for each in reader.attempts(1, n=0)] == [""]
+    assert reader.reasons(1, (State.SUBMITTED,), 3) == ([(Reason(words=NO.words), 1)], 1)
+    assert [each.what for each in waits.of_grid_job(View(world.site, reader), reader.grid_job(1))]
+    reader.close()
+
+
+def test_a_keeper_takes_the_rows_of_before_over_and_ends_them_well(world, sent: Store) -> None:
+    as_before(world)
+    world.restart()
+    assert whole_reason(world.store.local_job(1, 0)) == Reason(words=NO.words)
+    world.run_all(1)
+    assert world.store.grid_job(1).outcome == "completed"
+
+
+def test_a_no_of_before_counts_as_none() -> None:
+    """The safe way: such a local job is sent once more often before it is given up."""
+    words = "not accepted: sbatch (exit 1 after 0.1 s): " + SAID
+    assert not judging._is_no(Reason(words=words))
+    assert judging._is_no(NO)
+
+
+@pytest.mark.parametrize(
+    ("facts", "no"),
+    [
+        ({"cause": "unclear", "code": 1}, True),
+        ({"cause": "unclear", "code": 0}, True),  # it printed no id
+        ({"cause": "stumbled", "code": 1}, True),
+        ({"cause": "refused", "code": 1}, True),  # for the wish to avoid a host
+        ({"cause": "unclear", "code": None}, False),  # it did not return
+        ({"cause": "unclear", "code": -9}, False),
+        ({"cause": "no answer", "code": 1}, False),
+        ({"cause": "not now", "code": 1}, False),
+        ({"cause": "not listed"}, False),
+        ({"code": 1}, False),
+        ({}, False),
+    ],
+)
+def test_what_is_a_no(facts, no) -> None:
+    assert judging._is_no(Reason(Kind.NOT_ACCEPTED, facts)) is no
+
+
+def test_how_an_attempt_is_to_end_is_kept_with_its_kind() -> None:
+    found = verdict.of_vanished(Observation(State.FAILED, "m", 1, reason="hm", kind=Kind.NODE), cancelled=False)
+    assert ending._verdict(json.loads(json.dumps(ending._told(found)))) == found
+    before = {each: told for each, told in ending._told(found).items() if each not in ("kind", "facts")}
+    assert ending._verdict(before).reason == Reason(words="hm, exit 1")
+
+
+# What batch commands and accounting say
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (BatchError("x"), Kind.NOT_NOW),
+        (Unclear("x"), Kind.UNCLEAR),
+        (Unclear("x", Kind.NO_ANSWER), Kind.NO_ANSWER),
+        (NotStarted("x"), Kind.NOT_STARTED),
+        (Full("x"), Kind.TOO_MANY),
+        (Refused("x"), Kind.REFUSED),
+        (JimError("x"), Kind.UNKNOWN),
+        (OSError("x"), Kind.UNKNOWN),
+    ],
+)
+def test_the_kind_of_an_error(error, kind) -> None:
+    assert reason_of(error) == Reason(kind, {}, "x")
+
+
+def test_an_error_keeps_what_was_answered_but_not_all_of_it() -> None:
+    error = Unclear("x")
+    error.answer = Answer(("sbatch",), 1, "", "y" * 10_000, 0.1)
+    assert reason_of(error).facts == {"code": 1, "said": "y" * LONGEST_SAID}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("time limit", Kind.TIME_LIMIT),
+        ("wall time", Kind.TIME_LIMIT),
+        ("TERM_RUNLIMIT: job killed after reaching LSF run time limit", Kind.TIME_LIMIT),
+        ("CPU time limit", Kind.CPU_LIMIT),
+        ("TERM_CPULIMIT: job killed after reaching LSF CPU usage limit", Kind.UNKNOWN),
+        ("time or memory limit", Kind.TIME_OR_MEMORY),
+        ("the node failed", Kind.NODE),
+        ("Error from slot1@node1: memory usage exceeded request_memory", Kind.UNKNOWN),
+        ("", Kind.UNKNOWN),
+    ],
+)
+def test_what_accounting_says_is_read_by_the_adapter(said, kind) -> None:
+    assert Slurm().kind_of(Observation(State.FAILED, "m", reason=said)) is kind
+    assert Slurm().kind_of(Observation(State.RUNNING, "m", reason=said)) is Kind.UNKNOWN
+
+
+def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> None:
+    told = {("1", 1): Observation(State.FAILED, "m", reason="time limit", kind=Kind.NODE)}
+    monkeypatch.setattr(world.batch, "parse_history", lambda answer: told)
+    assert world.house.channel.history(["1"]) == told
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (BadRequest("no"), "no"),
+        (BadRequest("no", "events"), "events: no"),
+        (BadRequest("no", "environment", "X", told="environment.X"), "environment.X: no"),
+        (BadRequest("no", "evnts", told="'evnts'"), "'evnts': no"),
+        (InvalidFile("/store/a.root", 1, "no"), "/store/a.root: no"),
+    ],
+)
+def test_a_refusal_carries_its_attribute(error, words) -> None:
+    assert str(error) == words
+    assert error.words == "no"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "about", "place"),
+    [
+        ("not so long", "wall_seconds", "line 3, column 1: "),
+        ("outputs: no", "wall_seconds", "line 3, column 1: "),
+        ("outputs: no", "", ""),  # no name of an attribute is looked for in a sentence
+        ("no", "never_said", ""),
+    ],
+)
+def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place, tmp_path, monkeypatch) -> None:
+    def refuse(*_):
+        raise BadRequest(sentence, about)
+
+    monkeypatch.setattr(sizing, "size", refuse)
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nwall_seconds = 3\noutputs = ["a"]\n')
+    with pytest.raises(BadRequest) as raised:
+        prepare(file, Site(tmp_path))
+    assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
+
+
+# Nobody reads the words
+
+
+def test_no_sentence_of_jim_s_own_is_parsed() -> None:
+    """What a policy needs to know is a kind or a fact: docs/architecture.md, "Reasons"."""
+    assert own_sentences.places() == []
+
+
+def test_each_exception_to_that_is_needed() -> None:
+    assert own_sentences.JUSTIFIED.keys() <= set(own_sentences.candidates())
+
+
+@pytest.mark.parametrize(
+    ("code", "parsed"),
+    [
+        ("'CPU' in found.reason", True),
+        ("'CPU' not in reason.lower()", True),
+        ("NO.search(verdict.reason)", True),
+        ("NO.search(verdict.reason.words)", True),
+        ("re.search(pattern, why, re.IGNORECASE)", True),
+        ("re.match(r'\\w+', str(error))", True),
+        ("re.sub('a', 'b', string=trouble)", True),
+        ("local.reason.startswith(NEVER)", True),
+        ("str(error).partition(':')", True),
+        ("line.reason == 'retry'", True),
+        ("reason != f'{NEVER}: x'", True),
+        ("f'{error}'.split(':')", True),
+        ("each.reason and each.reason == other.reason", False),
+        ("f'{reason}: {said}'", False),
+        ("reason.kind is Kind.NODE", False),
+        ("reason.facts.get('code') == 1", False),
+        ("isinstance(error, Refused)", False),
+        ("' '.join(str(why).split())", False),
+        ("line.startswith('file ')", False),
+    ],
+)
+def test_parsing_is_found(code, parsed) -> None:
+    assert any(map(own_sentences.is_parsed, ast.walk(ast.parse(code)))) is parsed
+
+
+# Words decide nothing
+
+
+@pytest.mark.usefixtures("reworded")
+def test_in_other_words_a_plain_no_is_given_up_after_as_many_tries(world) -> None:
+    world.batch.lies = ["@submit", "odd"] * 100
+    world.submit(1)
+    world.until(lambda: world.finished(1), seconds=60.0)
+    assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 11 + ["failed"]
+
+
+@pytest.mark.usefixtures("reworded")
+def test_in_other_words_a_lost_answer_is_no_no(world) -> None:
+    world.batch.unclear = (r"site policy: jobs need",)
+    world.batch.lies = ["@submit", "odd"] * 14
+    world.submit(1)
+    world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
+    assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 14 + [""]
+
+
+@pytest.mark.usefixtures("reworded")
+def test_in_other_words_limits_are_limits() -> None:
+    def ended(kind: Kind, said: str) -> verdict.Verdict:
+        return verdict.of_vanished(Observation(State.FAILED, "m", reason=said, kind=kind), cancelled=False)
+
+    late, nodes, cpu = ended(Kind.TIME_LIMIT, "hm"), ended(Kind.NODE, "time limit"), ended(Kind.CPU_LIMIT, "hm")
+    assert [each.again for each in (late, nodes, cpu)] == [False, True, False]
+    assert verdict.before_its_time(late, 10, 3600).again
+    assert not verdict.before_its_time(cpu, 10, 3600).again
+    removed = verdict.of_removed(1, cancelled=False)
+    assert verdict.before_its_time(removed, 10, 3600) == removed
+    killed = verdict.of_exit_record(record(signal=9), cancelled=False)
+    assert verdict.within_time(killed, record(signal=9), 0).reason.kind is Kind.OVER_TIME
+
+
+@pytest.mark.usefixtures("reworded")
+def test_in_other_words_what_waits_in_vain_is_told(world, monkeypatch) -> None:
+    parse = world.batch.parse_query
+
+    def listing(answer):
+        return {key: each._replace(reason="PartitionTimeLimit") for key, each in parse(answer).items()}
+
+    monkeypatch.setattr(world.batch, "parse_query", listing)
+    world.submit(1)
+    world.until(lambda: world.store.counts(1) and world.store.local_job(1, 0).kind is Kind.NEVER_STARTS)
+    told = waits.of_local_job(View(world.site, world.store), world.store.grid_job(1), world.store.local_job(1, 0))
+    assert any("jim cancel 1.0" in each.next for each in told)
+
+
+def test_what_a_listing_repeats_is_stored_once() -> None:
+    live = Live(1, 1, 1, 0, 1, State.SUBMITTED, False, "m", "7", True, "", Kind.UNKNOWN)
+    seen = {("7", 1): Observation(State.SUBMITTED, "m", reason="BadConstraints")}
+    (change,) = compare(seen, [live]).changes()
+    assert change.reason == Reason(Kind.NEVER_STARTS, words="can never start as it was asked for: BadConstraints")
+    assert list(compare(seen, [live._replace(reason=change.reason.words, kind=Kind.NEVER_STARTS)]).changes()) == []
+    # Of a version before: once more, so that its kind is known.
+    assert list(compare(seen, [live._replace(reason=change.reason.words)]).changes()) == [change]
+
+
+def test_a_reason_has_the_kind_of_the_verdict_whatever_is_said_with_it(world) -> None:
+    world.submit(1, keep_going=True)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.batch.finish(1, code=9)
+    world.until(lambda: world.state(1).final)
+    job = world.store.local_job(1, 0)
+    assert (job.kind, job.facts, job.due == HELD) == (Kind.EXIT, {"code": 9}, False)
+    assert world.store.attempts(1)[0].kind is Kind.EXIT
+
+
+def test_every_kind_of_the_evidence_has_words() -> None:
+    facts = {"code": 1, "signal": 2, "seconds": 3, "attempt": 4}
+    more = dict.fromkeys(("told", "how", "what", "more", "before"), "…")
+    said = [reasons.reason(kind, facts, **more).words for kind in reasons.WORDS]
+    assert all(said)
