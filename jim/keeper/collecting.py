@@ -72,9 +72,10 @@ def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
         completed, line = sum(each.state == "completed" and bool(each.record) for each in store.ended(job.id)), ""
         if completed:
             line = _let_handler_collect(house, job, store, place)
-    size = temporary.stat().st_size
     temporary.rename(tar)
     sync_directory(place)
+    house.hold.reach()  # it was made where the work directory is, and not where that is to be mounted
+    size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import logging
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from jim.work.catalogue import NotReadable
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
-from jim.workdir.submission import fence, own_directory, prepare_grid_job, submissions_in, told_in
+from jim.workdir.submission import fence, is_owned, own_directory, prepare_grid_job, submissions_in, told_in
 
 log = logging.getLogger(__name__)
 STORED_AT_ONCE = 2_500
@@ -48,8 +50,16 @@ def _resolve(house: House, job: GridJob) -> tuple[Resolved, dict[str, str]]:
     place = own_directory(house.site.work, job)
     _refuse_what_was_sent(house.site.work / place)
     prepare_grid_job(house.site, house.site.work / place, handler, found.request)
+    _see_again(house, job, house.site.work / place)
     more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
     return found, {"place": place, **more}
+
+
+def _see_again(house: House, job: GridJob, place: Path) -> None:
+    """See that a directory was made where the work directory is, and not where it is to be mounted."""
+    house.hold.reach()
+    if not is_owned(place, job):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
 
 
 def _refuse_what_was_sent(place: Path) -> None:

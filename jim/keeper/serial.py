@@ -182,17 +182,19 @@ class Hold:
         """
         with self._lock:
             found, nonce = _told(self._work / FILE)
-            if not nonce:  # it is not mounted just now, or was emptied on purpose, and is still ours
-                if instances_in(self._work)[:1] != (self.instance,):
-                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._work / FILE))
-                self._write(self._tried)
-            elif nonce != self._nonce or found > self._tried:
+            if nonce and (nonce != self._nonce or found > self._tried):
                 raise Outdated(
                     f"another keeper has worked in {self._work}: its serial is {found}, and ours was {self._tried} at "
                     f"most. So {self._state} was rolled back, or a copy of it is at work elsewhere. {CHOICE}"
                 )
-            if self._wanted > self._tried:
-                self._write(self._wanted)
+            self._require_mounted()
+            if self._wanted > self._tried or not nonce:  # none: it was emptied on purpose, and is still ours
+                self._write(max(self._wanted, self._tried))
+                self._require_mounted()  # else the empty directory where it is to be mounted has a serial now
+
+    def _require_mounted(self) -> None:
+        if instances_in(self._work)[:1] != (self.instance,):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._work / INSTANCE))
 
     def _write(self, number: int) -> None:
         self._tried = number  # also where the answer of the last write is lost

@@ -92,7 +92,7 @@ class Restores(People):
                 other[1].round()
                 while other[0].workers.deliver(0):
                     pass
-            except Outdated:
+            except (Outdated, Killed):
                 self.end_other(other)
             except FAILURES:
                 pass

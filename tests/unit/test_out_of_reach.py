@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from jim.keeper import verifying
+from jim.keeper import dividing, serial, verifying
 from jim.model import State
 from jim.workdir import submission
 from jim.workdir.submission import INSTANCE
@@ -41,6 +41,58 @@ def out_of_reach(monkeypatch):
         return away.clear
 
     return arrange
+
+
+@pytest.fixture
+def unmounted(world, monkeypatch):
+    """Let the work directory not be mounted from before one function is called until another one is, once."""
+
+    def arrange(gone, back, fits=lambda *_: True):
+        work, aside, times = world.site.work, world.site.work.with_name("aside"), []
+
+        def go(*arguments):
+            if not times and fits(*arguments):
+                times.append("gone")
+                work.rename(aside)
+                work.mkdir()
+
+        def come(*_):
+            if times == ["gone"]:
+                times.append("back")
+                shutil.rmtree(work)
+                aside.rename(work)
+
+        for (module, name), first in ((gone, go), (back, come)):
+            real = getattr(module, name)
+            monkeypatch.setattr(module, name, lambda *all, real=real, first=first: (first(*all), real(*all))[1])
+        return times
+
+    return arrange
+
+
+def runs_well(world, times):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks, seconds=20.0)
+    assert times == ["gone", "back"]
+    world.run_all(grid)
+    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
+
+
+def test_a_directory_made_where_nothing_is_mounted_is_made_again(world, unmounted):
+    runs_well(world, unmounted((dividing, "own_directory"), (dividing, "_see_again")))
+
+
+def test_a_serial_written_where_nothing_is_mounted_makes_no_work_directory(world, unmounted):
+    house = world.house
+    times = unmounted((serial, "replace_durably"), (house, "pace"), lambda path, _: path.parent == world.site.work)
+    world.store.set_fact(serial.FILE, str(int(world.store.fact(serial.FILE)) + 1))
+    house.hold.expect(world.store)
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError, match="instance"):
+            house.hold.reach()
+    house.pace("it is mounted again")
+    house.hold.reach()
+    assert times == ["gone", "back"]
 
 
 def test_outputs_are_looked_at_again(world, grid, out_of_reach):
