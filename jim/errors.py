@@ -34,13 +34,9 @@ class UnknownJob(JimError):
 
 
 class BatchError(JimError):
-    """A batch command that did not do what was asked; `transient` says whether it may later."""
+    """A batch command that did not do what was asked. The same command may succeed later, unless it was refused."""
 
     exit_code = 5
-
-    def __init__(self, message: str, *, transient: bool = True) -> None:
-        super().__init__(message)
-        self.transient = transient
 
 
 class Unclear(BatchError):
@@ -57,9 +53,6 @@ class Full(BatchError):
 
 class Refused(BatchError):
     """The batch system's plain no: it says that the same call will never succeed."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, transient=False)
 
 
 class Unheard(JimError):

@@ -253,7 +253,7 @@ def test_what_is_alive_cannot_be_forced(world):
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.go(1)
     assert states(world) == ["submitted"] * 4
-    assert "1.0 is submitted; cancel it first" in [each.reason for each in world.store.journal(1)]
+    assert "1.0 is still submitted, to be cancelled first" in [each.reason for each in world.store.journal(1)]
 
 
 @pytest.mark.parametrize(("strict", "outcome"), [(False, "completed"), (True, "killed")])

@@ -1,4 +1,4 @@
-"""Variables in manifests, and the herd that a manifest with a splitter becomes."""
+"""Variables in manifests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jim.splitting.errors import InvalidManifest, SplitError, TooManyJobs, UnknownSplitter
-from jim.work.herd import MOST_JOBS, herd
+from jim.splitting.errors import InvalidManifest
 from jim.work.variables import LARGEST, expand
 
 
@@ -167,111 +166,3 @@ def test_the_order_of_attributes_does_not_matter(manifest, random):
     names = list(manifest)
     random.shuffle(names)
     assert expand({name: manifest[name] for name in names}) == expand(manifest)
-
-
-# The herd
-
-
-def ids(jobs):
-    return [job["SplitID"] for job in jobs]
-
-
-def test_without_a_splitter_a_manifest_is_as_it_is():
-    assert list(herd({"Executable": "e", "Arguments": "$SplitID"}, 41)) == [
-        {"Executable": "e", "Arguments": "$SplitID"}
-    ]
-    assert list(herd({"Executable": "e", "Splitter": ""}, 41)) == [{"Executable": "e", "Splitter": ""}]
-
-
-def test_each_job_has_its_own():
-    manifest = {
-        "Arguments": "$Parameter of $SplitSourceJob:$SplitID",
-        "Parameters": ["a", "b"],
-        "Splitter": "Parametric",
-    }
-    assert list(herd(manifest, 41)) == [
-        {"Arguments": "a of 41:0", "Parameter": "a", "SplitID": "0", "SplitSourceJob": "41"},
-        {"Arguments": "b of 41:1", "Parameter": "b", "SplitID": "1", "SplitSourceJob": "41"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("count", "first", "last"), [(1, "0", "0"), (9, "0", "8"), (10, "00", "09"), (100, "000", "099")]
-)
-def test_the_width_of_an_id_is_that_of_the_number_of_jobs(count, first, last):
-    found = ids(herd({"Parameters": count, "Splitter": "Parametric"}, 1))
-    assert (len(found), found[0], found[-1]) == (count, first, last)
-
-
-def test_the_limit_is_inclusive_and_met_before_anything_is_made():
-    manifest = {"Parameters": 101, "Splitter": "Parametric"}
-    assert MOST_JOBS == 100
-    with pytest.raises(TooManyJobs, match="Splitter: more than 100 jobs would come of this manifest"):
-        next(herd(manifest, 1))
-    assert len(list(herd(manifest, 1, most=101))) == 101
-
-
-def test_no_job_is_an_error():
-    with pytest.raises(SplitError, match="no job comes of this manifest"):
-        list(herd({"Parameters": [], "Splitter": "Parametric"}, 1))
-
-
-def test_an_unknown_splitter():
-    with pytest.raises(UnknownSplitter, match="unknown splitter 'Parametrik'; did you mean 'Parametric'"):
-        list(herd({"Splitter": "Parametrik"}, 1))
-    with pytest.raises(UnknownSplitter, match="InputDataBySE, Parametric"):
-        list(herd({"Splitter": "LumiBased"}, 1))
-    with pytest.raises(UnknownSplitter):
-        list(herd({"Splitter": ["Parametric"]}, 1))
-
-
-def test_variables_are_expanded_twice():
-    """As in the peer: what `$$` left of a variable is one, the second time."""
-    manifest = {"a": "$$SplitID", "b": "$$$$SplitID", "Parameters": ["x", "y"], "Splitter": "Parametric"}
-    first, second = herd(manifest, 1)
-    assert (first["a"], second["a"], first["b"]) == ("0", "1", "$SplitID")
-
-
-def test_input_data_by_storage():
-    manifest = {
-        "InputData": ["/a/1", "/a/0", "/b/0"],
-        "Arguments": "$InputData at $SplitterChosenSE",
-        "SplitterMaxFilesPerJob": "2",
-        "Splitter": "InputDataBySE",
-    }
-    replicas = {"/a/0": ["A"], "/a/1": ["A"], "/b/0": ["B"]}
-    common = {"SplitterMaxFilesPerJob": "2", "SplitSourceJob": "5"}
-    assert list(herd(manifest, 5, replicas)) == [
-        {
-            **common,
-            "InputData": "/a/0,/a/1",
-            "Arguments": "/a/0,/a/1 at A",
-            "SplitterChosenSE": "A",
-            "SplitID": "0",
-        },
-        {**common, "InputData": "/b/0", "Arguments": "/b/0 at B", "SplitterChosenSE": "B", "SplitID": "1"},
-    ]
-
-
-def test_input_data_as_one_text():
-    manifest = {"InputData": "/a/0, /a/1,, /a/0", "Splitter": "InputDataBySE"}
-    assert [job["InputData"] for job in herd(manifest, 5, {"/a/0": ["A"], "/a/1": ["A"]})] == ["/a/0", "/a/1"]
-
-
-@pytest.mark.parametrize("given", [{}, {"InputData": []}, {"InputData": " , "}])
-def test_no_input_data(given):
-    with pytest.raises(SplitError, match="there is no input data to split") as error:
-        list(herd({"Splitter": "InputDataBySE", **given}, 5))
-    assert error.value.kind == "split-error"
-
-
-def test_a_file_that_is_nowhere_is_not_lost_silently():
-    manifest = {"InputData": ["/a/0", "/a/1"], "Splitter": "InputDataBySE"}
-    with pytest.raises(SplitError, match="no storage is known to hold /a/1"):
-        list(herd(manifest, 5, {"/a/0": ["A"]}))
-
-
-@pytest.mark.parametrize("given", [5, {"a": 1}, [5], "a\nb"])
-def test_what_is_no_input_data(given):
-    with pytest.raises(SplitError, match="InputData: expected a list of texts, found"):
-        list(herd({"InputData": given, "Splitter": "InputDataBySE"}, 5))

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from jim.errors import BadRequest
+from jim.errors import BadRequest, shown
 from jim.splitting.errors import InvalidFile, InvalidMask, InvalidParameter, InvalidRecovery, SplitError
 from jim.splitting.parameters import check, declared
 from jim.splitting.registry import known, split, splitter_of
@@ -53,7 +53,7 @@ def parameters(splitter, **given):
 def test_a_size_is_a_whole_number_and_more_than_nothing(splitter, name, value):
     error = refused(InvalidParameter, split, splitter, {name: value}, Subscription(()))
     assert (error.kind, error.key) == ("invalid-parameter", name)
-    assert f"{name}: expected a whole number, 1 or more, found {value!r}" in str(error)
+    assert f"{name}: expected a whole number, 1 or more, found {shown(value)}" in str(error)
 
 
 @pytest.mark.parametrize("value", [-1, True, NAN, -math.inf, "10"])
