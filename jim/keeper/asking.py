@@ -81,7 +81,6 @@ def _leftovers(house: House, store: Store, listing: Listing, live: Sequence[Live
 
 
 def _asked(house: House, began: float, compared: Compared) -> None:
-    house.health.good()
     house.store.set_fact("seen", house.health.seen)
     for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
@@ -124,5 +123,4 @@ def _could_not_ask(house: House, error: BaseException) -> None:
     """Nothing is proven: the answer ages, that is all."""
     if not isinstance(error, BatchError | OSError):
         raise error
-    house.health.failed(error)
     house.next_query = max(house.next_query, house.health.retry_at)

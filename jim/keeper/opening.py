@@ -16,7 +16,6 @@ from jim.clock import Clock
 from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
-from jim.idealizer.health import Health, history
 from jim.keeper import serial
 from jim.keeper.keeper import House, Workers
 from jim.keeper.serial import Hold
@@ -52,7 +51,7 @@ def open_house(site: Site) -> House:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     store.new_boot(clock.boot_id())
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(), Health(clock), history(clock), hold)
+    house = House(site, store, channel, clock, Workers(), hold)
     house.places.update(after.places(store))
     return house
 

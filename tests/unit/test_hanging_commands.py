@@ -134,13 +134,14 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
 
 
 def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, monkeypatch):
-    frozen = Frozen(world.batch.run)
+    really = world.batch.run
+    frozen = Frozen(really)
     world.batch.find_command = lambda mark: ["query"]
 
     def run(command, **more):
-        return (frozen.run if command == ["query"] else world.batch.run)(command, **more)
+        return (frozen.run if command == ["query"] else really)(command, **more)
 
-    monkeypatch.setattr(world.house.channel, "run", run)
+    monkeypatch.setattr(world.batch, "run", run)
     world.batch.lies = ["@submit", "lost after"] * 3
     world.house.next_query = world.clock.now + 1e6  # the usual listing would adopt them, too
     for number in range(3):
