@@ -15,7 +15,6 @@ from jim.handlers.base import Handler
 from jim.plugins import foreign
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.splitting.errors import InvalidFile
 from jim.work import sizing
 from jim.work.sizing import Size
 
@@ -77,6 +76,8 @@ def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
 
 def _refused(error: BadRequest) -> str:
     """Name the attribute that a refusal is about; empty where it names none."""
+    from jim.splitting.errors import InvalidFile  # with all that splits; only what is refused needs it
+
     if isinstance(error, InvalidFile):  # it names one of the files, or something of it
         return "input_files"
     named = REFUSED.match(str(error))
