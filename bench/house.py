@@ -92,6 +92,19 @@ def _patched(call: ast.Call, modules: dict[str, str]) -> str:
     return place if isinstance(call.args[0], ast.Constant) else ".".join((modules.get(place, ""), *name))
 
 
+def tested() -> tuple[int, int]:
+    """Count the modules that do anything, and those of them that have a test module of their name and place."""
+    doing = [file for file in house.FILES if any(isinstance(node, ast.FunctionDef) for node in house.nodes_of(file))]
+    return sum((ROOT / test_of(file)).is_file() for file in doing), len(doing)
+
+
+def test_of(file: str) -> str:
+    """Name the test module of a module: jim/keeper/ending.py has tests/unit/keeper/test_ending.py."""
+    place = Path(file.removeprefix("jim/"))
+    named = place.parent.name if place.name == "__init__.py" else place.stem.strip("_")
+    return str(Path("tests/unit") / place.parent / f"test_{named}.py")
+
+
 def functions() -> list[int]:
     """Give the lengths of all functions, in lines."""
     return [
@@ -111,6 +124,8 @@ def figures() -> Iterator[tuple[str, object, object]]:
     knowing = [file for file in house.importers("sqlite3") if not file.startswith(MAY_KNOW_SQLITE)]
     yield "modules that know sqlite3 outside statusdb/, localbatch/ and the ground", len(knowing), 0
     yield "modules that a test patches to fake a batch command", len(faked(ROOT / "tests")), 1
+    having, doing = tested()
+    yield "modules with a test module of their name and place", f"{having} of {doing}", "all"
     for system, most in SYSTEMS.items():
         yield f"code lines of adapters/{system}.py", code_lines(f"adapters/{system}.py"), f"≤ {most}"
     began = time.perf_counter()

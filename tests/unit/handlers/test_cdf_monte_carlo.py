@@ -14,7 +14,7 @@ from jim.model import Job, Piece
 from jim.request import check, read
 from jim.work.pieces import copied, herd_of, recovering
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 EXAMPLES, STANDINS = HOME / "examples", HOME / "examples/standins"
 JOB = Job(grid_job=12, key="k", n=3, attempt=1)
 RUNS = [

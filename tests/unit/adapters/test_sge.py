@@ -15,7 +15,7 @@ from jim.keeper.opening import adapter_of
 from jim.model import Answer, Batch, Observation, Resources, State
 from jim.site.file import read
 
-CAPTURED = Path(__file__).parents[1] / "captured/sge/8.1.9"
+CAPTURED = Path(__file__).parents[2] / "captured/sge/8.1.9"
 ADAPTED = ADAPTER()
 ACCOUNTS = ADAPTER({"history": ["/usr/lib/gridengine/qacct"]})
 PROGRAMS = "env SGE_ROOT=/var/lib/gridengine SGE_CELL=default /usr/lib/gridengine"
@@ -63,7 +63,7 @@ def test_one_core_needs_no_parallel_environment():
 
 def test_qacct_tells_of_an_old_job_that_was_no_array():
     """Its id may be ours today; its name is not."""
-    captured = (Path(__file__).parents[1] / "captured/sge/8.1.9/history-qacct.txt").read_text()
+    captured = (Path(__file__).parents[2] / "captured/sge/8.1.9/history-qacct.txt").read_text()
     bar = "=" * 62 + "\n"
     told = (
         captured.split(bar)[1]

@@ -426,7 +426,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody(home, name):
         "'--all']))"
     )
     command = [sys.executable, "-P", "-s", "-c", code]
-    environment = {**os.environ, "JIM_STATE": str(home.site.state), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "JIM_STATE": str(home.site.state), "PYTHONPATH": str(Path(__file__).parents[3])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
     if name == "keeper.lock":
         assert "keeper started" in done.stdout

@@ -11,7 +11,7 @@ from jim.adapters.condor_transfer import ADAPTER as TRANSFER
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
-REAL = Path(__file__).parents[1] / "captured/condor/23.9.6"
+REAL = Path(__file__).parents[2] / "captured/condor/23.9.6"
 ADAPTED = ADAPTER()
 LOGGED = ADAPTER({"history": ["grep", "-hE", "/var/log/condor/EventLog"]})
 

@@ -12,7 +12,7 @@ from jim.errors import BadSite, BatchError, Unclear
 from jim.localbatch.__main__ import parser
 from jim.model import Answer, Batch, Observation, Resources, State
 
-CAPTURED = Path(__file__).parents[1] / "captured/local/1"
+CAPTURED = Path(__file__).parents[2] / "captured/local/1"
 WORDS = [sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", "/area"]
 ADAPTED = ADAPTER({}, "/area")
 

@@ -11,7 +11,7 @@ from jim.adapters.lsf import ADAPTER, FIELDS
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
-CAPTURED = Path(__file__).parents[1] / "captured/lsf/10.1"
+CAPTURED = Path(__file__).parents[2] / "captured/lsf/10.1"
 ADAPTED = ADAPTER()
 
 

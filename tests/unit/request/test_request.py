@@ -10,7 +10,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.request import check, gram_names, jdf, read, rsl
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs/requests.md").read_text()
 TRUE = {"job_type": "executable", "executable": "true"}
 J, R = "job_type = executable\nexecutable = true\n", "&(executable=true)"

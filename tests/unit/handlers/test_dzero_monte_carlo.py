@@ -23,7 +23,7 @@ from jim.request import check, read
 from jim.site.file import General, Site, Sizing
 from jim.work.sizing import size
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 D0, STANDINS = HOME / "examples/d0", HOME / "examples/standins"
 JOB = Job(grid_job=12, key="k", n=3, attempt=1)
 JDF = (D0 / "request-13669.jdf").read_text()

@@ -186,7 +186,7 @@ def test_the_job_types_are_those_that_there_are():
 
 
 def test_every_attribute_is_told():
-    told = (Path(__file__).parents[2] / "docs/installing.md").read_text()
+    told = (Path(__file__).parents[3] / "docs/installing.md").read_text()
     named = set(re.findall(r"`(\w+)`", told.split("## Advertise the site")[1].split("\n## ")[0]))
     site = site_file.Site(state=Path("/nowhere"))
     tested = dict.fromkeys(advertise.TOLD, "2026-01-31T11:00:00.000Z")

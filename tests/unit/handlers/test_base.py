@@ -22,7 +22,7 @@ from jim.site.file import Site
 from jim.work.sizing import left_to_catalogue
 from tests.stand_ins import World
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs" / "handlers.md").read_text()
 EXAMPLES = [each for each in (HOME / "examples").rglob("*.*") if each.suffix in LANGUAGES]
 JOB = Job(grid_job=12, key="k", n=0, attempt=1)

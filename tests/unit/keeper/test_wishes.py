@@ -20,7 +20,7 @@ from jim.work.pieces import herd_of, recovering
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.stand_ins import TO_FORMAT_4, World
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 
 
 def sent(world):

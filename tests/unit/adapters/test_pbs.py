@@ -13,7 +13,7 @@ from jim.adapters.torque import ADAPTER as TORQUE
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
 
-CAPTURED = Path(__file__).parents[1] / "captured"
+CAPTURED = Path(__file__).parents[2] / "captured"
 VERSIONS = {PBS: "pbs/20.0.1", TORQUE: "torque/4.2", WRAPPERS: "pbs_wrappers/22.05.8"}
 
 
