@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of
+from jim.keeper.opening import adapter_of, superseded
 from jim.model import Resources
 from jim.site.file import Batch, Site, check_system, read
 from jim.site.settings import SECTIONS, settings
@@ -295,6 +295,20 @@ def test_batch_commands_of_a_directory(write, tmp_path):
     assert commands["find"][0] == f"{tmp_path}/bin/squeue"
     assert commands["cancel"][0] == "scancel"  # which is not there
     assert commands["query"] == ("sudo", "squeue")
+
+
+def test_what_is_to_be_said_instead_of_a_directory_does_the_same(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("sbatch", "squeue"):
+        (tmp_path / "bin" / program).touch()
+    own = '[batch.commands]\nping = ["sinfo", "-V"]\n'
+    old = read(write(f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n{own}'), tmp_path)
+    told, section, *lines = superseded(old).split("\n    ")
+    assert told == "leave batch.programs out, for the next version does not know it, and say instead:"
+    assert (section, lines[0]) == ("[batch.commands]", f'submit = ["{tmp_path}/bin/sbatch"]')
+    new = read(write('[batch]\nsystem = "slurm"\n' + own + "\n".join(lines)), tmp_path)
+    assert adapter_of(new).commands == adapter_of(old).commands
+    assert superseded(new) == ""
 
 
 def test_a_directory_has_what_env_is_to_start_too(write, tmp_path):
