@@ -24,7 +24,7 @@ $(VENV)/demo: $(VENV)/core
 	@touch $@
 
 $(VENV)/tests: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist
+	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
 	@touch $@
 
 $(VENV)/checks: $(VENV)/core

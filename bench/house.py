@@ -23,6 +23,7 @@ from tests.unit import test_house as house
 ROOT = Path(__file__).resolve().parents[1]
 MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
+TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
 LOADED = "import sys, jim.run_grid_job; print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
 
 
@@ -55,6 +56,56 @@ def circles() -> list[set[str]]:
     return [{name} | {each for each in found if name in reach[each]} for name, found in reach.items() if name in found]
 
 
+def runners() -> dict[str, str]:
+    """Give the names by which modules that talk with a batch system know what runs commands, each with its module."""
+    return {
+        f"{name}.{each.asname or each.name}": name
+        for name, file in house.NAMES.items()
+        if name.startswith(TALKING)
+        for node in house.nodes_of(file)
+        if isinstance(node, ast.ImportFrom) and node.module in ("jim", "jim.command")
+        for each in node.names
+        if node.module == "jim.command" or each.name == "command"
+    }
+
+
+def faked(tests: Path) -> set[str]:
+    """Find the modules that tests patch to fake a batch command: a name in one, or the programs of the channel."""
+    found, known = set(), runners()
+    for told in (ast.parse(path.read_text()) for path in sorted(tests.rglob("*.py"))):
+        modules = {
+            each.asname or each.name: f"{node.module}.{each.name}"
+            for node in ast.walk(told)
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        }
+        for node in ast.walk(told):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "setattr":
+                found.add(known.get(_patched(node, modules), ""))
+            elif isinstance(node, ast.FunctionDef) and node.name == "programs" and "Programs" in ast.unparse(node):
+                found.add("jim.idealizer.channel")
+    return found - {""}
+
+
+def _patched(call: ast.Call, modules: dict[str, str]) -> str:
+    """Name what a call of `setattr` patches: `"jim.a.b"`, or `b, "name"` where a test has imported b."""
+    place, *name = (ast.unparse(each).strip("'\"") for each in call.args[:2])
+    return place if isinstance(call.args[0], ast.Constant) else ".".join((modules.get(place, ""), *name))
+
+
+def tested() -> tuple[int, int]:
+    """Count the modules that do anything, and those of them that have a test module of their name and place."""
+    doing = [file for file in house.FILES if any(isinstance(node, ast.FunctionDef) for node in house.nodes_of(file))]
+    return sum((ROOT / test_of(file)).is_file() for file in doing), len(doing)
+
+
+def test_of(file: str) -> str:
+    """Name the test module of a module: jim/keeper/ending.py has tests/unit/keeper/test_ending.py."""
+    place = Path(file.removeprefix("jim/"))
+    named = place.parent.name if place.name == "__init__.py" else place.stem.strip("_")
+    return str(Path("tests/unit") / place.parent / f"test_{named}.py")
+
+
 def functions() -> list[int]:
     """Give the lengths of all functions, in lines."""
     return [
@@ -74,6 +125,9 @@ def figures() -> Iterator[tuple[str, object, object]]:
     knowing = [file for file in house.importers("sqlite3") if not file.startswith(MAY_KNOW_SQLITE)]
     yield "modules that know sqlite3 outside statusdb/, localbatch/ and the ground", len(knowing), 0
     yield "places where a sentence of JIM's own is parsed", len(own_sentences.places()), 0
+    yield "modules that a test patches to fake a batch command", len(faked(ROOT / "tests")), 1
+    having, doing = tested()
+    yield "modules with a test module of their name and place", f"{having} of {doing}", "all"
     for system, most in SYSTEMS.items():
         yield f"code lines of adapters/{system}.py", code_lines(f"adapters/{system}.py"), f"≤ {most}"
     began = time.perf_counter()

@@ -19,7 +19,6 @@ from jim.adapters.local import Local
 from jim.adapters.slurm import Slurm
 from jim.clock import Clock
 from jim.idealizer.channel import Channel
-from jim.idealizer.health import Health, history
 from jim.jobs import Change
 from jim.keeper import asking
 from jim.keeper.keeper import House, Workers
@@ -149,10 +148,10 @@ def _copy(file: Path) -> Iterator[Path]:
 @contextmanager
 def _house(file: Path, adapter: Adapter) -> Iterator[House]:
     clock = Clock()
-    store, health = Store(file, clock, write=True), (Health(clock), history(clock))
+    store = Store(file, clock, write=True)
     site = Site(file.parent)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(1), *health, Hold(site, ("cafe0001",)))
+    house = House(site, store, channel, clock, Workers(1), Hold(site, ("cafe0001",)))
     try:
         yield house
     finally:

@@ -43,15 +43,11 @@ class UnknownJob(JimError):
 
 
 class BatchError(JimError):
-    """A batch command that did not do what was asked; `transient` says whether it may later."""
+    """A batch command that did not do what was asked. The same command may succeed later, unless it was refused."""
 
     exit_code = 5
     kind = Kind.NOT_NOW  # of the reason that this is, where it is stored
     answer: Answer | None = None  # that says so: whoever has run the command adds it
-
-    def __init__(self, message: str, *, transient: bool = True) -> None:
-        super().__init__(message)
-        self.transient = transient
 
 
 class Unclear(BatchError):
@@ -78,9 +74,6 @@ class Refused(BatchError):
     """The batch system's plain no: it says that the same call will never succeed."""
 
     kind = Kind.REFUSED
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, transient=False)
 
 
 class StoreError(JimError):

@@ -18,8 +18,7 @@ from typing import Any
 from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.errors import Unclear, UnknownJob
-from jim.idealizer.channel import Channel
-from jim.idealizer.health import Health, history
+from jim.idealizer.channel import Channel, Programs
 from jim.keeper import due
 from jim.keeper.keeper import House, Workers
 from jim.keeper.opening import hold_of
@@ -161,6 +160,9 @@ class StandInBatch(Adapter):
         if lie == "garbage":
             return self._answer(command, 0, "\x00\xff???")
         return self._answer(command, 0, out)
+
+    def end_marked(self, mark, id_variable):
+        return []
 
     def _answer(self, command, code, out="", err=""):
         return Answer(tuple(command), code, out, err, 0.0)
@@ -335,16 +337,14 @@ class World:
         store = OneReader(self.site.state / "status.db", self.clock, write=True)
         weakref.finalize(self, store.close)  # as a process does in the end
         due.resume(store, self.clock)
-        health, hold = (Health(self.clock), history(self.clock)), hold_of(self.site, store)
-        channel = self.connect(Channel(self.batch, self.site.batch.command_seconds, self.clock))
-        self.house = House(self.site, store, channel, self.clock, StandInWorkers(), *health, hold)
+        channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
+        self.house = House(self.site, store, channel, self.clock, StandInWorkers(), hold_of(self.site, store))
         self.house.places.update(store.places())
         self.rounds = Rounds(self.house)
 
-    def connect(self, channel: Channel) -> Channel:
+    def programs(self) -> Programs:
         """Let the stand-in batch system answer."""
-        channel.run, channel.end_marked = self.batch.run, lambda mark, id_variable: None
-        return channel
+        return self.batch
 
     @property
     def store(self) -> Store:

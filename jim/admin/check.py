@@ -69,6 +69,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
     yield "promise", lambda: _promise(site)
+    if site.batch.programs:
+        yield "programs", lambda: _programs(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
     if site.site.handlers or site.site.steps or site.limits.analyser:
@@ -224,6 +226,12 @@ def _promise(site: Site) -> Finding:
         return _good("each attempt starts at most once: worker nodes see the work directory")
     said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
     return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
+
+
+def _programs(site: Site) -> Finding:
+    from jim.keeper.opening import superseded  # as above
+
+    return Finding("", WARNING, f"batch.programs names the directory {site.batch.programs}", superseded(site))
 
 
 def _handlers(site: Site) -> Finding:

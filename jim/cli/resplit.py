@@ -8,7 +8,7 @@ from jim import run_grid_job
 from jim.cli.split import add_parameters, parameters
 from jim.cli.text import say
 from jim.errors import BadRequest
-from jim.evidence.transitions import ENDED, ONLY_ENDED
+from jim.evidence.transitions import not_split_again
 from jim.model import Verb
 from jim.reading.view import look
 from jim.request import handler_of
@@ -27,10 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
     job, local = view.target(arguments.target)
     if local is None:
         raise BadRequest(f"resplit takes a local job: say {job.id}.0, not {job.id}")
-    if local.state not in ENDED:
-        raise BadRequest(f"{arguments.target} is {local.state.value}: {ONLY_ENDED}")
-    if not local.piece.files:
-        raise BadRequest(f"{arguments.target} has no input files that could be split again")
+    if wrong := not_split_again(local):
+        raise BadRequest(f"{arguments.target} {wrong}")
     given, site = parameters(arguments.parameters), view.site.site
     check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
     run_grid_job.wish(Verb.RESPLIT, arguments.target, parameters=given)

@@ -11,7 +11,14 @@ from jim.cli.text import say
 from jim.doors.inbox import require_local_job, slices_of
 from jim.doors.target import Target
 from jim.errors import BadRequest
-from jim.evidence.transitions import FORCED_FROM, again_of, too_late
+from jim.evidence.transitions import (
+    FORCED_FROM,
+    again_of,
+    not_forced,
+    too_early_to_retry,
+    too_late,
+    too_late_to_end,
+)
 from jim.jobs import GridJob, LocalJob
 from jim.model import State, Step, Verb
 from jim.reading.view import View, look, refuse_local_job
@@ -114,18 +121,15 @@ def _too_late(
 ) -> str:
     """Say why a wish would change nothing; empty, if it may."""
     if verb == Verb.FORCE:
-        states = _states(view, job, slices)
-        return _unforceable(states, State(arguments.to))
+        states, to = _states(view, job, slices), State(arguments.to)
+        return f"{to.value} already" if states == {to} else not_forced(states, to)
     if verb == Verb.RETRY:
-        cancelled = job.wish == Verb.CANCEL and job.step not in (Step.COLLECTING, Step.FINISHED)
-        return "a cancel of it is under way; retry it when it is finished" if cancelled else ""
+        return too_early_to_retry(job)
     if not slices:
         return too_late(job, verb)
     if job.step is Step.FINISHED:  # the outcome is the grid job's, and not that of a local job
         return f"{job.id} {too_late(job, verb)}"
-    ended = _states(view, job, slices) if job.size else set()
-    words = ", ".join(sorted(state.value for state in ended))
-    return f"{words} already" if ended and all(state.final for state in ended) else ""
+    return too_late_to_end(_states(view, job, slices) if job.size else set())
 
 
 def _nothing_to_retry(view: View, job: GridJob, slices: tuple[tuple[int, int], ...], more: dict[str, Any]) -> str:
@@ -136,14 +140,6 @@ def _nothing_to_retry(view: View, job: GridJob, slices: tuple[tuple[int, int], .
     if any(each.piece.failure for each in _ended(view, job, slices)):
         return "what failed has failed on its creation, and can never run"
     return "nothing failed or was killed" if job.step is Step.FINISHED else "nothing has failed or was killed so far"
-
-
-def _unforceable(states: set[State], to: State) -> str:
-    if states == {to}:
-        return f"{to.value} already"
-    alive = sorted(state.value for state in states if not state.final)
-    other = sorted(state.value for state in states - FORCED_FROM[to] - {to})
-    return f"still {', '.join(alive)}, to be cancelled first" if alive else ", ".join(other)
 
 
 def _states(view: View, job: GridJob, slices: tuple[tuple[int, int], ...]) -> set[State]:

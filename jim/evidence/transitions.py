@@ -1,190 +1,72 @@
-"""What becomes of a grid job and its local jobs when someone asks for something: Ganga's rules, as pure decisions.
+"""What becomes of a grid job and its local jobs when someone asks for something, as pure decisions.
 
-A decision takes a family as it is and gives it as it shall be, or says with `NotPossible` why it stays. Where a local
-job is to be sent (again) it is *waiting*, which people see as submitted.
+The people's verbs and the keeper's wishes ask the same decisions: a verb, to tell at once what would change nothing; a
+wish, to change nothing by the time that it is taken up. A decision says why not; an empty text means that it may be.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
 
-from jim.errors import JimError, UnknownJob
+from jim.errors import JimError
 from jim.jobs import GridJob, LocalJob
-from jim.model import FROZEN, State, Step, Verb, roll_up
-
-# What people may see a status become. JIM itself stores no `incomplete`, `template`, `removed` or `unknown`.
-_GRAPH = {
-    "new": "submitting removed",
-    "submitting": "new submitted failed unknown",
-    "submitted": "running completing completed failed killed submitting unknown",
-    "running": "completing completed failed killed submitting submitted unknown",
-    "completing": "completed failed submitting submitted unknown",
-    "completed": "submitting submitted failed removed completed_frozen",
-    "failed": "submitting submitted completed removed failed_frozen",
-    "killed": "submitting submitted failed removed failed_frozen",
-    "completed_frozen": "completed",
-    "failed_frozen": "failed",
-    "unknown": "removed",
-    "incomplete": "removed",
-    "template": "removed",
-    "removed": "",
-}
-MAY_BECOME = {before: frozenset(after.split()) | {before} for before, after in _GRAPH.items()}
+from jim.model import State, Step, Verb
 
 ENDED = frozenset({State.COMPLETED, State.FAILED, State.KILLED})
-ONLY_ENDED = "only what has completed, failed or been killed is split again"
-# What is waiting or being submitted counts too: its claim can be fenced.
-ALIVE = frozenset(
-    {State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD, State.RUNNING, State.SUSPENDED},
-)
+ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
+# What has not ended is to be cancelled first.
 FORCED_FROM = {
-    State.COMPLETED: frozenset({State.COMPLETING, State.FAILED}),
-    State.FAILED: ALIVE | {State.COMPLETING, State.COMPLETED, State.KILLED},
+    State.COMPLETED: frozenset({State.FAILED}),
+    State.FAILED: frozenset({State.COMPLETED, State.KILLED}),
 }
 FREEZES_AS = {
     State.COMPLETED: State.COMPLETED_FROZEN,
     State.FAILED: State.FAILED_FROZEN,
     State.KILLED: State.FAILED_FROZEN,
 }
+FAMILY_VERBS = (Verb.RETRY, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
 
 
 class NotPossible(JimError):
     """What was asked for cannot be done to a grid job or local job as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The status of a grid job, and the states of its local jobs."""
-
-    grid_job: State
-    local_jobs: tuple[State, ...] = ()
-
-    def local_job(self, n: int) -> State:
-        """Give the state of one local job."""
-        if not 0 <= n < len(self.local_jobs):
-            raise UnknownJob(f"there is no local job {n}: there are {len(self.local_jobs)}")
-        return self.local_jobs[n]
-
-    def with_local_job(self, n: int, state: State) -> tuple[State, ...]:
-        """Give the states of all local jobs, with one of them changed."""
-        return (*self.local_jobs[:n], state, *self.local_jobs[n + 1 :])
-
-
-def may_become(before: str, after: str) -> bool:
-    """Say whether people may see one status after another; any may stay what it is."""
-    return after in MAY_BECOME[before]
-
-
-def submission(refused: Sequence[bool], *, keep_going: bool, at_once: bool = False) -> tuple[Family, bool]:
-    """Say what submitting has made of a new family, and whether that is an error.
-
-    `refused[n]`: the batch system does not take local job n. `keep_going` tries all of them, and then nothing is an
-    error; else the first one refused is, and ends it. What is not submitted stays new, or has failed where one command
-    submits all `at_once`. Where all stay new, the grid job is as before: new and not split.
-    """
-    stop = len(refused) if keep_going or True not in refused else refused.index(True)
-    unsent = State.FAILED if at_once else State.NEW
-    local_jobs = tuple(unsent if no or n >= stop else State.SUBMITTED for n, no in enumerate(refused))
-    status = roll_up(Counter(local_jobs))
-    return Family(status, () if status is State.NEW else local_jobs), stop < len(refused) or not refused
-
-
-def resubmit(family: Family, n: int | None = None, *, only_failed: bool = True) -> Family:
-    """Send what failed again, or one local job that has ended; without `only_failed`, all that have ended."""
-    if n is not None:
-        _require("resubmitted", f"local job {n}", family.local_job(n), ENDED)
-        return Family(State.SUBMITTED, family.with_local_job(n, State.WAITING))
-    if family.grid_job is State.NEW:
-        raise NotPossible("the grid job is new: it cannot be resubmitted; submit it")
-    _require("resubmitted", "the grid job", family.grid_job, ENDED)
-    again = {State.FAILED} if only_failed else ENDED
-    if not again.intersection(family.local_jobs):
-        return family
-    return Family(State.SUBMITTED, tuple(State.WAITING if each in again else each for each in family.local_jobs))
-
-
-def kill(family: Family, n: int | None = None) -> Family:
-    """End what has not ended. A family that is killed is killed, or failed where one of it had failed before."""
-    state = family.grid_job if n is None else family.local_job(n)
-    if state in ENDED | FROZEN:
-        return family
-    if n is not None:
-        _require("killed", f"local job {n}", state, ALIVE)
-        return _derived(family.with_local_job(n, State.KILLED))
-    if not ALIVE.intersection(family.local_jobs):
-        raise NotPossible(f"the grid job is {state.value}: nothing of it is left to be killed")
-    failed = {State.FAILED, State.FAILED_FROZEN}.intersection(family.local_jobs)
-    return Family(
-        State.FAILED if failed else State.KILLED,
-        tuple(State.KILLED if each in ALIVE else each for each in family.local_jobs),
-    )
-
-
-def force(family: Family, to: State, n: int | None = None) -> Family:
-    """Say that it has completed, or failed, whatever was seen; what is still alive of it is killed first."""
-    who, state = ("the grid job", family.grid_job) if n is None else (f"local job {n}", family.local_job(n))
-    if state is to:
-        return family
-    if to not in FORCED_FROM:
-        raise NotPossible(f"nothing can be forced to be {to.value}: only to be completed, or failed")
-    _require(f"forced to be {to.value}", who, state, FORCED_FROM[to])
-    if n is not None:
-        return _derived(family.with_local_job(n, to))
-    return replace(kill(family) if ALIVE.intersection(family.local_jobs) else family, grid_job=to)
-
-
-def resplit(family: Family, n: int, pieces: int) -> Family:
-    """Let new local jobs, numbered on from the last, do the work of one that has ended, and freeze that one."""
-    state = family.local_job(n)
-    _require("split again", f"local job {n}", state, ENDED)
-    if pieces < 1:
-        raise NotPossible(f"local job {n} cannot be split again: that gives no pieces")
-    local_jobs = family.with_local_job(n, FREEZES_AS[state]) + (State.WAITING,) * pieces
-    return Family(State.SUBMITTED, local_jobs)
-
-
-def copy(family: Family, n: int | None = None) -> Family:
-    """Give the grid job that a copy is, of a grid job or of one local job: new, and nobody's."""
-    if n is not None:
-        family.local_job(n)
-    return Family(State.NEW)
-
-
-def check_removal(family: Family, n: int | None = None) -> None:
-    """Refuse to remove a local job, or a grid job that has not ended."""
-    if n is not None:
-        family.local_job(n)
-        raise NotPossible(f"local job {n} cannot be removed: only a grid job as a whole")
-    if family.grid_job not in ENDED | {State.NEW}:
-        raise NotPossible(f"the grid job is {family.grid_job.value}: it cannot be removed before it has ended")
-
-
-def _derived(local_jobs: tuple[State, ...]) -> Family:
-    return Family(roll_up(Counter(local_jobs)), local_jobs)
-
-
-def _require(done: str, who: str, state: State, allowed: frozenset[State]) -> None:
-    if state not in allowed:
-        raise NotPossible(f"{who} is {state.value}: it cannot be {done}")
-
-
-FAMILY_VERBS = (Verb.RETRY, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
-
-
-ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
-
-
 def too_late(job: GridJob, verb: str) -> str:
-    """Say why a wish for a whole grid job would change nothing; empty, if it may. Nothing undoes a cancel."""
+    """Say why a wish for a whole grid job would change nothing. Nothing undoes a cancel."""
     if job.step is Step.FINISHED:
         return f"finished as {job.outcome} already"
     if job.wish == Verb.CANCEL != verb:
         return "a cancel of it is under way"
     # A cancel ends what is gathered in vain.
     return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != Verb.CANCEL else ""
+
+
+def too_late_to_end(states: AbstractSet[State]) -> str:
+    """Say why a cancel of local jobs in these states would change nothing: all of them have ended."""
+    ended = bool(states) and all(state.final for state in states)
+    return f"{', '.join(sorted(state.value for state in states))} already" if ended else ""
+
+
+def too_early_to_retry(job: GridJob) -> str:
+    """Say why a retry would change nothing now. One that comes while outputs are gathered waits until that is done."""
+    cancelled = job.wish == Verb.CANCEL and job.step not in (Step.COLLECTING, Step.FINISHED)
+    return "a cancel of it is under way; retry it when it is finished" if cancelled else ""
+
+
+def not_forced(states: AbstractSet[State], to: State) -> str:
+    """Say why local jobs in these states cannot be forced to be completed, or failed."""
+    alive = sorted(state.value for state in states if not state.final)
+    other = sorted(state.value for state in states - FORCED_FROM[to] - {to})
+    return f"still {', '.join(alive)}, to be cancelled first" if alive else ", ".join(other)
+
+
+def not_split_again(local: LocalJob) -> str:
+    """Say why the work of a local job cannot be given to smaller ones."""
+    if local.state not in ENDED:
+        return f"is {local.state.value}: only what has completed, failed or been killed is split again"
+    return "" if local.piece.files else "has no input files that could be split again"
 
 
 def again_of(

@@ -1,18 +1,21 @@
 """The channel to a batch system: an adapter's commands, run under one limit, and what their answers mean.
 
-Nothing else runs a batch command. An answer that an adapter cannot read says nothing, and is `Unclear`; whether the
-batch system is well is for `health.py` to say. Commands may be run by several threads at once.
+Nothing else runs a batch command. An answer that an adapter cannot read says nothing, and is `Unclear`. What hands
+over, lists, finds or asks of the past counts in the health of the batch system, or of its history: here, and nowhere
+else. Commands may be run by several threads at once.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from jim import command
 from jim.clock import Clock
-from jim.command import end_marked, run
-from jim.errors import BatchError, JimError, NotStarted, Unclear
+from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
+from jim.idealizer.health import Health, history
 from jim.model import Answer, Batch, Kind, Listing, Observation
 from jim.plugins import foreign
 
@@ -24,19 +27,29 @@ IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argume
 Ids = Sequence[tuple[str, int]]  # batch ids, each with an index
 
 
+class Programs(Protocol):
+    """What runs batch commands: `jim.command`, or what a test has in its place."""
+
+    def run(self, command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
+        """Run a command; give its answer."""
+
+    def end_marked(self, mark: str, id_variable: str) -> list[int]:
+        """End the commands of this mark that still live."""
+
+
 class Channel:
     """What a batch system is asked and told."""
 
-    def __init__(self, adapter: Adapter, limit: float, clock: Clock) -> None:
-        self.adapter, self._limit, self._clock = adapter, limit, clock
-        self.run: Callable[..., Answer] = run
-        self.end_marked: Callable[[str, str], object] = end_marked
+    def __init__(self, adapter: Adapter, limit: float, clock: Clock, programs: Programs = command) -> None:
+        self.adapter, self._limit, self._clock, self.programs = adapter, limit, clock, programs
+        self.health, self.past = Health(clock), history(clock)
         self._looking = threading.Lock()
         self._looked: tuple[float, Listing] = (-1.0, {})  # when all jobs were listed for `find`, and what was shown
 
     def submit(self, batch: Batch) -> str:
         """Hand over a batch of local jobs; return the batch id."""
-        return self._read(self._batch_id, self._run(self.adapter.submit_command(batch), mark=batch.mark))
+        with _heard(self.health):
+            return self._read(self._batch_id, self._run(self.adapter.submit_command(batch), mark=batch.mark))
 
     def _batch_id(self, answer: Answer) -> str:
         if not answer.started:
@@ -47,11 +60,12 @@ class Channel:
 
     def end_client(self, mark: str) -> None:
         """End the batch command that hands over the submission of this mark: it can sleep, and submit hours later."""
-        self.end_marked(mark, self.adapter.id_variable)
+        self.programs.end_marked(mark, self.adapter.id_variable)
 
     def listing(self) -> Listing:
         """List all jobs in the queue."""
-        return self._read(self.adapter.parse_query, self._run(self.adapter.query_command()))
+        with _heard(self.health):
+            return self._read(self.adapter.parse_query, self._run(self.adapter.query_command()))
 
     def answers(self) -> bool:
         """Tell whether the batch system answers at all."""
@@ -59,9 +73,10 @@ class Channel:
 
     def find(self, mark: str, since: float) -> str:
         """Find the batch id of the submission of this mark; empty: it is not found. No listing from before counts."""
-        found = self._carrier(self._listing(self.adapter.find_command(mark), mark, since), mark)
-        command = None if found else self.adapter.find_ended_command(mark)
-        return self._carrier(self._read(self.adapter.parse_history, self._run(command)), mark) if command else found
+        with _heard(self.health):
+            found = self._carrier(self._listing(self.adapter.find_command(mark), mark, since), mark)
+            ended = None if found else self.adapter.find_ended_command(mark)
+            return self._carrier(self._read(self.adapter.parse_history, self._run(ended)), mark) if ended else found
 
     def _listing(self, command: Sequence[str], mark: str, since: float) -> Listing:
         """Ask for what carries a mark; where only all jobs can be listed, all who look since then share one listing."""
@@ -82,8 +97,9 @@ class Channel:
     def history(self, batch_ids: Sequence[str]) -> dict[tuple[str, int], Observation]:
         """Ask how these batch jobs ended."""
         found: dict[tuple[str, int], Observation] = {}
-        for chunk in _chunks(batch_ids, self.adapter.most_asked):
-            found |= self._read(self._ends, self._run(self.adapter.history_command(chunk)))
+        with _heard(self.past):
+            for chunk in _chunks(batch_ids, self.adapter.most_asked):
+                found |= self._read(self._ends, self._run(self.adapter.history_command(chunk)))
         return found
 
     def _ends(self, answer: Answer) -> dict[tuple[str, int], Observation]:
@@ -103,7 +119,7 @@ class Channel:
                 self._read(self.adapter.parse_cancel, self._run(command))
 
     def _run(self, command: Sequence[str], mark: str = "") -> Answer:
-        return self.run(command, limit=self._limit, mark=mark)
+        return self.programs.run(command, limit=self._limit, mark=mark)
 
     def _read(self, parse: Callable[[Answer], T], answer: Answer) -> T:
         """Let the adapter read an answer; where the adapter stumbles, nothing is known."""
@@ -117,6 +133,19 @@ class Channel:
             unclear = Unclear(f"{error}: {answer.facts()}", Kind.STUMBLED)
             unclear.answer = answer
             raise unclear from error
+
+
+@contextmanager
+def _heard(health: Health) -> Iterator[None]:
+    """Count an answer as good, or as none. A refusal, or a limit on jobs, says nothing of health."""
+    try:
+        yield
+    except (Refused, Full):
+        raise
+    except (BatchError, OSError) as error:
+        health.failed(error)
+        raise
+    health.good()
 
 
 def _chunks(ids: Sequence[T], most: int) -> Iterator[Sequence[T]]:

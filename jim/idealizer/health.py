@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 from jim.clock import Clock
 from jim.idealizer.reasons import reason_of
@@ -20,6 +21,7 @@ class Health:
 
     def __init__(self, clock: Clock, words: tuple[str, str] = BATCH_SYSTEM) -> None:
         self._clock, (self._bad, self._good) = clock, words
+        self._lock = threading.Lock()  # commands are run by several threads
         self.failures = 0
         self.retry_at = 0.0
         self.trouble = NO_REASON  # what the last failure was; empty when the last call was good
@@ -32,17 +34,19 @@ class Health:
 
     def good(self) -> None:
         """Take in a good answer."""
-        if self.failures >= TRIPS_AFTER:
-            log.info(self._good)
-        self.failures, self.trouble, self.retry_at = 0, NO_REASON, 0.0
-        self.seen = self._clock.utc()
+        with self._lock:
+            if self.failures >= TRIPS_AFTER:
+                log.info(self._good)
+            self.failures, self.trouble, self.retry_at = 0, NO_REASON, 0.0
+            self.seen = self._clock.utc()
 
     def failed(self, error: BaseException) -> None:
         """Take in a call that did not get an answer."""
-        self.failures += 1
-        self.trouble = reason_of(error)
-        self.retry_at = self._clock.boot() + delay(AGAIN, self.failures)
-        log.warning("%s (%d in a row): %s", self._bad, self.failures, error)
+        with self._lock:
+            self.failures += 1
+            self.trouble = reason_of(error)
+            self.retry_at = self._clock.boot() + delay(AGAIN, self.failures)
+            log.warning("%s (%d in a row): %s", self._bad, self.failures, error)
 
 
 def history(clock: Clock) -> Health:

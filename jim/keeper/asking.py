@@ -88,7 +88,6 @@ def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) 
 
 
 def _asked(house: House, began: float, compared: Compared) -> None:
-    house.health.good()
     house.store.set_fact("seen", house.health.seen)
     for word in compared.unknown_words - house.odd_words:
         log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
@@ -131,5 +130,4 @@ def _could_not_ask(house: House, error: BaseException) -> None:
     """Nothing is proven: the answer ages, that is all."""
     if not isinstance(error, BatchError | OSError):
         raise error
-    house.health.failed(error)
     house.next_query = max(house.next_query, house.health.retry_at)

@@ -110,8 +110,6 @@ class House:
     channel: Channel
     clock: Clock
     workers: Workers
-    health: Health
-    history: Health  # of what tells how jobs ended
     hold: Hold
     # Kept in memory only: they set the pace, and losing them makes the keeper more careful, not less.
     doubts: dict[Key, Doubt] = field(default_factory=dict)
@@ -147,6 +145,16 @@ class House:
     def adapter(self) -> Adapter:
         """What the batch system is called, and what it can do."""
         return self.channel.adapter
+
+    @property
+    def health(self) -> Health:
+        """Whether the batch system answers."""
+        return self.channel.health
+
+    @property
+    def history(self) -> Health:
+        """Whether what tells how jobs ended answers."""
+        return self.channel.past
 
     def directory(self, grid: int) -> Path:
         """Name the directory of a grid job."""

@@ -80,8 +80,6 @@ def _look(house: House, submission: Submission, own: Told, since: float, *, canc
 
 def _looked(house: House, submission: Submission, found: Found) -> None:
     grid, k = submission.grid, submission.k
-    if submission.state in LOST:
-        house.health.good()
     if found.accepted:
         with house.store.transaction():
             adopt(house, submission, found.batch_id)
@@ -121,9 +119,7 @@ def _could_not_look(house: House, submission: Submission, error: BaseException) 
     """Nothing is proven by not being able to ask, or to look into the work directory; do so again later."""
     if not isinstance(error, BatchError | OSError | JimError):
         raise error
-    if isinstance(error, BatchError):
-        house.health.failed(error)
-    else:
+    if not isinstance(error, BatchError):
         log.warning("%d: submission %d cannot be looked for just now: %s", submission.grid, submission.k, error)
     due = house.clock.steady() + max(house.site.batch.query_seconds, delay(AGAIN, house.health.failures))
     house.store.set_submission(submission.grid, submission.k, due=due, trouble=str(error))

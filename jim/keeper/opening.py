@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 import logging.handlers
 import sys
@@ -15,7 +16,6 @@ from jim.clock import Clock
 from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
-from jim.idealizer.health import Health, history
 from jim.keeper import due, serial
 from jim.keeper.keeper import House, Workers
 from jim.keeper.serial import Hold
@@ -42,6 +42,8 @@ def open_house(site: Site) -> House:
     make_state(site)
     clock = Clock()
     adapter = adapter_of(site)
+    if instead := superseded(site):
+        log.warning("%s: %s", site.file, instead)
     store = open_store(site.state, clock, write=True)
     hold = hold_of(site, store)
     set_up = adapter.set_up_command(site.batch.slots)
@@ -51,7 +53,7 @@ def open_house(site: Site) -> House:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(), Health(clock), history(clock), hold)
+    house = House(site, store, channel, clock, Workers(), hold)
     house.places.update(store.places())
     return house
 
@@ -82,11 +84,32 @@ def adapter_of(site: Site) -> Adapter:
     except (ImportError, AttributeError, TypeError) as error:
         raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
     if site.batch.programs:
-        adapter.commands = {
-            verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
-            for verb, words in adapter.commands.items()
-        }
+        adapter.commands = {**adapter.commands, **_of_directory(site, adapter)}
     return adapter
+
+
+def _of_directory(site: Site, adapter: Adapter) -> dict[str, tuple[str, ...]]:
+    """Give the commands whose programs are in the site's directory."""
+    found = {
+        verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
+        for verb, words in adapter.commands.items()
+    }
+    return {verb: words for verb, words in found.items() if words != adapter.commands[verb]}
+
+
+def superseded(site: Site) -> str:
+    """Spell out what a site file is to say instead of `batch.programs`; empty where it does not say that."""
+    if not site.batch.programs:
+        return ""
+    plain = adapter_of(site._replace(batch=site.batch._replace(programs="")))
+    lines = [f"{verb} = {json.dumps(words)}" for verb, words in _of_directory(site, plain).items()]
+    return "\n    ".join(
+        (
+            "leave batch.programs out, for the next version does not know it, and say instead:",
+            "[batch.commands]",
+            *lines,
+        )
+    )
 
 
 def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:

@@ -207,7 +207,6 @@ def _surroundings(payload: Payload) -> list[tuple[str, str]]:
 
 def _recorded(house: House, submission: Submission, batch_id: str) -> None:
     """Keep the batch id. A start, or even the end of all, may have been seen before: that says more than an answer."""
-    house.health.good()
     house.paced.pop("full", None)
     house.chunk = max(house.chunk, 2 * submission.size)
     with house.store.transaction():
@@ -242,7 +241,8 @@ def _not_recorded(house: House, submission: Submission, error: BaseException) ->
         due = house.clock.steady(house.pace_of("full"))
         house.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        house.health.failed(error)
+        if isinstance(error, OSError):  # of the work directory: what cannot be written is waited for likewise
+            house.health.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
             due = house.clock.steady() + delay(AGAIN, house.health.failures)

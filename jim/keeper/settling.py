@@ -75,22 +75,14 @@ class Settled:
     error: str = ""  # why it could not be looked at, where others could
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What a close look at several of them brought."""
-
-    settled: list[Settled]
-    error: BatchError | OSError | None = None  # why the history could not be asked
-
-
-def _settle(house: House, doubts: Sequence[Doubt]) -> Looked:
+def _settle(house: House, doubts: Sequence[Doubt]) -> list[Settled]:
     """Ask how they ended, then look into the submission directories. Runs in a worker."""
     try:
         ended = _history(house, doubts)
-    except (BatchError, OSError) as error:
+    except (BatchError, OSError):
         # An exit record needs no other word; all else waits for it.
-        return Looked([each for each in map(partial(_tried, house, _left), doubts) if each.record], error)
-    return Looked([_tried(house, _look, _told(house, doubt, ended)) for doubt in doubts])
+        return [each for each in map(partial(_tried, house, _left), doubts) if each.record]
+    return [_tried(house, _look, _told(house, doubt, ended)) for doubt in doubts]
 
 
 def _tried(house: House, look: Callable[[House, Doubt], Settled], doubt: Doubt) -> Settled:
@@ -229,23 +221,19 @@ def _is_dead(house: House, doubt: Doubt) -> bool:
 def _could_not_settle(house: House, error: BaseException) -> None:
     if not isinstance(error, OSError):
         raise error
-    house.history.failed(error)
+    house.history.failed(error)  # it sets the pace of what is done next
 
 
-def _settled(house: House, looked: Looked) -> None:
-    if looked.error:
-        house.history.failed(looked.error)
-    else:
-        house.history.good()
+def _settled(house: House, looked: Sequence[Settled]) -> None:
     with house.store.transaction():
-        for settled in looked.settled:
+        for settled in looked:
             live = settled.doubt.live
             key = live.grid, live.k, live.idx
             if settled.error and house.pace(("settle", key)):
                 log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, settled.error)
             if key in house.doubts:  # else it was seen meanwhile, or has its verdict
                 _take(house, key, settled)
-    if any(each.blind for each in looked.settled):
+    if any(each.blind for each in looked):
         _listen_anew(house)
 
 

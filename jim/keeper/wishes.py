@@ -10,14 +10,15 @@ from typing import Any
 
 from jim.errors import JimError, StoreError, UnknownJob
 from jim.evidence.transitions import (
-    ENDED,
     FAMILY_VERBS,
-    FORCED_FROM,
     FREEZES_AS,
-    ONLY_ENDED,
     NotPossible,
     again_of,
+    not_forced,
+    not_split_again,
+    too_early_to_retry,
     too_late,
+    too_late_to_end,
 )
 from jim.jobs import GridJob, LocalJob
 from jim.keeper import reasons
@@ -81,25 +82,22 @@ def _change(house: House, job: GridJob, verb: str, slices: Slices, content: dict
 def _end(house: House, job: GridJob, verb: str, slices: Slices) -> str:
     """Let local jobs be ended, those of them that have not ended."""
     if job.step is Step.FINISHED:
-        raise NotPossible(f"{job.id} finished as {job.outcome} already")
+        raise NotPossible(f"{job.id} {too_late(job, verb)}")
     named = list(chosen(house, job.id, slices))
     alive = [each for each in named if not each.state.final]
     for each in alive:
         house.store.set_local_job(job.id, each.n, wish=verb)
         end_single(house, job.id, each.n)  # at once: what is wished next is wished of what has ended
-    if not alive:
-        states = sorted({each.state.value for each in named})
-        raise NotPossible(
-            f"{f'{job.id}.{named[0].n} is' if len(named) == 1 else 'all are'} {', '.join(states)} already"
-        )
+    if late := too_late_to_end({each.state for each in named}):
+        raise NotPossible(f"{f'{job.id}.{named[0].n} is' if len(named) == 1 else 'all are'} {late}")
     return f"{len(named) - len(alive):,} of {len(named):,} have ended already" if len(alive) < len(named) else ""
 
 
 def _retry(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = house.store
-    if job.wish == Verb.CANCEL and job.step is not Step.FINISHED:
-        raise NotPossible(f"{job.id} is being cancelled; retry it when it is finished")
+    if early := too_early_to_retry(job):
+        raise NotPossible(early)
     ended = list(chosen(house, job.id, slices)) if slices else retryable(store, job.id)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
@@ -140,10 +138,8 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     to, reason = State(content["to"]), content.get("reason") or "no reason given"
     changed = [each for each in chosen(house, job.id, slices) if each.state is not to]
     for each in changed:
-        if not each.state.final:
-            raise NotPossible(f"{job.id}.{each.n} is {each.state.value}; cancel it first")
-        if each.state not in FORCED_FROM[to]:
-            raise NotPossible(f"{job.id}.{each.n} is {each.state.value}: it cannot be forced to be {to.value}")
+        if wrong := not_forced({each.state}, to):
+            raise NotPossible(f"{job.id}.{each.n} is {wrong}")
     for each in changed:
         why = reasons.forced(to, reason)
         house.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")
@@ -199,10 +195,8 @@ def _resplittable(house: House, job: GridJob, slices: Slices) -> LocalJob:
     old, *others = chosen(house, job.id, slices)
     if others:
         raise NotPossible("local jobs are split again one by one")
-    if old.state not in ENDED:
-        raise NotPossible(f"{job.id}.{old.n} is {old.state.value}: {ONLY_ENDED}")
-    if not old.piece.files:
-        raise NotPossible(f"{job.id}.{old.n} has no input files that could be split again")
+    if wrong := not_split_again(old):
+        raise NotPossible(f"{job.id}.{old.n} {wrong}")
     return old
 
 

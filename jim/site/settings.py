@@ -147,7 +147,8 @@ class Batch(NamedTuple):
     programs: Annotated[
         str,
         Setting(
-            "directory in which the batch system's commands are; empty: they are found by PATH", wrong=_wrong_directory
+            "goes with the next version: directory of the batch commands; say `batch.commands` instead",
+            wrong=_wrong_directory,
         ),
     ] = ""
     commands: Annotated[

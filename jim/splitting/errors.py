@@ -72,9 +72,3 @@ class TooManyJobs(SplitError):
     """One job more than a manifest may become."""
 
     kind = "too-many-jobs"
-
-
-def shown(value: object) -> str:
-    """Show a value in an error, briefly."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"

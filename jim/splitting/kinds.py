@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jim.errors import nearest
-from jim.splitting.errors import SplitError, shown
+from jim.errors import nearest, shown
+from jim.splitting.errors import SplitError
 
 # What no file name, batch system or terminal carries safely.
 ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")

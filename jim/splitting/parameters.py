@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from jim.errors import nearest
-from jim.splitting.errors import InvalidParameter, SplitError, shown
+from jim.errors import nearest, shown
+from jim.splitting.errors import InvalidParameter, SplitError
 from jim.splitting.kinds import FLAG, NAMES, Kind, fields, number
 from jim.splitting.units import Estimates
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jim.splitting.errors import InvalidRecovery, shown
+from jim.errors import shown
+from jim.splitting.errors import InvalidRecovery
 from jim.splitting.kinds import TEXT, Kind, fields, list_of, run_number, whole
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
 from jim.splitting.units import File, Range, Record, Runs, SplitJob

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jim.errors import nearest
-from jim.splitting.errors import UnknownSplitter, shown
+from jim.errors import nearest, shown
+from jim.splitting.errors import UnknownSplitter
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
 from jim.splitting.units import Stream

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from jim.evidence import transitions
-from jim.evidence.transitions import Family, NotPossible, may_become
-from jim.model import State, roll_up
+from jim.errors import BadRequest
+from jim.evidence.transitions import (
+    ENDED_BADLY,
+    FREEZES_AS,
+    NotPossible,
+    again_of,
+    not_forced,
+    not_split_again,
+    too_late_to_end,
+)
+from jim.jobs import LocalJob
+from jim.model import Piece, State, roll_up
+from jim.site.settings import Limits
 from tests.corpus.difference import Difference, same
+from tests.stand_ins import World
+from tests.statuses import may_become, seen_as
 
+logging.getLogger("jim").addHandler(logging.NullHandler())  # what a keeper says of refusals is not asked for
 KINDS = ("rollup", "transition-table", "bulk-submission", "lifecycle")
-# Where cases leave our words: what waits to be sent is submitted, for people.
-SHOWN = {State.WAITING: "submitted"}
 REFUSED = "refused"
 # An action that only says how the subjobs are, such as `one_running`.
 NOTHING_DONE = re.compile(f"(one|all)_({'|'.join(each.value for each in State)})")
+
+SENT_OR_NOT = {State.SUBMITTED, State.NEW, State.FAILED}
+NEVER_ACCEPTED = {State.FAILED: State.NEW}  # of a grid job that was sent in part, JIM says that the rest has failed
+
+
+class Family(NamedTuple):
+    """The status of a grid job, and the states of its local jobs."""
+
+    grid_job: State
+    local_jobs: tuple[State, ...] = ()
 
 
 def takes(case: dict[str, Any]) -> bool:
@@ -53,34 +77,86 @@ def _transitions(case: dict[str, Any]) -> list[bool]:
 
 
 def _submission(case: dict[str, Any]) -> dict[str, Any]:
-    after, error = transitions.submission(case["submission_fails"], keep_going=case["keep_going"])
-    return {"error": error, **_shown(after)}
+    """Have a keeper send local jobs one by one to a batch system that refuses those which the case says."""
+    refused, keep_going = case["submission_fails"], case["keep_going"]
+    with tempfile.TemporaryDirectory() as place:
+        world = World(Path(place), None, limits=Limits(per_submission=1, queued=len(refused) + 1))
+        world.batch.lies = [word for no in refused for word in ("@submit", "refuse" if no else "")]
+        try:
+            grid = world.submit(argument_sets=[[str(n)] for n in range(len(refused))], keep_going=keep_going)
+        except BadRequest:
+            return {"error": True, **_shown(Family(State.NEW))}
+        world.until(lambda: set() < world.store.counts(grid).keys() <= SENT_OR_NOT)
+        states = tuple(NEVER_ACCEPTED.get(each.state, each.state) for each in world.store.local_jobs(grid))
+        world.store.close()
+    error = State.NEW in states and not keep_going
+    return {"error": error, **_shown(_derived(() if {*states} == {State.NEW} else states))}
+
+
+def _derived(local_jobs: tuple[State, ...]) -> Family:
+    return Family(roll_up(Counter(local_jobs), strict=True), local_jobs)
 
 
 def _shown(after: Family) -> dict[str, Any]:
-    return {
-        "master": SHOWN.get(after.grid_job, after.grid_job.value),
-        "subjobs": [SHOWN.get(state, state.value) for state in after.local_jobs],
-    }
+    return {"master": seen_as(after.grid_job), "subjobs": [seen_as(state) for state in after.local_jobs]}
 
 
 # What is done, by the first words of the action; how many subjobs are new is what the case shows.
 def _act(action: str, before: Family, n: int | None, more: int) -> Family:
-    if action.startswith("resubmit"):
-        return transitions.resubmit(before, n)
-    if action.startswith("kill"):
-        return transitions.kill(before, n)
+    for word, act in (("resubmit", _retry), ("kill", _cancel)):
+        if action.startswith(word):
+            return act(before, n)
     if action.startswith("force"):
-        return transitions.force(before, State.COMPLETED if "force_completed" in action else State.FAILED, n)
+        return _force(before, State.COMPLETED if "force_completed" in action else State.FAILED, n or 0)
     if action.startswith("resplit") and n is not None:
-        return transitions.resplit(before, n, more)
-    if action.startswith("copy"):
-        transitions.copy(before, n)
-    elif action.startswith("remove"):
-        transitions.check_removal(before, n)
-    elif not NOTHING_DONE.fullmatch(action):
+        return _resplit(before, n, more)
+    if action.startswith("remove") and (n is not None or not before.grid_job.final):
+        raise NotPossible("grid jobs are removed as a whole, once they have ended")
+    if not action.startswith(("copy", "remove")) and not NOTHING_DONE.fullmatch(action):
         raise ValueError(f"this translator does not know the action {action!r}")
     return Family(roll_up(Counter(before.local_jobs)), before.local_jobs)
+
+
+def _local_jobs(before: Family) -> list[LocalJob]:
+    piece = Piece(files=("/a/0",))
+    return [LocalJob(1, n, state, piece, 1, 1, 0, (), "", "", "", 0.0, "") for n, state in enumerate(before.local_jobs)]
+
+
+def _retry(before: Family, n: int | None) -> Family:
+    """Try again; of what has completed a person says first that it has failed."""
+    local_jobs = _local_jobs(before)
+    if n is not None and before.local_jobs[n] is State.COMPLETED:
+        local_jobs = _local_jobs(_force(before, State.FAILED, n))
+    ended = [each for each in local_jobs if each.state in ENDED_BADLY] if n is None else [local_jobs[n]]
+    again = {each.n for each in again_of(ended, () if n is None else ((n, n),))}
+    if not again and (n is not None or not before.grid_job.final):
+        raise NotPossible("nothing of it has ended badly")
+    if not again:
+        return before
+    return _derived(tuple(State.WAITING if m in again else each for m, each in enumerate(before.local_jobs)))
+
+
+def _cancel(before: Family, n: int | None) -> Family:
+    those = {*range(len(before.local_jobs))} if n is None else {n}
+    if too_late_to_end({before.local_jobs[m] for m in those}):
+        return before
+    ended = (State.KILLED if m in those and not each.final else each for m, each in enumerate(before.local_jobs))
+    return _derived(tuple(ended))
+
+
+def _force(before: Family, to: State, n: int) -> Family:
+    """Force a local job; one that has not ended is cancelled first."""
+    cancelled = _cancel(before, n)
+    if wrong := not_forced({cancelled.local_jobs[n]}, to):
+        raise NotPossible(wrong)
+    return _derived((*before.local_jobs[:n], to, *before.local_jobs[n + 1 :]))
+
+
+def _resplit(before: Family, n: int, pieces: int) -> Family:
+    if wrong := not_split_again(_local_jobs(before)[n]):
+        raise NotPossible(wrong)
+    frozen = FREEZES_AS[before.local_jobs[n]]
+    return _derived((*before.local_jobs[:n], frozen, *before.local_jobs[n + 1 :], *(State.WAITING,) * pieces))
 
 
 def _lifecycle(case: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
-from jim.splitting.rules import parametric_jdl
-from jim.work.herd import MOST_JOBS, herd
+from jim.errors import nearest, shown
+from jim.splitting.errors import SplitError, TooManyJobs, UnknownSplitter
+from jim.splitting.kinds import NAMES
+from jim.splitting.parameters import check, declared
+from jim.splitting.rules import input_data_by_se, parametric, parametric_jdl
+from jim.splitting.subscription import Subscription
+from jim.splitting.units import File
+from jim.work.variables import expand
 from tests.corpus import jdl
 from tests.corpus.difference import Difference, same
 
@@ -16,7 +24,11 @@ DOLLAR, PERCENT = "dirac-rfc15-dollar", "dirac-jdl-percent"
 OWN = ("InputData", "SplitterChosenSE", "SplitID", "SplitSourceJob")
 DECIMAL = re.compile(r"(\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+)")
 MANY = 1_000_000  # the peer's expansion has no limit of its own
+MOST_JOBS = 100  # as the peer has it
 Manifest = dict[str, Any]
+P = TypeVar("P")
+Replicas = Mapping[str, Sequence[str]]  # file → the storages that hold it
+Splitter = Callable[[], Iterator[Manifest]]
 
 
 def takes(case: dict[str, Any]) -> bool:
@@ -90,3 +102,53 @@ def _compare_partition(case: dict[str, Any], got: list[Manifest]) -> Difference 
         if not all(f"${name}" not in text and name in job for name in OWN for text in job.values()):
             return Difference("options set and expanded", OWN, job)
     return None
+
+
+# From a manifest that names a `Splitter` to those of its jobs, as in the peer's RFC 15
+
+
+def herd(
+    manifest: Manifest, source_job: object, replicas: Replicas | None = None, most: int = MOST_JOBS
+) -> Iterator[dict[str, Any]]:
+    """Give the expanded manifest of each job that JIM's splitters make of a manifest; without a splitter, itself."""
+    if not manifest.get("Splitter"):
+        yield dict(manifest)
+        return
+    split = _splitter(manifest, replicas or {})
+    count = sum(1 for _ in islice(split(), most + 1))
+    if count > most:
+        raise TooManyJobs("Splitter", manifest["Splitter"], f"more than {most:,} jobs would come of this manifest")
+    if not count:
+        raise SplitError("Splitter", manifest["Splitter"], "no job comes of this manifest")
+    for number, each in enumerate(split()):
+        own = {"SplitID": str(number).zfill(len(str(count))), "SplitSourceJob": str(source_job)}
+        yield expand(expand(each) | own)
+
+
+def _splitter(manifest: Manifest, replicas: Replicas) -> Splitter:
+    name = manifest["Splitter"]
+    rest = {key: value for key, value in manifest.items() if key != "Splitter"}
+    if name == parametric.NAME:
+        return lambda: parametric.split(rest, _parameters(parametric.Parameters, rest))
+    if name == input_data_by_se.NAME:
+        return lambda: _by_se(rest, replicas)
+    known = parametric.NAME, input_data_by_se.NAME
+    raise UnknownSplitter("Splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known)}")
+
+
+def _by_se(manifest: Manifest, replicas: Replicas) -> Iterator[Manifest]:
+    given = manifest.get("InputData", ())
+    lfns = NAMES.of(_names(given) if isinstance(given, str) else given, "InputData", SplitError)
+    files = tuple(File(lfn, locations=frozenset(replicas.get(lfn, ()))) for lfn in dict.fromkeys(lfns))
+    for job in input_data_by_se.split(Subscription(files), _parameters(input_data_by_se.Parameters, manifest)):
+        yield {**manifest, "InputData": ",".join(each.lfn for each in job.files), **job.baggage}
+
+
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _parameters(parameters: type[P], manifest: Manifest) -> P:
+    """Read what a manifest says to its splitter."""
+    names = {each.name for each in declared(parameters).values()}
+    return check(parameters, {name: value for name, value in manifest.items() if name in names})

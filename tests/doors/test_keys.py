@@ -17,8 +17,8 @@ from tests.doors.place import HOME
 DOORS = 6
 
 
-# What may come between two steps of a door or of the keeper is tried step by step in tests/unit/test_keys.py; here it
-# comes by chance, with real processes, and 60 doors take more than most modules do.
+# What may come between two steps of a door or of the keeper is tried in tests/unit/doors/test_inbox.py, step by step;
+# here it comes by chance, with real processes, and 60 doors take more than most modules do.
 @pytest.mark.parametrize("keys", [4, pytest.param(40, marks=pytest.mark.torture)])
 def test_one_key_handed_in_by_many_doors_at_once_is_one_grid_job(tmp_path, keys):
     state = tmp_path / "state"

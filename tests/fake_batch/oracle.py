@@ -11,6 +11,7 @@ from jim.model import FINAL, State, Step, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import TOUCH
+from tests.statuses import may_become, seen_as
 
 SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
 STARTED = (State.RUNNING, State.SUSPENDED, State.COMPLETING, State.COMPLETED)
@@ -113,6 +114,7 @@ class Oracle:
         """Check a grid job that is finished."""
         attempts = self.gateway.store.attempts(grid)
         torn = self.gateway.store.grid_job(grid).place in self.torn
+        self._along_the_graph(grid)
         for job in self.gateway.store.local_jobs(grid):
             assert job.state.final, f"lost: {job}"
             mine = [each for each in attempts if each.n == job.n]
@@ -129,6 +131,13 @@ class Oracle:
         self._tar(grid)
         states = Counter(job.state for job in self.gateway.store.local_jobs(grid))
         assert self.gateway.store.counts(grid) == states
+
+    def _along_the_graph(self, grid: int) -> None:
+        """People know what a status may become; beside that, JIM ends what is being submitted: it takes the claim."""
+        for line in self.lines(grid):
+            if line.was and line.n is not None and (line.was, line.now) != ("submitting", "killed"):
+                seen = [seen_as(State(each)) for each in (line.was, line.now)]
+                assert may_become(*seen), f"nobody knows that {seen}: {line} {self.story(grid)}"
 
     def _since(self, job: LocalJob) -> tuple[int, bool]:
         """Tell after which attempt a person had it tried anew, and whether one has said since what it shall be."""

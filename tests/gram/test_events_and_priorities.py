@@ -37,8 +37,6 @@ def telling(place):
         channel=None,
         clock=Clock(),
         workers=Workers(1),
-        health=None,
-        history=None,
         hold=None,
     )
     yield house

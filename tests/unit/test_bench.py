@@ -44,3 +44,19 @@ def test_a_bound_that_is_passed_shows():
     assert Figure("f", 2.0, "s", 2).ok
     assert not Figure("f", 2.1, "s", 2).ok
     assert Figure("f", 2.1, "s").ok
+
+
+def test_modules_that_tests_patch_to_fake_a_batch_command_are_counted(tmp_path):
+    sys.path.insert(0, str(FIGURES.parents[1]))
+    from bench.house import faked
+
+    assert faked(tmp_path) == set()
+    (tmp_path / "test_a.py").write_text(
+        "from jim.admin import check\n"
+        "def test(monkeypatch):\n"
+        "    monkeypatch.setattr('jim.keeper.opening.run', print)\n"
+        "    monkeypatch.setattr(check, 'run', print)\n"
+        "    monkeypatch.setattr(check, 'other', print)\n"
+    )
+    assert faked(tmp_path) == {"jim.keeper.opening", "jim.admin.check"}
+    assert faked(FIGURES.parents[1] / "tests") == {"jim.idealizer.channel"}

@@ -44,6 +44,12 @@ assert run_grid_job.main(["submit", {str(file)!r}]) == 0
     assert names & (HEAVY | NEEDLESS) == set()
 
 
+def test_the_doors_load_few_modules_of_jim(tmp_path):
+    """Each costs a look into every place where modules lie, and half a millisecond on a cold disk."""
+    call = "import jim.run_grid_job\nprint(sum(name.partition('.')[0] == 'jim' for name in sys.modules))"
+    assert int(loaded(tmp_path, call)[0]) <= 22
+
+
 def test_the_cancel_door(tmp_path):
     call = """
 from jim import run_grid_job

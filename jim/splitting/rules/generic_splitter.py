@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jim.errors import nearest
-from jim.splitting.errors import SplitterConfiguration, shown
+from jim.errors import nearest, shown
+from jim.splitting.errors import SplitterConfiguration
 from jim.splitting.kinds import Kind, list_of, table_of
 from jim.splitting.parameters import parameter
 

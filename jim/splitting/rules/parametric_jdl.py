@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jim.splitting.errors import InvalidManifest, TooManyJobs, shown
+from jim.errors import shown
+from jim.splitting.errors import InvalidManifest, TooManyJobs
 from jim.splitting.kinds import Kind, whole
 from jim.splitting.numbers import NUMBER, TEXT, WHOLE, progression, text_of
 from jim.splitting.parameters import declared, parameter

@@ -1,0 +1,195 @@
+"""What a site offers: from its site file, from what keepers have published, from the last site test."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jim import __version__
+from jim.admin import advertise
+from jim.cli.advertise import classad
+from jim.site import file as site_file
+from tests.cli_home import EVIL, EVIL_SHOWN, Home, SetClock
+
+SITE = """
+[site]
+name = "Wide Area"
+[batch]
+system = "slurm"
+queue = "long"
+queues = ["short", "long"]
+account = "hep"
+accounts = ["hep"]
+wall_seconds = 7200
+most_wall_seconds = 86400
+most_memory_mb = 4000
+most_cores = 8
+[limits]
+local_jobs = 5000
+"""
+
+
+@pytest.fixture
+def home(tmp_path, capsys, monkeypatch):
+    place = Home(tmp_path / "state", capsys, monkeypatch)
+    (place.site.state / "site.toml").write_text(SITE)
+    monkeypatch.setattr("jim.cli.advertise.Clock", lambda: place.clock)
+    monkeypatch.setattr("socket.gethostname", lambda: "node1")
+    monkeypatch.setattr(advertise, "job_types", lambda own: ["executable", "parametric"])
+    yield place
+    place.close()
+
+
+def summary(*counts, at="2026-01-31T11:59:00.000Z", trouble=""):
+    jobs = [{"id": 1, "counts": each} for each in counts]
+    return json.dumps({"site": "x", "at": at, "trouble": trouble, "failures": 0, "retry_due": 0, "jobs": jobs})
+
+
+def test_a_site_that_never_ran_a_job_says_what_it_offers(home):
+    offered = home.json("advertise")
+    counts = offered.pop("counts")
+    assert set(counts.values()) == {0}
+    assert {"waiting", "running", "completed", "failed"} <= counts.keys()
+    assert offered == {
+        "site": "Wide Area",
+        "host": "node1",
+        "version": __version__,
+        "at": "2026-01-31T12:00:00.000Z",
+        "job_types": ["executable", "parametric"],
+        "batch_system": "slurm",
+        "queue": "long",
+        "queues": ["short", "long"],
+        "accounts": ["hep"],
+        "wall_seconds": 7200,
+        "most_wall_seconds": 86400,
+        "most_memory_mb": 4000,
+        "most_cores": 8,
+        "most_local_jobs": 5000,
+        "grid_jobs": 0,
+        "changed": "",
+        "trouble": "",
+        "unread": 0,
+        "site_test": None,
+    }
+
+
+def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
+    (home.site.state / "summary.json").write_text(summary({"running": 3, "waiting": 2}, {"running": 1}))
+    tested = {"at": "2026-01-31T11:00:00.000Z", "status": "ok", "line": "JIM SITE OK - 9 checks, 33 local jobs"}
+    (home.site.state / "site-test.json").write_text(json.dumps(tested | {"checks": []}))
+    lines = home.out("advertise").splitlines()
+    counts = [line for line in lines if line.startswith("LocalJobs")]
+    assert counts == [
+        "LocalJobsWaiting = 2",
+        "LocalJobsSubmitting = 0",
+        "LocalJobsSubmitted = 0",
+        "LocalJobsRunning = 4",
+        "LocalJobsCompleting = 0",
+        "LocalJobsCompleted = 0",
+        "LocalJobsFailed = 0",
+        "LocalJobsKilled = 0",
+        "LocalJobsHeld = 0",
+        "LocalJobsSuspended = 0",
+        "LocalJobsNew = 0",
+        "LocalJobsCompletedFrozen = 0",
+        "LocalJobsFailedFrozen = 0",
+    ]
+    assert [line for line in lines if line not in counts] == [
+        'MyType = "JimSite"',
+        'Name = "Wide Area@node1"',
+        'Site = "Wide Area"',
+        'Host = "node1"',
+        f'Version = "{__version__}"',
+        "At = 1769860800",
+        'JobTypes = "executable,parametric"',
+        'BatchSystem = "slurm"',
+        'Queue = "long"',
+        'Queues = "short,long"',
+        'Accounts = "hep"',
+        "WallSeconds = 7200",
+        "MostWallSeconds = 86400",
+        "MostMemoryMb = 4000",
+        "MostCores = 8",
+        "MostLocalJobs = 5000",
+        "GridJobs = 2",
+        "Changed = 1769860740",
+        'Trouble = ""',
+        "Unread = 0",
+        "SiteTestAt = 1769857200",
+        'SiteTestStatus = "ok"',
+        'SiteTestLine = "JIM SITE OK - 9 checks, 33 local jobs"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('say "no"', r'"say \"no\""'),
+        ("back\\slash\\", '"back\\slash\\"'),
+        ('\\"', r'"\\""'),
+        ("two\nlines", r'"two\nlines"'),
+        ("Straße", '"Straße"'),
+        (EVIL, f'"{EVIL_SHOWN}"'),
+    ],
+)
+def test_texts_stay_in_their_quotes_and_in_their_line(text, shown):
+    offered = {"site": "s", "host": "h", "trouble": text}
+    assert list(classad(offered))[-1] == f"Trouble = {shown}"
+
+
+def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):
+    place = tmp_path / "lib/.published"
+    for name, text in {
+        "cms": summary({"running": 1}, at="2026-01-31T11:00:00.000Z", trouble="slurm: down"),
+        "mc": summary({"running": 4, "failed": 1}),
+        "odd": '{"jobs": 3}',
+        "odder": "[]",
+        "oddest": summary({"running": "many"}),
+        "timeless": summary({"running": 1}, at="soon"),
+        "deep": "[" * 100_000,
+        "newer": summary({"running": 100, "unheard_of": 1}),
+    }.items():
+        (place / name).mkdir(parents=True)
+        (place / name / "summary.json").write_text(text)
+    (place / "led").mkdir()
+    (place / "led/summary.json").symlink_to(place / "mc/summary.json")
+    for name in ("private", "idle"):
+        (place / name).mkdir()
+    (place / "turn").touch()
+    for name, time in (("cms", "2026-01-31T10"), ("mc", "2026-01-31T11"), ("odd", "9")):
+        tested = {"at": f"{time}:00:00.000Z", "status": "ok", "line": name}
+        (place / name / "site-test.json").write_text(json.dumps(tested))
+    site = site_file.Site(state=tmp_path / "lib/root", managed=True)
+
+    def read_regular(path, limit, real=advertise.read_regular):
+        if path.parent.name == "private":  # root, who may run this, would be let in
+            raise PermissionError(path)
+        return real(path, limit)
+
+    monkeypatch.setattr(advertise, "read_regular", read_regular)
+    offered = advertise.offer(site, home.clock)
+    assert (offered["grid_jobs"], offered["counts"]["running"], offered["counts"]["failed"]) == (2, 5, 1)
+    assert (offered["trouble"], offered["changed"]) == ("slurm: down", "2026-01-31T11:59:00.000Z")
+    assert offered["unread"] == 8
+    assert offered["site_test"]["line"] == "mc"
+
+
+def test_a_managed_site_without_accounts_offers_itself(tmp_path, home):
+    offered = advertise.offer(site_file.Site(state=tmp_path / "lib/root", managed=True), home.clock)
+    assert (offered["grid_jobs"], offered["unread"], offered["site_test"]) == (0, 0, None)
+
+
+def test_the_job_types_are_those_that_there_are():
+    offered = advertise.offer(site_file.Site(state=Path("/nowhere")), SetClock())
+    assert {"executable", "parametric", "pythia_monte_carlo"} <= set(offered["job_types"])
+
+
+def test_every_attribute_is_told():
+    told = (Path(__file__).parents[3] / "docs/installing.md").read_text()
+    named = set(re.findall(r"`(\w+)`", told.split("## Advertise the site")[1].split("\n## ")[0]))
+    site = site_file.Site(state=Path("/nowhere"))
+    tested = dict.fromkeys(advertise.TOLD, "2026-01-31T11:00:00.000Z")
+    offered = advertise.offer(site, SetClock())
+    names = {line.partition(" =")[0] for line in classad(offered | {"site_test": tested, "changed": tested["at"]})}
+    assert {name for name in names if not name.startswith("LocalJobs")} <= named

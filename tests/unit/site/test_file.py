@@ -1,0 +1,354 @@
+"""The site file: what is in it, what may be, and the batch system that it names."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadSite
+from jim.keeper.opening import adapter_of, superseded
+from jim.model import Resources
+from jim.site.file import Batch, Site, check_system, read
+from jim.site.settings import SECTIONS, settings
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_it(text):
+        file = tmp_path / "site.toml"
+        file.write_text(text)
+        return file
+
+    return write_it
+
+
+# What is in it
+
+
+def test_an_empty_file_gives_the_defaults(write, tmp_path):
+    file = write("")
+    assert read(file, tmp_path) == Site(state=tmp_path, file=file)
+
+
+def test_the_defaults_are_those_that_operators_are_told():
+    site = Site(state=Path("/s"))
+    assert (site.batch.system, site.batch.slots, site.batch.query_seconds) == ("local", 0, 2.0)
+    assert (site.batch.touch_seconds, site.batch.wall_seconds, site.limits.attempts) == (60, 86_400, 3)
+    assert (site.limits.local_jobs, site.limits.queued, site.limits.per_submission) == (1_000_000, 10_000, 1_000)
+    assert (site.keep.finished_days, site.keep.idle_seconds) == (30.0, 60.0)
+
+
+def test_what_is_set_counts_and_the_rest_stays(write, tmp_path):
+    site = read(
+        write(
+            '[site]\nname = "Ghent T2"\n[batch]\nslots = 4\nquery_seconds = 5\n'
+            '[batch.commands]\nsubmit = ["qsub", "-P", "mine"]\n[keep]\nfinished_days = 0.5\n'
+        ),
+        tmp_path,
+    )
+    assert site.site.name == "Ghent T2"
+    assert (site.batch.slots, site.batch.query_seconds, site.batch.commands) == (
+        4,
+        5,
+        {"submit": ["qsub", "-P", "mine"]},
+    )
+    assert site.keep.finished_days == 0.5
+    assert site.limits == SECTIONS["limits"]()
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_says_what_it_means_and_what_it_may_be(section):
+    assert list(settings(section)) == list(SECTIONS[section]._fields)
+    for name, declared in settings(section).items():
+        assert len(declared.rule.help) > 10, name
+        assert declared.default == getattr(SECTIONS[section](), name)
+        if declared.kind in (int, float):
+            assert declared.rule.least <= declared.default <= declared.rule.most
+
+
+def test_a_site_cannot_be_changed():
+    site = Site(state=Path("/s"))
+    for place, name in ((site, "state"), (site.batch, "slots"), (site.limits, "attempts")):
+        with pytest.raises(AttributeError):
+            setattr(place, name, 7)
+
+
+def test_lists_are_kept_as_they_cannot_be_changed(write, tmp_path):
+    batch = read(write('[batch]\nqueues = ["a", "b"]\noptions = ["-P", "my grid"]\n'), tmp_path).batch
+    assert (batch.queues, batch.accounts, batch.options) == (("a", "b"), (), ("-P", "my grid"))
+
+
+def test_what_a_request_leaves_open_the_site_fills_in():
+    site = Site(Path("/s"), batch=Batch(queue="long", account="hep", wall_seconds=60))
+    assert site.complete(Resources()) == Resources("long", 60, None, "hep", None, None)
+    asked = Resources("q", 5, 100, "me", 8, 2000)
+    assert site.complete(asked) == asked
+    assert Site(Path("/s")).complete(Resources()) == Resources(None, 86_400)
+
+
+def test_who_names_no_time_limit_has_none_that_the_site_forbids(write, tmp_path):
+    site = read(write("[batch]\nmost_wall_seconds = 3600\n"), tmp_path)
+    assert site.complete(Resources()) == Resources(None, 3600)
+    assert read(write("[sizing]\nrecommended_cpu_seconds = 60\n"), tmp_path).sizing.most_cpu_seconds == 0
+
+
+# What may be
+
+WRONG = {
+    "unknown key": ("[batch]\nslots = 1\nslotz = 2\n", 3, "batch.slotz: unknown key; did you mean 'slots'"),
+    "key of another section": ("[limits]\n\nslots = 2\n", 3, "limits.slots: unknown key"),
+    "unknown section": ("# mine\n[batsh]\nslots = 1\n", 2, "unknown section [batsh]; did you mean 'batch'"),
+    "a key without a section": ('name = "x"\n', 1, "unknown section [name]"),
+    "a section that is a value": ("\nbatch = 3\n", 2, "batch must be a section: write [batch]"),
+    "a list of sections": ("[[batch]]\nslots = 3\n", 1, "batch must be a section: write [batch]"),
+    "text for a number": ('[batch]\nslots = "4"\n', 2, "batch.slots: expected a whole number, found '4'"),
+    "fraction for a whole number": ("[batch]\nslots = 4.5\n", 2, "batch.slots: expected a whole number, found 4.5"),
+    "true for a whole number": ("[batch]\nslots = true\n", 2, "batch.slots: expected a whole number, found true"),
+    "false for a number": (
+        "[keep]\n\nfinished_days = false\n",
+        3,
+        "keep.finished_days: expected a number, found false",
+    ),
+    "number for a text": ("[site]\nname = 7\n", 2, "site.name: expected a text, found 7"),
+    "nan": ("[batch]\nquery_seconds = nan\n", 2, "batch.query_seconds: must be between 0.1 and 3,600, found nan"),
+    "infinity": ("[batch]\nquery_seconds = inf\n", 2, "must be between 0.1 and 3,600, found inf"),
+    "negative": ("[limits]\nattempts = -1\n", 2, "limits.attempts: must be between 1 and 100, found -1"),
+    "too large": ("[limits]\nattempts = 101\n", 2, "limits.attempts: must be between 1 and 100, found 101"),
+    "too small": ("[batch]\nquery_seconds = 0.05\n", 2, "must be between 0.1 and 3,600, found 0.05"),
+    "odd name": ('[site]\nname = "a/b"\n', 2, "site.name: must match"),
+    "empty name": ('[site]\nname = ""\n', 2, "site.name: must match"),
+    "queue that is an option": ('[batch]\nqueue = "-x"\n', 2, "batch.queue: must match"),
+    "adapter that is a path": ('[batch]\nsystem = "../x"\n', 2, "batch.system: must match"),
+    "command that is no list": (
+        '[batch]\ncommands = { submit = "qsub" }\n',
+        2,
+        "expected lists of words, each in one line",
+    ),
+    "command without words": ("[batch.commands]\nsubmit = []\n", 1, "expected lists of words"),
+    "command without a program": ('[batch.commands]\nsubmit = [""]\n', 1, "that begin with a program"),
+    "command that no batch system has": (
+        '[batch.commands]\nsumbit = ["qsub"]\n',
+        1,
+        "batch.commands: unknown command 'sumbit'; did you mean 'submit'?",
+    ),
+    "command of two lines": ('[batch]\ncommands = { submit = ["a\\nb"] }\n', 2, "expected lists of words, each in one"),
+    "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected a list, found '-P grid'"),
+    "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words, each in one line"),
+    "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words, each in one line"),
+    "options that are numbers": ("[batch]\noptions = [1]\n", 2, "batch.options: expected a list of words"),
+    "queue that is a number": ("[batch]\nqueues = [1]\n", 2, "batch.queues: 1 is nothing that a request may name"),
+    "queue that no request may name": (
+        '[batch]\nqueues = ["long", "my queue"]\n',
+        2,
+        "batch.queues: 'my queue' is nothing that a request may name: it must match [A-Za-z0-9][\\w.@:-]*",
+    ),
+    "account that no request may name": ('[batch]\naccounts = ["-P"]\n', 2, "batch.accounts: '-P' is nothing that"),
+    "queue that is not among its queues": (
+        '[batch]\nqueues = ["long", "short"]\n\nqueue = "lnog"\n',
+        4,
+        "batch.queue: 'lnog' is none of batch.queues; did you mean 'long'? (known: long, short)",
+    ),
+    "account that is not among its accounts": (
+        '[batch]\naccount = "me"\naccounts = ["hep"]\n',
+        2,
+        "batch.account: 'me' is none of batch.accounts (known: hep)",
+    ),
+    "time limit above the largest": (
+        "[batch]\nmost_wall_seconds = 500\nwall_seconds = 1_000\n",
+        3,
+        "batch.wall_seconds: 1,000 is more than batch.most_wall_seconds, 500",
+    ),
+    "recommended CPU time above the largest": (
+        "[sizing]\nrecommended_cpu_seconds = 7_200\nmost_cpu_seconds = 3_600\n",
+        2,
+        "sizing.recommended_cpu_seconds: 7,200 is more than sizing.most_cpu_seconds, 3,600",
+    ),
+    "account that is an option": ('[batch]\naccount = "-x"\n', 2, "batch.account: must match"),
+    "no cores at all": ("[batch]\nmost_cores = 0\n", 2, "batch.most_cores: must be between 1 and 1,000,000, found 0"),
+    "adapter with two dots": ('[batch]\nsystem = "a..b"\n', 2, "batch.system: must match"),
+    "adapter that ends in a dot": ('[batch]\nsystem = "a."\n', 2, "batch.system: must match"),
+    "relative work": ('[site]\n\nwork = "w"\n', 3, "site.work: must be an absolute path, found 'w'"),
+    "work with NUL": ('[site]\nwork = "/w\\u0000x"\n', 2, "site.work: must be an absolute path"),
+    "work that is a file": ('[site]\nwork = "/etc/passwd"\n', 2, "must be a directory, but /etc/passwd is none"),
+    "work below a file": ('[site]\nwork = "/etc/passwd/a/b"\n', 2, "must be a directory, but /etc/passwd is none"),
+    "relative handlers": ('[site]\nhandlers = "./h"\n', 2, "site.handlers: must be an absolute path"),
+    "handlers with NUL": ('[site]\nhandlers = "/\\u0000"\n', 2, "site.handlers: must be an absolute path"),
+    "handlers that are a file": ('[site]\nhandlers = "/etc/passwd"\n', 2, "but /etc/passwd is none"),
+    "handlers that are not there": (
+        '[site]\nhandlers = "/nowhere/h"\n',
+        2,
+        "site.handlers: must be a directory that is there, found '/nowhere/h'",
+    ),
+    "dotted key": ('[site]\nname = "x"\n\n[batch]\nslotz.x = 3\n', 5, "batch.slotz: unknown key"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_is_told_with_its_place(write, tmp_path, case):
+    text, line, words = WRONG[case]
+    file = write(text)
+    with pytest.raises(BadSite) as error:
+        read(file, tmp_path)
+    assert str(error.value).startswith(f"{file}:{line}: ")
+    assert words in str(error.value)
+    assert error.value.exit_code == 3
+
+
+def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
+    with pytest.raises(BadSite, match=r"\(local batch only: jobs at once; 0: one per processor\)"):
+        read(write("[batch]\nslots = -4\n"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[batch\n", "line 1"),
+        (b"[batch]\nslots = \n", "line 2"),
+        (b"\xff\xfe", "line 1, column 1"),
+        (b"[a]\n[a]\n", "line 2"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):
+    file = tmp_path / "site.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadSite) as error:
+        read(file, tmp_path)
+    assert str(file) in str(error.value)
+    assert words in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadSite) as error:
+        read(tmp_path / "none.toml", tmp_path)
+    assert str(error.value) == f"{tmp_path}/none.toml: No such file or directory"
+
+
+def test_a_work_directory_need_not_be_there_yet(write, tmp_path):
+    assert read(write(f'[site]\nwork = "{tmp_path}/later/work"\n'), tmp_path).site.work == f"{tmp_path}/later/work"
+
+
+def test_a_link_to_a_directory_is_one(write, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    text = "".join(f'{key} = "{tmp_path}/link"\n' for key in ("work", "handlers"))
+    assert read(write(f"[site]\n{text}"), tmp_path).site.handlers == f"{tmp_path}/link"
+
+
+# The batch system
+
+
+@pytest.mark.parametrize(
+    ("system", "words"),
+    [
+        ("slrum", "unknown batch system 'slrum'; did you mean 'slurm'? (known: condor, condor_transfer, local,"),
+        ("base", "unknown batch system 'base'"),
+        ("os.path", "'os.path' is no adapter that can be loaded: module 'posixpath' has no attribute 'ADAPTER'"),
+        ("no_such.adapter", "'no_such.adapter' is no adapter that can be loaded: No module named 'no_such'"),
+        ("jim_odd_site.odd", "'jim_odd_site.odd' is no adapter that can be loaded: invalid syntax (odd.py, line 1)"),
+    ],
+)
+def test_a_batch_system_without_adapter_is_refused(tmp_path, monkeypatch, system, words):
+    (tmp_path / "jim_odd_site").mkdir()
+    (tmp_path / "jim_odd_site/odd.py").write_text("class\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with pytest.raises(BadSite) as error:
+        check_system(Site(tmp_path, batch=Batch(system=system)))
+    assert str(error.value).startswith(f"batch.system: {words}")
+
+
+def test_a_batch_system_without_adapter_is_refused_with_its_place(write, tmp_path):
+    file = write('[site]\nname = "here"\n\n[batch]\nslots = 2\nsystem = "slrum"\n')
+    with pytest.raises(BadSite) as error:
+        check_system(read(file, tmp_path))
+    assert str(error.value).startswith(f"{file}:6: batch.system: unknown batch system 'slrum'; did you mean 'slurm'?")
+
+
+def test_an_adapter_of_the_site_s_own_is_taken(tmp_path, monkeypatch):
+    (tmp_path / "jim_test_site").mkdir()
+    (tmp_path / "jim_test_site/mine.py").write_text("ADAPTER = object\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    check_system(Site(tmp_path, batch=Batch(system="jim_test_site.mine")))
+
+
+def test_an_adapter_that_lacks_a_command_is_refused_before_it_is_used(tmp_path, monkeypatch):
+    (tmp_path / "jim_half_site").mkdir()
+    (tmp_path / "jim_half_site/half.py").write_text(
+        "from jim.adapters.slurm import Slurm\nfrom jim.adapters.base import Adapter\n\n\n"
+        "class ADAPTER(Slurm):\n    ping_command = Adapter.ping_command\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.raises(BadSite, match=r"cannot load adapter 'jim_half_site.half'.* abstract method ping_command"):
+        adapter_of(Site(tmp_path, batch=Batch(system="jim_half_site.half")))
+
+
+def test_batch_commands_of_a_directory(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("sbatch", "squeue"):
+        (tmp_path / "bin" / program).touch()
+    file = write(
+        f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n[batch.commands]\nquery = ["sudo", "squeue"]\n'
+    )
+    commands = adapter_of(read(file, tmp_path)).commands
+    assert commands["submit"] == (f"{tmp_path}/bin/sbatch",)
+    assert commands["find"][0] == f"{tmp_path}/bin/squeue"
+    assert commands["cancel"][0] == "scancel"  # which is not there
+    assert commands["query"] == ("sudo", "squeue")
+
+
+def test_what_is_to_be_said_instead_of_a_directory_does_the_same(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("sbatch", "squeue"):
+        (tmp_path / "bin" / program).touch()
+    own = '[batch.commands]\nping = ["sinfo", "-V"]\n'
+    old = read(write(f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n{own}'), tmp_path)
+    told, section, *lines = superseded(old).split("\n    ")
+    assert told == "leave batch.programs out, for the next version does not know it, and say instead:"
+    assert (section, lines[0]) == ("[batch.commands]", f'submit = ["{tmp_path}/bin/sbatch"]')
+    new = read(write('[batch]\nsystem = "slurm"\n' + own + "\n".join(lines)), tmp_path)
+    assert adapter_of(new).commands == adapter_of(old).commands
+    assert superseded(new) == ""
+
+
+def test_a_directory_has_what_env_is_to_start_too(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for program in ("qsub", "qstat", "env", "grep", "qdel"):
+        (tmp_path / "bin" / program).touch()
+    own = '["env", "-u", "HOME", "A=B", "qdel"]\nquery = ["env", "/opt/sge/qstat"]'
+    file = write(f'[batch]\nsystem = "sge"\nprograms = "{tmp_path}/bin"\n[batch.commands]\ncancel = {own}\n')
+    commands = adapter_of(read(file, tmp_path)).commands
+    assert commands["submit"][0] == f"{tmp_path}/bin/env"
+    assert commands["submit"][-1] == f"{tmp_path}/bin/qsub"
+    assert commands["change"][-1] == "/usr/lib/gridengine/qalter"  # which is not there
+    assert commands["cancel"] == (f"{tmp_path}/bin/env", "-u", "HOME", "A=B", f"{tmp_path}/bin/qdel")
+    assert commands["query"][-1] == "/opt/sge/qstat"  # the site's own path
+
+
+def test_a_directory_does_not_change_the_python_of_the_local_batch_system(write, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / Path(sys.executable).name).touch()
+    file = write(f'[batch]\nprograms = "{tmp_path}/bin"\n')
+    assert adapter_of(read(file, tmp_path)).commands["submit"][0] == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x7fELF\xff\xfe", r"not a text file (line 1, column 5, after '\x7fELF', is no UTF-8)"),
+        (b"[batch]\nslots = " + b"9" * 5000, "a number has more than 4,300 digits"),
+        (b"x = " + b"[" * 5000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_site_file_is_told_in_words(tmp_path, content, said):
+    file = tmp_path / "site.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadSite) as refused:
+        read(file, tmp_path)
+    assert str(refused.value) == f"{file}: {said}"
+
+
+def test_the_mark_that_some_editors_begin_with_does_no_harm(tmp_path):
+    file = tmp_path / "site.toml"
+    file.write_bytes(b"\xef\xbb\xbf[batch]\nslots = 3\n")
+    assert read(file, tmp_path).batch.slots == 3

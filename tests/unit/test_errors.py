@@ -1,0 +1,34 @@
+"""What errors say to those who read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.errors import in_words, nearest, shown
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ([False, "a", None], "[false, 'a', null]"),
+        ("a" * 90, f"'{'a' * 76}…"),
+        ({"a": 1}, "{'a': 1}"),
+    ],
+)
+def test_a_value_is_shown_as_who_wrote_it_knows_it(value, text):
+    assert shown(value) == text
+
+
+def test_the_nearest_word_is_meant():
+    assert nearest("sumbit", ("submit", "query")) == "; did you mean 'submit'? (known: query, submit)"
+    assert nearest("xyz", ("submit",)) == " (known: submit)"
+    assert nearest("xyz", ()) == ""
+
+
+def test_what_a_parser_means():
+    with pytest.raises(UnicodeDecodeError) as raised:
+        b"one\ntwo \xff".decode()
+    assert in_words(raised.value) == "not a text file (line 2, column 5, after 'one\\ntwo ', is no UTF-8)"
+    assert in_words(OSError(28, "No space left on device")) == "No space left on device"
