@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError
 
+AT_ONCE = 1_000  # rows
 GOES_ON = "The keeper tries again by itself."
 # By SQLite's primary result codes.
 KINDS: dict[int, type[StoreError]] = {
@@ -41,7 +42,7 @@ WORDS: dict[type[StoreError], str] = {
 
 
 class Cursor(sqlite3.Cursor):
-    """Rows; all that a statement finds are read at once, so that nobody meets SQLite's errors while going through."""
+    """Rows, which may be very many."""
 
     connection: Connection
 
@@ -73,8 +74,16 @@ class Cursor(sqlite3.Cursor):
         except sqlite3.Error as error:
             raise translated(self.connection.file, error) from error
 
+    def fetchmany(self, size: int | None = AT_ONCE) -> list[Any]:
+        """Give the next rows."""
+        try:
+            return super().fetchmany(size)
+        except sqlite3.Error as error:
+            raise translated(self.connection.file, error) from error
+
     def __iter__(self) -> Any:
-        return iter(self.fetchall())
+        while rows := self.fetchmany():
+            yield from rows
 
 
 class Connection(sqlite3.Connection):

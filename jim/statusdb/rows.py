@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import starmap
 from pathlib import Path
@@ -138,18 +138,43 @@ def one(found: Cursor) -> dict[str, Any] | None:
     return next(named(found), None)
 
 
-def grid_job(columns: dict[str, Any], request_text: str) -> GridJob:
-    """Read a row of grid_job."""
-    read = {
-        "step": Step(columns["step"]),
-        "result": json.loads(columns["result"]),
-        "started": bool(columns["started"]),
-    }
-    return GridJob(**columns | read, request_text=request_text)
+def grid_jobs(found: Cursor, request_of: Callable[[int], str]) -> Iterator[GridJob]:
+    """Read rows of grid_job, most of which have their columns in order."""
+    if _names(found) == _OF_GRID_JOB:  # the keeper reads all that are open, all the time
+        return (_grid_job(row, request_of(row[0])) for row in found)
+    return (_grid_job_of(columns, request_of(columns["id"])) for columns in named(found))
 
 
-def local_job(columns: dict[str, Any]) -> LocalJob:
-    """Read a row of local_job."""
+_OF_GRID_JOB = [name for name in GridJob.__annotations__ if name != "request_text"]
+_STEPS = {step.value: step for step in Step}
+
+
+def _grid_job(row: tuple[Any, ...], text: str) -> GridJob:
+    step, result, started = _STEPS[row[4]], json.loads(row[11]), bool(row[12])
+    fields: tuple[Any, ...] = (*row[:4], step, *row[5:11], result, started, *row[13:18], text, *row[18:])
+    return GridJob(*fields)
+
+
+def _grid_job_of(columns: dict[str, Any], text: str) -> GridJob:
+    read = {"step": Step(columns["step"]), "result": json.loads(columns["result"]), "started": bool(columns["started"])}
+    return GridJob(**columns | read, request_text=text)
+
+
+def local_jobs(found: Cursor) -> Iterator[LocalJob]:
+    """Read rows of local_job, most of which have their columns in order."""
+    if _names(found) == list(LocalJob.__annotations__):  # there may be very many
+        return map(_local_job, found)
+    return map(_local_job_of, named(found))
+
+
+def _local_job(row: tuple[Any, ...]) -> LocalJob:
+    grid, n, state, piece, attempt, submission, spent, recovery, wish, witness, words, due, at, kind, facts = row
+    left, kind = tuple(json.loads(recovery)) if recovery else (), _KINDS.get(kind, Kind.UNKNOWN)
+    known = grid, n, _STATES[state], piece_of(piece), attempt, submission, spent, left
+    return LocalJob(*known, wish, witness, words, due, at, kind, _facts(facts))
+
+
+def _local_job_of(columns: dict[str, Any]) -> LocalJob:
     columns["state"], columns["piece"] = State(columns["state"]), piece_of(columns["piece"])
     columns["recovery"] = tuple(json.loads(columns["recovery"])) if columns["recovery"] else ()
     return LocalJob(**with_whole_reason(columns))

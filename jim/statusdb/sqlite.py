@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
 from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission, whole_reason
 from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
 from jim.statusdb.connected import Connected
+
+if TYPE_CHECKING:
+    from jim.database import Cursor
 
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
@@ -50,17 +53,17 @@ class Store(Connected):
 
     def grid_job(self, number: int) -> GridJob:
         """Give one grid job."""
-        row = rows.one(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,)))
-        if row is None:
+        job = next(self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))), None)
+        if job is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
-        return self._whole(row)
+        return job
 
     def grid_jobs(self, *steps: Step) -> list[GridJob]:
         """Give the grid jobs at these steps, or all."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
-        return [self._whole(row) for row in rows.named(found)]
+        return list(self._whole(found))
 
     def known_as(self, key: str) -> int:
         """Give the number of the grid job that has a key; 0: none has it, or none any more."""
@@ -71,13 +74,13 @@ class Store(Connected):
         """Give the directories of grid jobs that have not that of their number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
-    def _whole(self, row: dict[str, Any]) -> GridJob:
-        """Add its request to a row of grid_job."""
-        job = rows.grid_job(row, self._requests.get(row["id"]) or self._request(row["id"]))
-        self._requests[job.id] = job.request_text
-        if job.step in (Step.ACCEPTED, Step.FINISHED):
-            del self._requests[job.id]
-        return job
+    def _whole(self, found: Cursor) -> Iterator[GridJob]:
+        """Add their requests to rows of grid_job."""
+        for job in rows.grid_jobs(found, lambda number: self._requests.get(number) or self._request(number)):
+            self._requests[job.id] = job.request_text
+            if job.step in (Step.ACCEPTED, Step.FINISHED):
+                del self._requests[job.id]
+            yield job
 
     def _request(self, number: int) -> str:
         return str(self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0])
@@ -152,17 +155,18 @@ class Store(Connected):
 
     def local_job(self, grid: int, n: int) -> LocalJob:
         """Give one local job."""
-        row = rows.one(self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n)))
-        if row is None:
+        found = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n))
+        job = next(rows.local_jobs(found), None)
+        if job is None:
             raise UnknownJob(f"there is no local job {grid}.{n}")
-        return rows.local_job(row)
+        return job
 
     def local_jobs(
         self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
-        return list(map(rows.local_job, rows.named(self.db.execute(sql, (grid, due, limit)))))
+        return list(rows.local_jobs(self.db.execute(sql, (grid, due, limit))))
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
@@ -189,7 +193,7 @@ class Store(Connected):
 
     def held(self, grid: int) -> list[LocalJob]:
         """Give the local jobs that JIM holds until a person says what becomes of them."""
-        return list(map(rows.local_job, rows.named(self.db.execute(rows.HELD_JOBS, (grid, HELD)))))
+        return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
