@@ -9,7 +9,7 @@ from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS as WITH_WORDS
 from jim.jobs import GridJob, Journal
-from jim.model import FINAL, State, Witness
+from jim.model import FINAL, State, Step, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
 from tests.fake_batch.gateway import WALL
 from tests.fake_batch.oracle import OPENED_BY, Oracle
@@ -159,8 +159,10 @@ def is_sent(line: Journal) -> bool:
 
 
 def is_opened(line: Journal) -> bool:
-    """Tell whether a line says that a person has done something with what had ended."""
-    return bool(line.was) and line.witness == Witness.USER.value and line.reason.startswith(OPENED_BY)
+    """Tell whether a line says that a person has opened what had ended; of a retry a restore may know no more."""
+    by_restore = line.n is None and (line.was, line.now) == (Step.FINISHED.value, Step.ACTIVE.value)
+    by_person = bool(line.was) and line.witness == Witness.USER.value and line.reason.startswith(OPENED_BY)
+    return by_restore or by_person
 
 
 def before_the_words(after: Sequence[Journal]) -> list[Journal]:
@@ -170,6 +172,6 @@ def before_the_words(after: Sequence[Journal]) -> list[Journal]:
 
 
 def until(after: Sequence[Journal], *words: str) -> Sequence[Journal]:
-    """Give the lines before the first that says one of these words, or that a person has opened something again."""
+    """Give the lines before the first that says one of these words, or that something was opened again."""
     ends = (at for at, line in enumerate(after) if (not line.was and line.now in words) or is_opened(line))
     return after[: next(ends, len(after))]

@@ -19,7 +19,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("split", 6, marks=pytest.mark.torture),
         pytest.param("listing", 2, marks=pytest.mark.torture),
         ("answer", 2),
-        pytest.param("short", 1, marks=pytest.mark.torture),
+        pytest.param("short", 2, marks=pytest.mark.torture),
         pytest.param("splitting", 8, marks=pytest.mark.torture),
         pytest.param("requests", 5, marks=pytest.mark.torture),
         pytest.param("gram", 2, marks=pytest.mark.torture),

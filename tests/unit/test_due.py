@@ -141,7 +141,7 @@ def hide(world):
 def test_a_submission_has_all_its_time_to_come_to_light(far, jump, at, restarted):
     """Accepted, and shown a minute later: it must not be sent a second time."""
     lost(far, "lost after")
-    run = far.house.channel.run
+    run = far.batch.run
 
     def jumps(command, **more):
         far.clock.jumped += jump
@@ -153,7 +153,7 @@ def test_a_submission_has_all_its_time_to_come_to_light(far, jump, at, restarted
         if restarted and second in at:
             far.restart()
         if not at:  # then within each round
-            far.house.channel.run = jumps
+            far.batch.run = jumps
         far.go(1, 1.0)
         assert far.store.submission(1, 1).state == SubmissionState.UNKNOWN, "given up too early"
         hide(far)

@@ -25,7 +25,7 @@ from typing import Any
 from jim.keeper import serial
 from jim.model import State, Step
 from jim.site.settings import Keep, Limits
-from jim.statusdb.sqlite import VERSION
+from jim.statusdb.rows import VERSION
 from tests.stand_ins import Task, World
 
 HERE = Path(__file__).parent

@@ -13,7 +13,8 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import State, Step
-from jim.statusdb.sqlite import VERSION, Store
+from jim.statusdb.rows import VERSION
+from jim.statusdb.sqlite import Store
 from tests.upgrade.captured import HERE, opened, unpack, written
 
 CAPTURES = sorted(HERE.glob("format-*.json"))

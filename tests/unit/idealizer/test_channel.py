@@ -101,7 +101,7 @@ def test_what_is_no_answer_is_counted_until_there_is_one(channel, verb, lie, err
         assert (channel.health.failures, channel.health.open) == (times, times == 3)
     assert not channel.past.failures
     ASKED[verb](channel)
-    assert (channel.health.failures, channel.health.trouble, bool(channel.health.seen)) == (0, "", True)
+    assert (channel.health.failures, channel.health.trouble.words, bool(channel.health.seen)) == (0, "", True)
 
 
 @pytest.mark.parametrize("error", [Refused, Full])
