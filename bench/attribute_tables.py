@@ -17,13 +17,13 @@ PAGE = Path(__file__).resolve().parents[1] / "docs/handlers.md"
 BEGIN, END = "## Attributes\n\n", "A declaration is one "
 GROUPS = {
     "COMMON": (COMMON, "Every job type has `COMMON`:"),
-    "BY_EVENTS": (BY_EVENTS, "Job types that cut a number of events into local jobs add `BY_EVENTS`:"),
+    "BY_EVENTS": (BY_EVENTS, "Job types that split a number of events into local jobs add `BY_EVENTS`:"),
     "BY_REQUEST": (
         {"request_id": BY_REQUEST["request_id"]},
-        "`BY_REQUEST` is the same, but `events` are not required where there is this:",
+        "`BY_REQUEST` is the same, but `events` are optional if the request has this attribute:",
     ),
-    "SPLITTING": (SPLITTING, "Those whose work a splitter can cut (see [splitting.md](splitting.md)) add `SPLITTING`:"),
-    "SAM": (SAM, "Those of D0 and CDF, whose files were kept by SAM, add `SAM`, of `handlers/parts/sam.py`:"),
+    "SPLITTING": (SPLITTING, "Job types whose work a splitter can cut ([splitting.md](splitting.md)) add `SPLITTING`:"),
+    "SAM": (SAM, "Job types of D0 and CDF, whose files SAM kept, add `SAM` (`handlers/parts/sam.py`):"),
 }
 
 

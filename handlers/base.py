@@ -46,7 +46,7 @@ PROGRAM = r"/.*\S|[^-/\s][^/]*"
 
 # What every request may say.
 COMMON = {
-    "job_type": Attribute(str, "what to run; `jim types` lists what there is", required=True),
+    "job_type": Attribute(str, "kind of work; `jim types` lists the job types", required=True),
     "key": Attribute(
         str, "the gatekeeper's own id of this request; the same key is the same grid job", pattern=r".*\S.*"
     ),
@@ -67,11 +67,14 @@ COMMON = {
         str, "bearer token of the payload: absolute path of a file, read again when it is renewed", pattern=r"/.*\S.*"
     ),
     "test": Attribute(
-        str, "yes: one small local job, to try it out; what comes of it is kept for a day", "no", allowed=("yes", "no")
+        str,
+        "yes: submit only one small local job, as a test; its results are kept for a day",
+        "no",
+        allowed=("yes", "no"),
     ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
     "keep_going": Attribute(
-        bool, "go on sending local jobs when the batch system has refused some of them", default=False
+        bool, "go on submitting local jobs after the batch system has refused some of them", default=False
     ),
 }
 
@@ -80,7 +83,7 @@ BY_EVENTS = {
     "events": Attribute(int, "events in all", required=True, minimum=1),
     "events_per_job": Attribute(int, "events per local job, instead of JIM's own sizing", minimum=1),
     "balanced": Attribute(
-        bool, "local jobs of about equal sizes, and not a last one with the remainder", default=False
+        bool, "local jobs of about equal sizes, instead of a last one with the remainder", default=False
     ),
     "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
 }
@@ -89,25 +92,27 @@ BY_EVENTS = {
 BY_REQUEST = {
     **BY_EVENTS,
     "events": BY_EVENTS["events"]._replace(
-        required=False, help="events in all; without them, as many as the request id asks for"
+        required=False, help="events in all; default: the number that the catalogue has for the request id"
     ),
     "request_id": Attribute(
-        str, "id by which the site's catalogue knows how many events are wanted", pattern=r"\S+", names="request id"
+        str, "id under which the site's catalogue has the number of events", pattern=r"\S+", names="request id"
     ),
 }
 
 # What a request may say besides where it can be split by a splitter.
 SPLITTING = {
-    "splitter": Attribute(str, "what splits it into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"),
+    "splitter": Attribute(
+        str, "splitter that cuts the work into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"
+    ),
     "splitter_parameters": Attribute("values", "parameters of the splitter", default={}),
-    "input_files": Attribute("records", "what is to be split: a table for each input file, lfn its name", default=[]),
+    "input_files": Attribute("records", "files to split: a table for each input file; lfn is its name", default=[]),
     "dataset": Attribute(
         str,
-        "whose files are to be split, by the site's catalogue; instead of input_files",
+        "dataset of the site's catalogue whose files are to be split; instead of input_files",
         pattern=r"\S+",
         names="dataset",
     ),
-    "recovery": Attribute("values", "documents of what is to be recovered, as `jim recover` writes them", default={}),
+    "recovery": Attribute("values", "recovery documents, as `jim recover` writes them", default={}),
 }
 
 

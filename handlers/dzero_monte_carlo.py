@@ -32,7 +32,7 @@ class DzeroMonteCarlo(OfSAM):
             ),
             "files_per_phase": Attribute(
                 str,
-                "one: a local job has no more events than a file; several: as many as its CPU time allows",
+                "one: a local job has at most the events of one file; several: as many as its CPU time allows",
                 default="one",
                 allowed=("one", "several"),
             ),

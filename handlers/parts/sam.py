@@ -15,10 +15,12 @@ SAM = {
     "sam_universe": Attribute(str, "SAM's database", default="prd", allowed=("prd", "int", "dev")),
     "station_name": Attribute(str, "the SAM station that delivers files", pattern=WORD),
     "group": Attribute(str, "the group that SAM accounts it to", pattern=WORD),
-    "executable": Attribute(str, "what SAMGrid's client wanted to see; it is not run"),
-    "instances": Attribute(int, "of SAMGrid's client: how often; it is always once", default=1, minimum=1, maximum=1),
+    "executable": Attribute(str, "required by SAMGrid's client; it is not run"),
+    "instances": Attribute(
+        int, "number of runs, as SAMGrid's client says it; always 1", default=1, minimum=1, maximum=1
+    ),
     "check_consistency": Attribute(
-        str, "of SAMGrid's client; JIM always checks", default="true", allowed=("true", "false")
+        str, "accepted from SAMGrid's client; JIM always checks", default="true", allowed=("true", "false")
     ),
 }
 # By SAMGrid's names, too.

@@ -79,40 +79,44 @@ def _wrong_directory(value: str) -> str:
 class General(NamedTuple):
     """Who and where."""
 
-    name: Annotated[str, Setting("the site's name, as people and brokers know it", words=r"[\w. -]{1,64}")] = "here"
+    name: Annotated[str, Setting("name of the site, as shown to people and brokers", words=r"[\w. -]{1,64}")] = "here"
     work: Annotated[
-        str, Setting("directory that the worker nodes see; empty: inside the state directory", wrong=_wrong_place)
+        str,
+        Setting(
+            "work directory, which the worker nodes must see; empty: inside the state directory", wrong=_wrong_place
+        ),
     ] = ""
     handlers: Annotated[
         str,
         Setting(
-            "directory of the site's own job types and adapters; mysite/pi.py there is mysite.pi",
+            "directory of the site's own job types and adapters; its file mysite/pi.py has the name mysite.pi",
             wrong=_wrong_directory,
         ),
     ] = ""
     catalogue: Annotated[
         str,
         Setting(
-            "what knows the events of request ids and the files of datasets: a directory or an SQLite file",
+            "catalogue of request ids (events) and datasets (files): a directory or an SQLite file",
             wrong=_wrong_file,
         ),
     ] = ""
     steps: Annotated[
         tuple[str, ...],
         Setting(
-            "functions of the site's own, taken in turn with each request before it is split: dotted names",
+            "the site's own functions, called in this order with each request before the split: dotted names",
             wrong=_wrong_list,
         ),
     ] = ()
     gram_events: Annotated[
         str,
         Setting(
-            "directory in which job managers of GRAM look for events, of this account alone; empty: they poll",
+            "directory from which job managers of GRAM read events, for one account only; empty: they poll",
             wrong=_wrong_place,
         ),
     ] = ""
     strict_status: Annotated[
-        bool, Setting("what ended with killed local jobs, and with none failed, is killed, also if others completed")
+        bool,
+        Setting("true: a grid job with killed and no failed local jobs is reported as killed, even if some completed"),
     ] = False
 
 
@@ -122,28 +126,32 @@ class Batch(NamedTuple):
     system: Annotated[
         str,
         Setting(
-            "the adapter, as docs/adapters.md lists them, or a dotted name of the site's own",
+            "the adapter: one that docs/adapters.md lists, or the dotted name of the site's own",
             words=r"[a-z]\w*(\.\w+)*",
         ),
     ] = "local"
-    slots: Annotated[int, Setting("local batch only: jobs at once; 0: one per processor", 0, 10_000)] = 0
-    query_seconds: Annotated[float, Setting("how often the batch system is asked about all jobs", 0.1, 3600)] = 2.0
+    slots: Annotated[
+        int, Setting("batch system local only: jobs at the same time; 0: one per processor", 0, 10_000)
+    ] = 0
+    query_seconds: Annotated[float, Setting("seconds between two queue queries, each about all jobs", 0.1, 3600)] = 2.0
     visible_seconds: Annotated[
-        float, Setting("how late a worker node's file or an accepted job may be seen", 0, 3600)
+        float, Setting("seconds until a worker node's file or an accepted job is visible at the latest", 0, 3600)
     ] = 2.0
-    command_seconds: Annotated[float, Setting("limit of one batch command", 1, 3600)] = 60.0
-    touch_seconds: Annotated[int, Setting("how often a running job touches its claim", 1, 3600)] = 60
-    queue: Annotated[str, Setting("queue of requests that name none", words=rf"({BATCH_NAME})?")] = ""
-    queues: Annotated[tuple[str, ...], Setting("the queues a request may name; empty: any", wrong=_wrong_names)] = ()
-    account: Annotated[str, Setting("account of requests that name none", words=rf"({BATCH_NAME})?")] = ""
+    command_seconds: Annotated[float, Setting("time limit of one batch command, in seconds", 1, 3600)] = 60.0
+    touch_seconds: Annotated[int, Setting("seconds between two touches of a running job's claim", 1, 3600)] = 60
+    queue: Annotated[str, Setting("default queue, for requests that name none", words=rf"({BATCH_NAME})?")] = ""
+    queues: Annotated[tuple[str, ...], Setting("queues that a request may name; empty: any", wrong=_wrong_names)] = ()
+    account: Annotated[str, Setting("default account, for requests that name none", words=rf"({BATCH_NAME})?")] = ""
     accounts: Annotated[
-        tuple[str, ...], Setting("the accounts a request may name; empty: any", wrong=_wrong_names)
+        tuple[str, ...], Setting("accounts that a request may name; empty: any", wrong=_wrong_names)
     ] = ()
-    wall_seconds: Annotated[int, Setting("time limit of requests that name none", 1, 10**8)] = 86_400
-    most_wall_seconds: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
-    most_memory_mb: Annotated[int, Setting("no request may ask for more", 1, 10**8)] = 10**8
-    most_cores: Annotated[int, Setting("no request may ask for more", 1, 10**6)] = 10**6
-    options: Annotated[tuple[str, ...], Setting("further words of the command that submits", wrong=_wrong_list)] = ()
+    wall_seconds: Annotated[int, Setting("default time limit of a local job, in seconds", 1, 10**8)] = 86_400
+    most_wall_seconds: Annotated[
+        int, Setting("longest time limit that a request may ask for, in seconds", 1, 10**8)
+    ] = 10**8
+    most_memory_mb: Annotated[int, Setting("most memory that a request may ask for, in MB", 1, 10**8)] = 10**8
+    most_cores: Annotated[int, Setting("most cores that a request may ask for", 1, 10**6)] = 10**6
+    options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=_wrong_list)] = ()
     programs: Annotated[
         str,
         Setting(
@@ -173,46 +181,52 @@ class Payload(NamedTuple):
     environment: Annotated[
         tuple[str, ...],
         Setting(
-            "what they see of the batch job's variables: names, * for any letters; empty: all", wrong=_wrong_variables
+            "variables of the batch job that a payload sees: names, * for any letters; empty: all",
+            wrong=_wrong_variables,
         ),
     ] = ()
     scratch: Annotated[
         str,
         Setting(
-            "directory on the worker's own disk to work in, or $VARIABLE of the batch job that names it; empty: none",
+            "directory on the worker node's own disk in which payloads work, or its $VARIABLE; empty: none",
             words=r"(/.*|\$[A-Z_][A-Z0-9_]*)?",
         ),
     ] = ""
     tools: Annotated[
-        str, Setting("directory that is sent along with every grid job, and is on the PATH", wrong=_wrong_directory)
+        str,
+        Setting("directory that JIM sends with every grid job and adds to the payload's PATH", wrong=_wrong_directory),
     ] = ""
     setup: Annotated[
-        str, Setting("file on the worker nodes that a shell reads in before each payload", words=r"(/.*)?")
+        str, Setting("file on the worker nodes that a shell sources before each payload", words=r"(/.*)?")
     ] = ""
-    image: Annotated[str, Setting("container image in which they run; empty: none", words=r"(/.+|[a-z]+://.+)?")] = ""
+    image: Annotated[
+        str, Setting("container image in which payloads run; empty: none", words=r"(/.+|[a-z]+://.+)?")
+    ] = ""
     container: Annotated[
-        tuple[str, ...], Setting("first words of the command that runs something in the image", wrong=_wrong_command)
+        tuple[str, ...], Setting("first words of the command that runs a program in the image", wrong=_wrong_command)
     ] = ("apptainer", "exec")
 
 
 class Limits(NamedTuple):
     """How much JIM takes on."""
 
-    local_jobs: Annotated[int, Setting("local jobs of one grid job", 1, 10_000_000)] = 1_000_000
-    queued: Annotated[int, Setting("local jobs in the batch system, all together", 1, 10_000_000)] = 10_000
-    queued_per_grid_job: Annotated[int, Setting("local jobs of one grid job in the batch system", 1, 10_000_000)] = (
-        5_000
-    )
-    per_submission: Annotated[int, Setting("local jobs of one batch command", 1, 100_000)] = 1_000
-    output_bytes: Annotated[int, Setting("one output file", 1, 10**15)] = 10**10
-    input_bytes: Annotated[int, Setting("what a request sends along with its local jobs", 0, 10**15)] = 10**10
+    local_jobs: Annotated[int, Setting("most local jobs of one grid job", 1, 10_000_000)] = 1_000_000
+    queued: Annotated[int, Setting("most local jobs of an account in the batch system", 1, 10_000_000)] = 10_000
+    queued_per_grid_job: Annotated[
+        int, Setting("most local jobs of one grid job in the batch system", 1, 10_000_000)
+    ] = 5_000
+    per_submission: Annotated[int, Setting("most local jobs in one batch command", 1, 100_000)] = 1_000
+    output_bytes: Annotated[int, Setting("size limit of one output file, in bytes", 1, 10**15)] = 10**10
+    input_bytes: Annotated[
+        int, Setting("size limit of everything that a request sends with its local jobs, in bytes", 0, 10**15)
+    ] = 10**10
     attempts: Annotated[
-        int, Setting("tries of a local job that was lost, vanished or was killed by the site", 1, 100)
+        int, Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3
     analyser: Annotated[
         str,
         Setting(
-            "function of the site's own that decides on failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?"
+            "the site's own function that decides about failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?"
         ),
     ] = ""
 
@@ -221,16 +235,18 @@ class Sizing(NamedTuple):
     """How long a local job should take."""
 
     recommended_cpu_seconds: Annotated[
-        int, Setting("CPU time a local job should take; 0: the job type's rule", 0, 10**8)
+        int, Setting("recommended CPU time of a local job, in seconds; 0: the job type's rule", 0, 10**8)
     ] = 0
-    most_cpu_seconds: Annotated[int, Setting("CPU time a local job may take at most; 0: no limit", 0, 10**8)] = 0
+    most_cpu_seconds: Annotated[int, Setting("most CPU time of a local job, in seconds; 0: no limit", 0, 10**8)] = 0
 
 
 class Keep(NamedTuple):
     """How long what is finished is kept."""
 
-    finished_days: Annotated[float, Setting("rows, directories and tars of finished grid jobs", 0, 36_500)] = 30.0
-    idle_seconds: Annotated[float, Setting("how long a keeper without work stays", 0, 86_400)] = 60.0
+    finished_days: Annotated[
+        float, Setting("days to keep the rows, directory and tar of a finished grid job", 0, 36_500)
+    ] = 30.0
+    idle_seconds: Annotated[float, Setting("seconds after which a keeper without work ends", 0, 86_400)] = 60.0
 
     def seconds(self, *, test: bool) -> float:
         """Say how long a finished grid job is kept; what comes of a test a day at most."""

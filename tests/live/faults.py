@@ -386,44 +386,55 @@ def restored(site: LiveSite) -> int:
 
 
 FAULTS = {
-    "frozen at submit": Fault("slurmctld stopped (SIGSTOP) while sbatch was answered", frozen_at_submit),
-    "frozen at query": Fault("slurmctld stopped while squeue was answered and local jobs ended", frozen_at_query),
-    "frozen at cancel": Fault("slurmctld stopped while scancel was answered", frozen_at_cancel, "killed"),
+    "frozen at submit": Fault("slurmctld stopped (SIGSTOP) during the answer to sbatch", frozen_at_submit),
+    "frozen at query": Fault("slurmctld stopped during the answer to squeue, while local jobs ended", frozen_at_query),
+    "frozen at cancel": Fault("slurmctld stopped during the answer to scancel", frozen_at_cancel, "killed"),
     "killed after submit": Fault(
-        "slurmctld killed (-9) when it had just accepted a job, started again, given another's job", killed_after_submit
+        "slurmctld killed (-9) just after it had accepted a job, started again, another user's job submitted",
+        killed_after_submit,
     ),
     "killed while they run": Fault(
         "slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run, limit=SLURM_MISSES
     ),
     "taken for running": Fault(
-        "5 killed (-9) with their wrappers while slurmstepd was stopped: they seemed to run until their time was over",
+        "5 local jobs killed (-9) with their wrappers while slurmstepd was stopped: Slurm reported "
+        "them as running until their time limit",
         taken_for_running,
     ),
     "munged dead": Fault("munged killed (-9) before a submission", munged_dead),
     "munged frozen": Fault("munged stopped before a submission", munged_frozen),
-    "keeper killed": Fault("JIM's keeper killed (-9) between sbatch and its answer, and while they ran", keeper_killed),
-    "forgotten": Fault(
-        "all ended, 5 killed (-9) with their wrappers, and forgotten (MinJobAge) while no keeper ran", forgotten
+    "keeper killed": Fault(
+        "JIM's keeper killed (-9) between sbatch and its answer, and again while local jobs ran", keeper_killed
     ),
-    "accounts dead": Fault("the same with slurmdbd killed (-9) before, started again later", accounts_dead, **ACCOUNTS),
-    "accounts frozen": Fault("the same with slurmdbd stopped meanwhile", accounts_frozen, **ACCOUNTS),
+    "forgotten": Fault(
+        "all local jobs ended, 5 of them killed (-9) with their wrappers, and forgotten "
+        "(MinJobAge) while no keeper ran",
+        forgotten,
+    ),
+    "accounts dead": Fault(
+        "the same, with slurmdbd killed (-9) before and started again later", accounts_dead, **ACCOUNTS
+    ),
+    "accounts frozen": Fault("the same, with slurmdbd stopped meanwhile", accounts_frozen, **ACCOUNTS),
     "lying": Fault(
-        "sbatch and squeue that lie: no answer of the one, nothing, half and none of the jobs of the other",
+        "sbatch and squeue that lie: sbatch prints nothing; squeue prints nothing, half a listing, "
+        "or a listing without jobs",
         lying,
         more="[limits]\nper_submission = 25\n",
     ),
-    "lying at cancel": Fault("scancel that says yes and does nothing, two times of three", lying_at_cancel, "killed"),
-    "denying": Fault("sbatch that obeys, and says that it has not: no connection, too many jobs, no answer", denying),
-    "denying at cancel": Fault("the same while the grid job is cancelled", denying_at_cancel, "killed"),
-    "wrappers killed": Fault("20 wrappers killed (-9) alone, at any moment", wrappers_killed),
+    "lying at cancel": Fault(
+        "scancel that reports success and does nothing, two times of three", lying_at_cancel, "killed"
+    ),
+    "denying": Fault("sbatch that obeys but reports failure: no connection, too many jobs, no answer", denying),
+    "denying at cancel": Fault("the same, while the grid job is cancelled", denying_at_cancel, "killed"),
+    "wrappers killed": Fault("20 wrappers killed (-9) alone, at random moments", wrappers_killed),
     "wrappers killed apart": Fault(
-        "the same, their payloads in a process group of their own (timeout)", wrappers_killed_apart
+        "the same, with each payload in its own process group (timeout)", wrappers_killed_apart
     ),
     "stopped and thawed": Fault(
         "5 jobs stopped while squeue did not show them, and thawed when their successors had ended", stopped_and_thawed
     ),
     "restored": Fault(
-        "JIM's state directory put back as it was when sbatch had just been answered; 5 or more have ended since",
+        "JIM's state directory restored to the moment after sbatch was answered; 5 or more local jobs had ended since",
         restored,
         more="[limits]\nper_submission = 25\n",
     ),
@@ -438,15 +449,20 @@ FAULTS = {
 FAULTS |= {
     f"qmaster {name}": FAULTS[name]._replace(what=what, system="sge", limit=SGE_DELIVERS)
     for name, what in {
-        "frozen at submit": "qmaster stopped (SIGSTOP) while qsub was answered",
-        "frozen at query": "qmaster stopped while qstat was answered and local jobs ended",
-        "frozen at cancel": "qmaster stopped while qdel was answered",
-        "killed after submit": "qmaster killed (-9) when it had just accepted a job, started again, given another",
+        "frozen at submit": "qmaster stopped (SIGSTOP) during the answer to qsub",
+        "frozen at query": "qmaster stopped during the answer to qstat, while local jobs ended",
+        "frozen at cancel": "qmaster stopped during the answer to qdel",
+        "killed after submit": (
+            "qmaster killed (-9) just after it had accepted a job, started again, another job submitted"
+        ),
         "killed while they run": "qmaster killed (-9) while local jobs ran, started again",
-        "keeper killed": "JIM's keeper killed (-9) between qsub and its answer, and while they ran",
-        "forgotten": "all ended, 5 killed (-9) with their wrappers, and forgotten by Grid Engine while no keeper ran",
-        "lying": "qsub and qstat that lie in the same way",
-        "lying at cancel": "qdel that says yes and does nothing, two times of three",
+        "keeper killed": "JIM's keeper killed (-9) between qsub and its answer, and again while local jobs ran",
+        "forgotten": (
+            "all local jobs ended, 5 of them killed (-9) with their wrappers, and forgotten by Grid "
+            "Engine while no keeper ran"
+        ),
+        "lying": "qsub and qstat that lie in the same way as sbatch and squeue above",
+        "lying at cancel": "qdel that reports success and does nothing, two times of three",
     }.items()
 }
 

@@ -89,14 +89,29 @@ def test_paths_exist(page: str) -> None:
             assert known, f"{page}: {path} is not there"
 
 
-def test_the_picture_is_well_formed_and_says_what_it_shows() -> None:
+def test_the_pictures_are_well_formed_and_say_what_they_show() -> None:
     for picture in (HOME / "docs/images").glob("*.*"):
         assert picture.suffix == ".svg"
         root = ElementTree.fromstring(picture.read_text())
-        words = {"".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")}
-        assert {"gatekeeper", "door", "inbox", "keeper", "batch system", "wrapper", "tar"} <= words
         assert root.find("{http://www.w3.org/2000/svg}desc") is not None
         assert any(f"images/{picture.name}" in text_of(page) for page in PAGES)
+
+
+def test_the_picture_of_the_way_names_its_stations() -> None:
+    root = ElementTree.fromstring((HOME / "docs/images/way-of-a-grid-job.svg").read_text())
+    words = {"".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"gatekeeper", "door", "inbox", "keeper", "batch system", "wrapper", "tar"} <= words
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/glossary.md")])
+def test_every_page_leads_to_the_glossary(page: str) -> None:
+    assert "glossary.md)" in text_of(page).split("\n## ")[0] + text_of(page).split("\n## ")[1]
+
+
+def test_the_glossary_is_in_order() -> None:
+    words = [cells[0] for cells in rows("docs/glossary.md", "| word | meaning | more")]
+    assert len(words) > 50
+    assert words == sorted(words, key=str.lower)
 
 
 def test_every_splitter_is_told_with_all_it_takes_and_drawn_as_it_is() -> None:

@@ -195,7 +195,7 @@ def test_a_mistake_is_told_with_its_place(write, tmp_path, case):
 
 
 def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
-    with pytest.raises(BadSite, match=r"\(local batch only: jobs at once; 0: one per processor\)"):
+    with pytest.raises(BadSite, match=r"\(batch system local only: jobs at the same time; 0: one per processor\)"):
         read(write("[batch]\nslots = -4\n"), tmp_path)
 
 
