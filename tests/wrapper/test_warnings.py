@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from tests.wrapper.worker import Site, processes_of, sh, until
+from tests.wrapper.worker import Site, ours, processes_of, sh, until
 
+MANY = 25
 # `wait` never misses a signal; opening a pipe, dash does. The sleep is of the payload's family: a warning ends it, too.
 STAY = ": >up; while :; do sleep 9 & wait; done"
 
@@ -35,6 +36,19 @@ def test_a_payload_that_dies_of_a_warning(site: Site, name: str, number: str) ->
     record = site.record()
     assert (record["code"], record["signal"]) == ("-", number)
     assert record["reason"] == f"signal {name} from the batch system"
+
+
+def test_a_warning_at_the_very_beginning_leaves_nothing_behind(site: Site) -> None:
+    """Processes of the wrapper that are just being born are killed then, and must not end like the wrapper itself."""
+    for index in range(1, MANY + 1):
+        site.jobs(*sh(f": >up; exec {sys.executable} -S -c 'import time; time.sleep(50)'"), index=index)
+    for index in range(1, MANY + 1):
+        process = site.start(index)
+        while not (site.here / f"run.{index}" / "up").exists():  # a few milliseconds, and each counts
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 1
+    until(lambda: not ours(site))
 
 
 def test_a_payload_that_heeds_a_warning_may_be_faster_than_who_warns_the_wrapper(site: Site) -> None:
