@@ -11,7 +11,7 @@ import logging
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
 from jim.keeper.collecting import is_anothers
-from jim.keeper.opening import is_used
+from jim.keeper.opening import adapter_of, is_used
 from jim.keeper.serial import (
     Hold,
     home,
@@ -113,11 +113,11 @@ def _numbers(site: Site) -> Iterator[int]:
 
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:
     """Take up what was sent and is forgotten; tell of grid jobs that are."""
-    mine = set()
+    mine, shared = set(), adapter_of(site).shared_work
     for job in store.grid_jobs():
         if job.place:
             mine.add(job.place)
-            yield from _take_up(site.work / job.place, store, job)
+            yield from _take_up(site.work / job.place, store, job, shared=shared)
             yield from _gather_anew(site.work / job.place, store, store.grid_job(job.id))
     known = {job.id: job for job in store.grid_jobs()}
     for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
@@ -139,8 +139,11 @@ def _key_of(place: Path) -> str:
         return ""
 
 
-def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
-    """Take up the submissions of a grid job that have a directory and no row."""
+def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterator[str]:
+    """Take up the submissions of a grid job that have a directory and no row.
+
+    Where worker nodes do not see that directory, nothing there tells a batch job that it counts no more.
+    """
     there = submissions_in(place)
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
         own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
@@ -156,7 +159,13 @@ def _take_up(place: Path, store: Store, job: GridJob) -> Iterator[str]:
         return
     sent = {k: told for k, told in unknown.items() if told.attempts}
     found = {k: told.attempts for k, told in sent.items()}
-    _end(place, lost.superseded(store, job, found, lost.latest(store, job, found)))
+    over = list(lost.superseded(store, job, found, lost.latest(store, job, found)))
+    _end(place, over)
+    if over and not shared:
+        marks = {each.k: each.mark for each in store.submissions(*SubmissionState, grid=job.id)}
+        marks |= {k: told.mark for k, told in sent.items()}
+        jobs = ", ".join(f"{marks[k]} index {idx}" for k, idx in over)
+        yield f"{job.id}: before a keeper starts, end these batch jobs, as far as there are any: {jobs}"
     lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
     yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: taken up again"
 
@@ -168,7 +177,7 @@ def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:
         yield f"{job.id}: its tar was made after what was restored had been saved: its outputs are gathered again"
 
 
-def _end(place: Path, attempts: Iterator[tuple[int, int]]) -> None:
+def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> None:
     """See that nothing starts of these, and tell what runs to end itself: they are not believed any more."""
     by_submission: dict[int, list[int]] = defaultdict(list)
     for k, idx in attempts:

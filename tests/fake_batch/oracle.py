@@ -135,7 +135,7 @@ class Oracle:
     def _along_the_graph(self, grid: int) -> None:
         """People know what a status may become; beside that, JIM ends what is being submitted, or was not yet."""
         for line in self.lines(grid):
-            own = (line.was, line.now) in (("submitting", "killed"), ("waiting", "new"))
+            own = (line.was, line.now) in (("submitting", "killed"), ("waiting", "new"), ("new", "waiting"))
             if line.was and line.n is not None and not own:
                 seen = [seen_as(State(each)) for each in (line.was, line.now)]
                 assert may_become(*seen), f"nobody knows that {seen}: {line} {self.story(grid)}"

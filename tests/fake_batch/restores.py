@@ -13,6 +13,7 @@ What a restore costs nobody can know, and the oracle allows no more than this:
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from jim.keeper.loop import FAILURES
 from jim.run_grid_job import Rounds
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.doors import Printed
+from tests.fake_batch.engine import Phase
 from tests.fake_batch.histories import KNOBS, PICKS
 from tests.fake_batch.kill import Killed
 from tests.fake_batch.people import ASKED, DAYS, ENOUGH, FAILED, MOST_REQUESTS, ONE_WISH, TARGETS, People
@@ -235,16 +237,27 @@ class Restores(People):
         gateway, before = self.gateway, self.told_over()
         gateway.house.store.close()
         gateway.kill.left, gateway.kill.instead, gateway.kill.armed = steps, None, bool(steps)
+        told: list[str] = []
         try:
-            list(restoring.restored(gateway.site))
+            told += restoring.restored(gateway.site)
         except Killed:
-            list(restoring.restored(gateway.site))
+            told += restoring.restored(gateway.site)
         finally:
             gateway.kill.left, gateway.kill.armed = 0, False
+        self.end_what_is_named(told)
         gateway.restores += 1
         gateway.superseded |= self.told_over() - before
         gateway.may_be_outdated = False
         gateway.restart()
+
+    def end_what_is_named(self, told):
+        """End the batch jobs that count no more, as people are told to where no wrapper can learn it."""
+        named = {(mark, int(index)) for mark, index in re.findall(r"(jim-\w+-\d+-\d+) index (\d+)", " ".join(told))}
+        for run in [run for run in self.nodes.runs if (run.task.mark, run.index) in named]:
+            self.nodes.die(run)
+        for task in list(self.engine.tasks.values()):
+            if (task.mark, task.index) in named and task.phase is not Phase.ENDED:
+                self.engine.end(task, signal=9)
 
     def told_over(self):
         runs = [run for run in self.nodes.runs if (run.directory / f"over.{run.index}").exists()]

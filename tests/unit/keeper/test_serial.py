@@ -319,7 +319,10 @@ def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again", "completed"]
 
 
-def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world):
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, monkeypatch, shared):
+    monkeypatch.setattr(world.batch, "shared_work", shared)
+    monkeypatch.setattr(restoring, "adapter_of", lambda _: world.batch)
     submit(world, splitter_parameters={"lumis_per_job": 3})
     world.until(lambda: len(world.batch.tasks) == 2)
     end_all(world, 1, 0)
@@ -329,7 +332,9 @@ def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world):
     world.until(lambda: ("2", 2) in world.batch.tasks)
     world.batch.start(2, 1)
     put_back(world)
-    restored(world)
+    told = [line for line in restored(world) if "end these batch jobs" in line]
+    named = "1: before a keeper starts, end these batch jobs, as far as there are any: "
+    assert told == ([] if shared else [f"{named}jim-cafe0001-1-2 index 1, jim-cafe0001-1-2 index 2"])
     assert world.finished(1)
     world.submit(1, key="another, for which the queue is listed")
     world.until(lambda: {world.batch.tasks["2", index].state for index in (1, 2)} == {State.KILLED}, seconds=30.0)
