@@ -363,3 +363,10 @@ def test_every_kind_of_the_evidence_has_words() -> None:
     more = dict.fromkeys(("told", "how", "what", "more", "before"), "…")
     said = [reasons.reason(kind, facts, **more).words for kind in reasons.WORDS]
     assert all(said)
+
+
+def test_how_an_attempt_is_to_end_may_be_of_a_kind_of_a_later_version() -> None:
+    """A kind is added without a new format of the status DB: then the version before must not stumble over it."""
+    found = verdict.of_vanished(Observation(State.FAILED, "m", 1, reason="hm", kind=Kind.NODE), cancelled=False)
+    later = {**ending._told(found), "kind": "of a later version"}
+    assert ending._verdict(later).reason.kind is Kind.UNKNOWN

@@ -85,3 +85,15 @@ def test_one_link_alone_is_not_enough(checkout, tmp_path):
     (place / "jim/handlers").unlink()
     (place / "jim/handlers").symlink_to("../handlers")
     assert call(place, sys.executable, "-P", "-s", "-c", "import jim.cli").returncode == 0
+
+
+@pytest.mark.parametrize("door", ["jim", *DOORS])
+def test_without_the_links_at_all_a_program_of_the_shell_says_no_more_than_that(checkout, tmp_path, door):
+    """Some tools that copy or unpack leave links out; a gatekeeper waits for its answer all the same."""
+    place = tmp_path / "none"
+    shutil.copytree(checkout, place, symlinks=True)
+    for name in LINKS:
+        (place / "jim" / name).unlink()
+    done = call(place, str(place / "shell" / door), "12", "/nonexistent")
+    assert (done.returncode, len(done.stderr.splitlines())) == (3, 1)
+    assert done.stdout.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:") == (door in ("jim-submit", "jim-cancel"))

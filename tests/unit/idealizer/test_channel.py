@@ -156,3 +156,18 @@ def test_commands_are_run_by_the_programs_of_the_channel_alone():
     assert channel.submit(BATCH) == "12"
     channel.end_client(BATCH.mark)
     assert asked == [(["submit", BATCH.mark, "/s1", "1"], 7.0, BATCH.mark), (BATCH.mark, "B")]
+
+
+@pytest.mark.parametrize("ask", ["query", "find", "history"])
+@pytest.mark.parametrize("error", [Refused, Full])
+def test_a_question_that_is_refused_is_no_answer(channel, monkeypatch, ask, error):
+    """A refusal is an answer to a submission alone: who is told no listing knows nothing, and asks less and less."""
+    channel.adapter.lies = ["refuse"]
+    monkeypatch.setattr(StandInBatch, "parse_query", lambda self, answer: self.output(answer))
+    monkeypatch.setattr(StandInBatch, "parse_find", lambda self, answer: self.output(answer))
+    monkeypatch.setattr(StandInBatch, "parse_history", lambda self, answer: self.output(answer))
+    monkeypatch.setattr(StandInBatch, "trouble", lambda self, answer: error(answer.facts()))
+    with pytest.raises(error):
+        channel.history(["1"]) if ask == "history" else ASKED[ask](channel)
+    health = channel.past if ask == "history" else channel.health
+    assert (health.failures, bool(health.trouble)) == (1, True)
