@@ -16,7 +16,7 @@ from urllib.parse import quote
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError
 
 AT_ONCE = 1_000  # rows
-GOES_ON = "The keeper tries again by itself."
+GOES_ON = "A keeper that is running tries again by itself."
 # By SQLite's primary result codes.
 KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_BUSY: Busy,

@@ -126,6 +126,11 @@ class Kind(StrEnum):
     WISHED = "wished"
     RESTORED = "restored"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Kind:
+        """Take a kind of a later version for unknown: nothing is decided by it."""
+        return cls.UNKNOWN
+
 
 class Witness(Enum):
     """Who says so, strongest first."""

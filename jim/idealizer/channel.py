@@ -48,7 +48,7 @@ class Channel:
 
     def submit(self, batch: Batch) -> str:
         """Hand over a batch of local jobs; return the batch id."""
-        with _heard(self.health):
+        with _heard(self.health, Refused, Full):
             return self._read(self._batch_id, self._run(self.adapter.submit_command(batch), mark=batch.mark))
 
     def _batch_id(self, answer: Answer) -> str:
@@ -136,14 +136,13 @@ class Channel:
 
 
 @contextmanager
-def _heard(health: Health) -> Iterator[None]:
-    """Count an answer as good, or as none. A refusal, or a limit on jobs, says nothing of health."""
+def _heard(health: Health, *apart: type[BatchError]) -> Iterator[None]:
+    """Count an answer as good, or as none. A submission that is refused, or is too much, says nothing of health."""
     try:
         yield
-    except (Refused, Full):
-        raise
     except (BatchError, OSError) as error:
-        health.failed(error)
+        if not isinstance(error, apart):
+            health.failed(error)
         raise
     health.good()
 

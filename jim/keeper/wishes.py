@@ -139,7 +139,8 @@ def _force(house: House, job: GridJob, slices: Slices, content: dict[str, Any]) 
     changed = [each for each in chosen(house, job.id, slices) if each.state is not to]
     for each in changed:
         if wrong := not_forced({each.state}, to):
-            raise NotPossible(f"{job.id}.{each.n} is {wrong}")
+            ended = f": it cannot be forced to be {to.value}" if each.state.final else ""
+            raise NotPossible(f"{job.id}.{each.n} is {wrong}{ended}")
     for each in changed:
         why = reasons.forced(to, reason)
         house.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")

@@ -235,7 +235,7 @@ def test_a_door_that_meets_a_locked_store_says_what_to_do(tmp_path, capsys):
             patch.setattr("sqlite3.connect", lambda *place, **more: connect(*place, **more | {"timeout": 0.01}))
             assert serve(look, lambda words, error: complaints.append((words, type(error)))) == 1
     assert [kind for _, kind in complaints] == [Busy]
-    assert "is locked by another program (database is locked). The keeper tries again by itself" in complaints[0][0]
+    assert "is locked by another program (database is locked). A keeper that is running tries" in complaints[0][0]
 
 
 def test_what_cannot_be_stored_is_put_aside_and_what_passes_is_not(world, monkeypatch):
