@@ -6,12 +6,15 @@ import json
 import logging
 from contextlib import suppress
 
-from jim.doors.gram.answer import door_answer
+from jim.doors.contract import Told
+from jim.errors import JimError, StoreError
 from jim.files import replace
 from jim.jobs import GridJob
 from jim.keeper.keeper import House
+from jim.keeper.telling import door_named
 from jim.model import Step
-from jim.statusdb.record import record
+from jim.plugins import foreign
+from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +34,32 @@ def write(house: House) -> None:
 
 
 def _write(house: House, job: GridJob) -> None:
-    answer = door_answer(job, house.store.counts(job.id))
+    answer = _answer(house, job)
+    if not answer:  # looked at again with the next change
+        house.answered.setdefault(job.id, b"")
+        return
     if house.answered.get(job.id) != answer:
         replace(house.site.state / "answers" / str(job.id), answer)
         house.answered[job.id] = answer
     if job.step is Step.FINISHED:
         del house.answered[job.id]
         house.unsaid.pop(job.id, None)
+
+
+def _answer(house: House, job: GridJob) -> bytes:
+    """Let the door of a grid job write what its polls print; nothing where that door is gone, or has a fault."""
+    now = standing(job, house.store.counts(job.id))
+    code = exit_code(house.store, job) if now.final else None
+    try:
+        door = door_named(house, job.door)
+        with foreign(f"the door {door.name!r} cannot say how a grid job is"):
+            return door.state(Told(job.id, now, job.reason or job.outcome, code))
+    except StoreError:
+        raise
+    except (JimError, OSError) as error:
+        if house.pace(("door", job.door)):
+            log.error("%d: polls print what they did: %s", job.id, error)
+        return b""
 
 
 def _publish(house: House, jobs: list[GridJob]) -> None:
