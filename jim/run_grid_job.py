@@ -232,20 +232,18 @@ def _opened(name: str) -> Door:
 
 def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
     """Give what a door has to say, and, should nobody hear it, what was done."""
-    more = door.more.get(verb)
-    usage = more.usage if more else door.usage.get(verb)
-    if not usage:
-        raise JimError(f"unknown verb {verb!r}: a door knows {', '.join((*door.usage, *door.more))}")
+    if verb not in door.usage:
+        raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(door.usage)}")
     if targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
-        return f"{usage}\n".encode(), "it was the usage"
-    if len(targets) != (more.takes if more else 1) or not all(targets):
-        raise BadRequest(usage)
-    if more:
-        return more.do(site_file.load(), targets), more.done
+        return f"{door.usage[verb]}\n".encode(), "it was the usage"
+    if not all(targets) or (verb in ("submit", "cancel") and len(targets) != 1):
+        raise BadRequest(door.usage[verb])
     if verb == "submit":
         number = submit(Path(targets[0]).absolute(), door)
         return door.accepted(number), taken_in(number)
-    return door.cancelled(cancel(targets[0])), "the wish to cancel was taken in"
+    if verb == "cancel":
+        return door.cancelled(cancel(targets[0])), "the wish to cancel was taken in"
+    return door.do(verb, targets, site_file.load())
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jim import request
-from jim.errors import BadSite
+from jim.errors import BadRequest, BadSite
 from jim.model import Standing
 
 if TYPE_CHECKING:
@@ -35,15 +35,6 @@ class Told(NamedTuple):
     exit_code: int | None = None  # of a grid job that has ended
 
 
-class More(NamedTuple):
-    """A verb that a door has besides submit and cancel."""
-
-    usage: str
-    takes: int  # so many arguments
-    do: Callable[[Site, Sequence[str]], bytes]  # returns what is printed
-    done: str  # what was done, for stderr if nobody hears what is printed
-
-
 class Door(ABC):
     """The words of one gatekeeper. Only the first five methods must be written; the others do nothing more."""
 
@@ -51,7 +42,6 @@ class Door(ABC):
         "submit": "usage: submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
         "cancel": "usage: cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
     }
-    more: Mapping[str, More] = {}
 
     def __init__(self, name: str) -> None:
         self.name = name  # by which `door_of` finds it again
@@ -105,6 +95,10 @@ class Door(ABC):
         return {}
 
     # What else it does
+
+    def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
+        """Do another verb of `usage`; return what is printed and, should nobody hear it, what was done."""
+        raise BadRequest(self.usage[verb])
 
     def expect(self, site: Site, key: str, file: Path) -> None:  # noqa: B027 - nor need they any note
         """Note what the keeper needs to know of a request that is about to be stored; done again, does the same."""

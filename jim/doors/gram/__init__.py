@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jim.doors.contract import Door, More, Told
+from jim.doors.contract import Door, Told
 from jim.doors.gram import protocol
+from jim.errors import BadRequest
 from jim.model import Standing
 
 if TYPE_CHECKING:
@@ -27,30 +28,13 @@ NUMBERS = {
 ERRORS = {Standing.FAILED: protocol.EXECUTION_FAILED, Standing.CANCELLED: protocol.USER_CANCELLED}
 
 
-def deliver(site: Site, words: Sequence[str]) -> bytes:
-    """Once a grid job has ended, put its results where GRAM expects them; return what its poll says."""
-    from jim import request
-    from jim.doors import inbox
-    from jim.doors.gram import results  # what makes files is loaded once for each grid job
-
-    number, file = words
-    return results.deliver(site.state, inbox.target_of(number)[0], request.read(Path(file).absolute()))
-
-
 class Gram(Door):
     """The lines and numbers of GRAM; where it does not poll, the keeper tells it by events."""
 
     usage: Mapping[str, str] = {
         "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
         "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
-    }
-    more: Mapping[str, More] = {
-        "deliver": More(
-            "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
-            takes=2,
-            do=deliver,
-            done="what the grid job leaves was delivered",
-        )
+        "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
     }
     _events: Events | None = None  # made by the keeper
 
@@ -107,6 +91,16 @@ class Gram(Door):
         from jim.doors.gram.request import apart
 
         return apart(asked)
+
+    def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
+        """Deliver what a grid job leaves where GRAM expects it; print what its poll says then."""
+        from jim.doors.gram.results import deliver  # what makes files is loaded once for each grid job
+        from jim.doors.inbox import target_of
+
+        if len(words) != 2:
+            raise BadRequest(self.usage[verb])
+        description = self.read(Path(words[1]).absolute(), "")
+        return deliver(site.state, target_of(words[0])[0], description), "what the grid job leaves was delivered"
 
     # Where GRAM does not poll
 
