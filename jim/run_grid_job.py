@@ -44,9 +44,9 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
-    inbox.known(site.state, key, checked, apart)  # what is refused must not take the place of what was expected
-    door.expect(site, key, file)
-    number = inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
+    number = inbox.known(site.state, key, checked, apart)
+    door.expect(site, key, file)  # not before: what is refused must not take the place of what was expected
+    number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
     wake(site.state)
     return number
 

@@ -58,7 +58,7 @@ class Door(ABC):
 
     @abstractmethod
     def is_final(self, answer: bytes) -> bool:
-        """Tell whether what a poll prints says that the grid job has ended."""
+        """Tell whether what a poll prints says that the grid job has ended; of an empty answer, or other words: no."""
 
     @abstractmethod
     def cancelled(self, answer: bytes) -> bytes:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator, Set
 from contextlib import suppress
 
 from jim.doors.contract import Told
-from jim.errors import JimError, StoreError
+from jim.errors import JimError, StoreError, UnknownJob
 from jim.files import replace
 from jim.jobs import GridJob
 from jim.keeper.keeper import House
 from jim.keeper.telling import door_named
-from jim.model import Step
+from jim.model import Standing, Step
 from jim.plugins import foreign
 from jim.statusdb.record import exit_code, record, standing
 
@@ -27,10 +28,19 @@ def write(house: House) -> None:
         return
     jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
     ended = house.answered.keys() - {job.id for job in jobs}
-    for job in jobs + [house.store.grid_job(number) for number in ended]:
+    for job in (*jobs, *_still_there(house, ended)):
         _write(house, job)
     house.answered_changes, house.published_trouble = changes, trouble
     _publish(house, jobs)
+
+
+def _still_there(house: House, numbers: Set[int]) -> Iterator[GridJob]:
+    """Give grid jobs that have ended; one whose door had a fault may have been removed meanwhile."""
+    for number in numbers:
+        try:
+            yield house.store.grid_job(number)
+        except UnknownJob:
+            del house.answered[number]
 
 
 def _write(house: House, job: GridJob) -> None:
@@ -49,11 +59,14 @@ def _write(house: House, job: GridJob) -> None:
 def _answer(house: House, job: GridJob) -> bytes:
     """Let the door of a grid job write what its polls print; nothing where that door is gone, or has a fault."""
     now = standing(job, house.store.counts(job.id))
-    code = exit_code(house.store, job) if now.final else None
+    told = Told(job.id, now)
+    if now.final:
+        reason = "" if now is Standing.DONE else job.reason or job.outcome
+        told = Told(job.id, now, reason, exit_code(house.store, job))
     try:
         door = door_named(house, job.door)
         with foreign(f"the door {door.name!r} cannot say how a grid job is"):
-            return door.state(Told(job.id, now, job.reason or job.outcome, code))
+            return door.state(told)
     except StoreError:
         raise
     except (JimError, OSError) as error:

@@ -87,7 +87,7 @@ def test_it_is_polled_from_its_first_answer_to_its_end(world, submit):
     world.batch.finish("1", 1)
     world.until(lambda: world.finished(1))
     world.go()
-    assert poll(world) == {"end": "done", "code": 0, "why": "completed"}
+    assert poll(world) == {"end": "done", "code": 0, "why": ""}
 
 
 def test_a_failure_has_its_exit_code_and_its_reason(world, submit):
@@ -171,6 +171,16 @@ def test_two_doors_in_one_state_directory_each_have_their_words(world, submit, t
     assert sorted(world.house.doors) == ["gram", TOY]
 
 
+def test_a_cancel_through_another_door_is_taken_in(world, submit, call):
+    submit()
+    world.submit(key="of gram")
+    assert call("cancel", "1", door="")[:2] == (0, "GRAM_SCRIPT_JOB_STATE:4\n\n")
+    assert call("cancel", "2")[:2] == (0, '{"cancelled": true}\n')
+    world.until(lambda: world.finished(1) and world.finished(2))
+    world.go()
+    assert (poll(world)["end"], "GRAM_SCRIPT_ERROR:8\n" in world.answer(2)) == ("cancelled", True)
+
+
 def test_what_an_older_version_took_in_is_answered_in_the_words_of_gram(world):
     world.submit()
     (handed,) = (world.site.state / "inbox").iterdir()
@@ -209,6 +219,16 @@ def test_a_door_with_a_fault_holds_up_no_other_and_answers_once_it_is_mended(wor
     world.submit(key="another")
     world.go()
     assert poll(world)["end"] == "done"
+
+
+def test_a_grid_job_that_was_removed_before_its_door_was_mended_holds_up_no_other(world, call, tmp_path):
+    faulty = f"{__name__}.Faulty"
+    call("submit", written(tmp_path, {"work": "/bin/true"}), door=faulty)
+    world.run_all(1)
+    world.store.remove(world.store.grid_job(1))
+    world.submit(key="of gram")
+    world.run_all(2)
+    assert (world.answer(2), list(world.house.answered)) == ("GRAM_SCRIPT_JOB_STATE:8\n\n", [])
 
 
 def test_a_door_that_is_gone_holds_up_no_other(world, submit):

@@ -23,7 +23,7 @@ class Toy(Door):
         return line(now=HINTS.get(told.standing, told.standing))
 
     def is_final(self, answer):
-        return "end" in json.loads(answer)
+        return answer.startswith(b'{"end":')
 
     def cancelled(self, answer):
         return line(cancelled=not self.is_final(answer))
