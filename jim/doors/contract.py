@@ -125,6 +125,8 @@ def door_of(name: str = "", own: str = "") -> Door:
         with foreign(f"the door {name!r} cannot be opened"):
             made: Door = kind(name)
             return made
+    if not name.isidentifier():
+        raise BadSite(f"there is no door {name!r}")
     try:
         found: type[Door] = importlib.import_module(f"jim.doors.{name}").DOOR
     except (ImportError, AttributeError) as error:

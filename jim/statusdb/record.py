@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jim.clock import age_seconds
+from jim.errors import JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.evidence.transitions import ENDED_BADLY
 from jim.jobs import LocalJob
@@ -51,7 +52,10 @@ def exit_code(store: Store, job: GridJob) -> int:
     attempts = store.attempts(job.id, n=0) if job.size == 1 else []
     if not attempts or not attempts[-1].record:
         return 1
-    record = read_exit_record(attempts[-1].record)
+    try:
+        record = read_exit_record(attempts[-1].record)
+    except JimError:  # of another version
+        return 1
     return 128 + record.signal if record.signal else record.code or 1
 
 

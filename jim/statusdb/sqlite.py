@@ -49,8 +49,8 @@ class Store(Connected):
         door: str = "",
     ) -> bool:
         """Take a grid job in; a key or number that is known already changes nothing."""
-        splitter, now = request.get("splitter") or "", self.clock.utc()
-        row = number, key, request["job_type"], owner, created, now, splitter, nonce, door
+        job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
+        row = number, key, job_type, owner, created, now, splitter, nonce, door
         with self.transaction():
             cursor = self.db.execute(rows.ADD_GRID_JOB, row)
             if cursor.rowcount:

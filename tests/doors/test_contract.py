@@ -243,7 +243,7 @@ def test_a_door_that_is_gone_holds_up_no_other(world, submit):
     assert world.store.grid_job(1).outcome == "completed"
 
 
-@pytest.mark.parametrize("name", ["nosuch", "inbox", "tests.doors.toy.Nothing", "tests.doors.toy.json.loads"])
+@pytest.mark.parametrize("name", ["nosuch", "inbox", "a\0b", "..", f"{TOY}s", "json.loads"])
 def test_a_door_that_is_not_there_is_an_error_for_people(world, call, name):
     code, out, err = call("cancel", "1", door=name)
     assert (code, out) == (3 if "." not in name else 1, "")
