@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
 TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
-LOADED = "import sys, jim.run_grid_job; print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
+OPENED = "import sys, jim.run_grid_job; jim.run_grid_job.door_of();"
+LOADED = f"{OPENED} print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
 
 
 def code_lines(file: str) -> int:

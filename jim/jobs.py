@@ -47,6 +47,7 @@ class GridJob:
     priority: int = 0
     nonce: str = ""  # made by the door; a version before made none
     place: str = ""  # the name of its directory; empty: it has none
+    door: str = ""  # in whose words its polls are answered; empty: the default one
 
     @cached_property
     def request(self) -> dict[str, Any]:

@@ -55,6 +55,23 @@ class Step(Enum):
     FINISHED = "finished"
 
 
+class Standing(StrEnum):
+    """Where a grid job is, as gatekeepers know it: each door has its own words for these."""
+
+    ACCEPTED = "accepted"
+    PENDING = "pending"
+    ACTIVE = "active"  # some local job has started
+    SUSPENDED = "suspended"
+    DONE = "done"  # completed
+    FAILED = "failed"
+    CANCELLED = "cancelled"  # also if a local job had failed before
+
+    @property
+    def final(self) -> bool:
+        """The grid job has ended."""
+        return self in (Standing.DONE, Standing.FAILED, Standing.CANCELLED)
+
+
 class SubmissionState(StrEnum):
     """Where a submission is. Values are the words shown and stored."""
 

@@ -20,15 +20,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jim import request
 from jim.doors import inbox, stdout
-from jim.doors.gram import protocol
+from jim.doors.contract import door_of
 from jim.doors.intake import to_hand_in
 from jim.errors import BadRequest, JimError
 from jim.model import Verb
 from jim.site import file as site_file
 
 if TYPE_CHECKING:
+    from jim.doors.contract import Door
     from jim.keeper.keeper import House
 
     Move = Callable[[House], None]
@@ -37,19 +37,16 @@ if TYPE_CHECKING:
 # The verbs of the doors
 
 
-def submit(file: Path, **more: Any) -> int:
+def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
-    site = site_file.load()
-    checked, apart = to_hand_in(file, site, **more)
+    door, site = through or door_of(), site_file.load()
+    checked, apart = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
-    if site.site.gram_events:
-        from jim.doors.gram.day_files import expect
-
-        inbox.known(site.state, key, checked, apart)  # what is refused must not take the place of what was expected
-        expect(site.state, Path(site.site.gram_events), key, file)
-    number = inbox.deposit(site.state, key, checked | {"key": key}, apart)
+    number = inbox.known(site.state, key, checked, apart)
+    door.expect(site, key, file)  # not before: what is refused must not take the place of what was expected
+    number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
     wake(site.state)
     return number
 
@@ -59,19 +56,12 @@ def taken_in(number: int) -> str:
     return f"the request was taken in as grid job {number}, and handed in again with the same key it has the same id"
 
 
-def cancel(target: str) -> int:
-    """Wish that a grid job, or one local job of it, ends; return its state, which is final if it had ended already."""
+def cancel(target: str) -> bytes:
+    """Wish that a grid job, or one local job of it, ends; return what polls say: it may have ended already."""
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish(Verb.CANCEL, target)
-    return protocol.final_state(answer) or protocol.FAILED  # GRAM knows no other word for what is cancelled
-
-
-def deliver(number: str, file: Path) -> bytes:
-    """Once a grid job has ended, put its results where GRAM expects them; return what its poll says."""
-    from jim.doors.gram.results import deliver  # what makes files is loaded once for each grid job
-
-    return deliver(site_file.load().state, inbox.target_of(number)[0], request.read(file))
+    return answer
 
 
 def wish(verb: str, target: str, **more: Any) -> None:
@@ -114,7 +104,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import renew
     from jim.keeper.sending import send
     from jim.keeper.settling import settle
-    from jim.keeper.tell_gram import tell
+    from jim.keeper.telling import tell
     from jim.keeper.verifying import verify
 
     return (
@@ -134,7 +124,7 @@ def moves() -> tuple[Move, ...]:
         collect,  # a grid job, active ─> collecting ─> finished
         age,  # what is finished has an age limit
         write,  # what polls print
-        tell,  # GRAM, where it does not poll
+        tell,  # what doors do besides: some gatekeepers do not poll
     )
 
 
@@ -157,7 +147,8 @@ class Rounds:
     def idle(self) -> bool:
         """Tell whether nothing is left to do."""
         house = self.house
-        return house.workers.idle() and not house.store.unfinished() and not house.gram_jobs
+        told = all(door.idle() for door in house.doors.values())
+        return told and house.workers.idle() and not house.store.unfinished()
 
     def close(self) -> None:
         """Let go of threads and files."""
@@ -215,48 +206,48 @@ def _explained(error: Exception) -> Exception:
     return lacking([str(error.name)])
 
 
-USAGE = {
-    "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
-    "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
-    "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
-}
-
-
-def door(arguments: list[str]) -> int:
-    """Serve a gatekeeper: protocol lines on stdout, ended by an empty one; reasons for people on stderr."""
+def door(arguments: list[str], name: str = "") -> int:
+    """Serve a gatekeeper: its door's lines on stdout; reasons for people on stderr."""
     verb, *targets = arguments or [""]
+    speaker: list[Door] = []  # none where the door itself cannot be found
 
     def answer() -> int:
-        said, done = _answer(verb, targets)
+        speaker.append(_opened(name))
+        said, done = _answer(speaker[0], verb, targets)
         with stdout.or_else(done):
             sys.stdout.buffer.write(said)
         return 0
 
     def complain(message: str, error: Exception) -> None:
-        sys.stdout.buffer.write(protocol.failure(message, protocol.number_of(verb, error)))
+        for each in speaker:
+            sys.stdout.buffer.write(each.refused(verb, message, error))
         sys.stderr.write(f"jim-{verb}: {message}\n")
 
     return serve(answer, complain)
 
 
-def _answer(verb: str, targets: list[str]) -> tuple[bytes, str]:
+def _opened(name: str) -> Door:
+    return door_of(name, site_file.load().site.handlers if "." in name else "")
+
+
+def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
     """Give what a door has to say, and, should nobody hear it, what was done."""
-    if verb not in USAGE:
-        raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(USAGE)}")
+    if verb not in door.usage:
+        raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(door.usage)}")
     if targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
-        return f"{USAGE[verb]}\n".encode(), "it was the usage"
-    if len(targets) != 1 + (verb == "deliver") or not all(targets):
-        raise BadRequest(USAGE[verb])
-    if verb == "deliver":
-        return deliver(targets[0], Path(targets[1]).absolute()), "what the grid job leaves was delivered"
+        return f"{door.usage[verb]}\n".encode(), "it was the usage"
+    if not all(targets) or (verb in ("submit", "cancel") and len(targets) != 1):
+        raise BadRequest(door.usage[verb])
     if verb == "submit":
-        number = submit(Path(targets[0]).absolute())
-        return protocol.job(number), taken_in(number)
-    return protocol.state(cancel(targets[0])), "the wish to cancel was taken in"
+        number = submit(Path(targets[0]).absolute(), door)
+        return door.accepted(number), taken_in(number)
+    if verb == "cancel":
+        return door.cancelled(cancel(targets[0])), "the wish to cancel was taken in"
+    return door.do(verb, targets, site_file.load())
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a door, or the keeper that doors start."""
+    """Run a door, named by `--door NAME` unless it is the default one, or the keeper that doors start."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
         from jim.keeper.main import run_keeper
@@ -265,6 +256,8 @@ def main(arguments: list[str] | None = None) -> int:
     if words[:1] == ["wake"]:
         wake(Path(words[1]))
         return 0
+    if words[:1] == ["--door"] and len(words) > 1:
+        return door(words[2:], words[1])
     return door(words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TO_FORMAT_5 = """
+    ALTER TABLE grid_job DROP COLUMN door;
     ALTER TABLE attempt DROP COLUMN facts;
     ALTER TABLE attempt DROP COLUMN kind;
     ALTER TABLE submission DROP COLUMN facts;

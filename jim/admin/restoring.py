@@ -93,7 +93,7 @@ def restored(site: Site) -> Iterator[str]:
         Hold(site, names).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
         jobs = {job.id for job in store.grid_jobs()}
-        again = inbox.hand_in_again(site.state, jobs)
+        again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
         if again:
             yield f"taken in again, for status.db has forgotten them: {', '.join(map(str, again))}"
         number = inbox.draw_id(site.state, max([*jobs, *_numbers(site), 0]))

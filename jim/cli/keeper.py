@@ -12,7 +12,9 @@ from pathlib import Path
 
 from jim.cli.text import escaped, say
 from jim.command import run as run_command
+from jim.doors.contract import door_of
 from jim.doors.inbox import account
+from jim.errors import JimError
 from jim.keeper.main import run_keeper
 from jim.keeper.waking import start_keeper
 from jim.model import Step
@@ -20,7 +22,7 @@ from jim.reading.view import look
 from jim.reading.words import how_many
 from jim.run_grid_job import rounds
 from jim.site import file as site_file
-from jim.site.file import MANAGED_STATE, make_state
+from jim.site.file import MANAGED_STATE, Site, make_state
 from jim.site.lock import runs
 
 LIMIT_SECONDS = 60
@@ -50,8 +52,8 @@ def _start_own() -> int:
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
-    untold = any((view.site.state / "gram").glob("request-*"))
     kept, finished = view.site.keep.seconds, view.store.grid_jobs(Step.FINISHED)
+    untold = any(_is_untold(view.site, name) for name in {"", *(job.door for job in finished)})
     old = any(view.age(job.updated) > kept(test=job.is_test) for job in finished)
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
     if not (unfinished or wishes or untold or old):
@@ -62,6 +64,14 @@ def _start_own() -> int:
         start_keeper(view.site.state)
         say(f"{name}: keeper started, {left}")
     return 0
+
+
+def _is_untold(site: Site, door: str) -> bool:
+    """Tell whether a door has something left to tell; of one that is gone nothing can be told any more."""
+    try:
+        return door_of(door, site.site.handlers).untold(site.state)
+    except JimError:
+        return False
 
 
 def _accounts(place: Path) -> Iterator[str]:

@@ -19,28 +19,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim.clock import Clock
-from jim.doors.gram import protocol
+from jim.doors.contract import Told, door_of
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, missed, read_regular, replace, replace_durably, sync_directory
+from jim.model import Standing
 
 if TYPE_CHECKING:
+    from jim.doors.contract import Door
     from jim.doors.identity import Apart
 
 LONGEST = 4 * 1024 * 1024
 
 
-def deposit(state: Path, key: str, request: dict[str, Any], apart: Apart | None = None) -> int:
+def deposit(
+    state: Path, key: str, request: dict[str, Any], apart: Apart | None = None, door: Door | None = None
+) -> int:
     """Make a request durable and return its grid job's id; the same key returns the same id.
 
-    `apart` is what its door leaves out where the key comes again: with it, another request is refused then.
+    `apart` is what its door leaves out where the key comes again: with it, another request is refused then. Without a
+    door, the default one answers.
     """
+    door = door or door_of()
     number = known(state, key, request, apart)
     if number:
         return number
     name, number = request_name(key), draw_id(state)
-    replace(state / "answers" / str(number), protocol.state(protocol.UNSUBMITTED))
+    replace(state / "answers" / str(number), door.state(Told(number, Standing.ACCEPTED)))
     content = {"id": number, "key": key, "owner": account(), "created": Clock().utc(), "request": request}
-    content["nonce"] = os.urandom(8).hex()
+    content |= {"nonce": os.urandom(8).hex(), "door": door.name}
     if apart is not None:
         content["apart"] = apart
     temporary = state / "inbox" / f".{name}.{number}"
@@ -242,12 +248,16 @@ def _read_id(path: Path) -> int:
     return int(_read(path).get("id", 0))
 
 
-def hand_in_again(state: Path, known: Container[int]) -> list[int]:
-    """Let the keeper take again what was told to be taken in, and is neither known any more nor told to have ended."""
+def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
+    """Let the keeper take again what was told to be taken in, and is neither known any more nor told to have ended.
+
+    A door that has told so may be in `own`, the site's directory.
+    """
     again = []
     for path in sorted((state / "keys").glob("request-*")):
-        number = _read_id(path)
-        if number and number not in known and not protocol.final_state(_answer_of(state, number)):
+        kept = _read(path)
+        number = int(kept.get("id", 0))
+        if number and number not in known and not _has_ended(state, number, kept.get("door", ""), own):
             with suppress(FileExistsError):
                 os.link(path, state / "inbox" / path.name)
             again.append(number)
@@ -255,11 +265,11 @@ def hand_in_again(state: Path, known: Container[int]) -> list[int]:
     return again
 
 
-def _answer_of(state: Path, number: int) -> bytes:
+def _has_ended(state: Path, number: int, door: str, own: str) -> bool:
     try:
-        return answer(state, number)
+        return door_of(door, own).is_final(answer(state, number))
     except UnknownJob:
-        return b""
+        return False
 
 
 def ids(state: Path) -> Iterator[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim import request
-from jim.doors.gram import protocol
+from jim.doors.contract import door_of
 from jim.errors import BadRequest
 from jim.handlers.base import Handler
 from jim.plugins import foreign
@@ -19,6 +19,7 @@ from jim.work import sizing
 from jim.work.sizing import Size
 
 if TYPE_CHECKING:
+    from jim.doors.contract import Door
     from jim.doors.identity import Apart  # a door needs none of it while a key is new
 
 # The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one. TOML has it
@@ -30,35 +31,28 @@ Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the 
 def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any) -> Prepared:
     """Read, check and size a request; what a door can refuse is refused here, with nothing stored.
 
-    `more` are attributes besides those of the file. What only the site's catalogue knows is left to the keeper: a door
-    is to answer at once. A dry run asks it.
+    The default door reads it. `more` are attributes besides those of the file. What only the site's catalogue knows is
+    left to the keeper: a door is to answer at once. A dry run asks it.
     """
-    return _prepared(file, site, ask_catalogue, more)[0]
+    return _prepared(file, site, door_of(), ask_catalogue, more)[0]
 
 
-def to_hand_in(file: Path, site: Site, **more: Any) -> tuple[dict[str, Any], Apart]:
+def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> tuple[dict[str, Any], Apart]:
     """Prepare a request; give what is stored of it, and what is left out where its key comes again."""
-    (_, checked, _), apart = _prepared(file, site, False, more)
+    (_, checked, _), apart = _prepared(file, site, door, False, more)
     return checked, apart
 
 
-def _prepared(file: Path, site: Site, ask_catalogue: bool, more: dict[str, Any]) -> tuple[Prepared, Apart]:
+def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dict[str, Any]) -> tuple[Prepared, Apart]:
     site_file.check_system(site)
-    attributes = request.read(file, site.site.handlers)
-    if not protocol.is_description(attributes):
+    asked = door.read(file, site.site.handlers)
+    if not door.reads(asked):
         with _at_its_place(file, but=more):
-            return _prepare(attributes | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
-    from jim.doors.gram.request import (  # only a gatekeeper hands in this
-        apart,
-        attributes_of,
-        in_its_words,
-        require_end,
-    )
-
-    with in_its_words(attributes):
-        prepared = _prepare(attributes_of(attributes, site.site.handlers) | more, file, site, ask_catalogue)
-    require_end(attributes, site.site.gram_events)
-    return prepared, apart(attributes)
+            return _prepare(asked | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
+    with door.in_its_words(asked):
+        prepared = _prepare(door.attributes(asked, site.site.handlers) | more, file, site, ask_catalogue)
+    door.require(asked, site)
+    return prepared, door.apart(asked)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def take_request(house: House, path: Path, content: dict[str, Any]) -> bool:
     """Store a request; tell whether that is settled. It waits while its key is that of a grid job to be removed."""
     number, key = content["id"], content["key"]
-    told = content["owner"], content["created"], content["request"], content.get("nonce", "")
+    told = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
     new = house.store.add_grid_job(number, key, *told)
     owner = house.store.known_as(key)
     if owner == number:

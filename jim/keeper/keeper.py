@@ -19,6 +19,7 @@ from jim.site.file import Site
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter
+    from jim.doors.contract import Door
     from jim.evidence.listing import Doubt
     from jim.idealizer.channel import Channel
     from jim.idealizer.health import Health
@@ -128,8 +129,7 @@ class House:
     unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks of which the last good listing shows nothing
     unsaid: dict[int, str] = field(default_factory=dict)  # why the batch system could not be told of a wish
     answered: dict[int, bytes] = field(default_factory=dict)
-    gram_jobs: dict[str, int] = field(default_factory=dict)  # by the names of the files of their keys
-    told_gram: dict[int, bytes] = field(default_factory=dict)
+    doors: dict[str, Door] = field(default_factory=dict)  # those that are open, by their names
     answered_changes: int = -1
     published_trouble: tuple[object, ...] = ()
     waited_for: dict[str, float] = field(default_factory=dict)  # which question of each other account, before ours

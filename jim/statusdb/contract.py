@@ -98,7 +98,14 @@ class Store(Protocol):
     # Grid jobs
 
     def add_grid_job(
-        self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any], nonce: str = ""
+        self,
+        number: int,
+        key: str,
+        owner: str,
+        created: str,
+        request: Mapping[str, Any],
+        nonce: str = "",
+        door: str = "",
     ) -> bool:
         """Take a grid job in, at step accepted; a key or number that is known already changes nothing."""
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jim.clock import age_seconds
+from jim.errors import JimError
+from jim.evidence.exit_record import read_exit_record
 from jim.evidence.transitions import ENDED_BADLY
 from jim.jobs import LocalJob
-from jim.model import State, Step, Verb, roll_up
+from jim.model import Standing, State, Step, Verb, roll_up
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
@@ -27,6 +29,34 @@ def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -
     if not any(counts.values()):
         return State.NEW.value
     return roll_up(counts, strict=strict).value
+
+
+def standing(job: GridJob, counts: Mapping[State, int]) -> Standing:
+    """Say how a grid job is, for gatekeepers."""
+    if job.step is Step.FINISHED:
+        if job.outcome == State.COMPLETED.value:
+            return Standing.DONE
+        cancelled = job.outcome == State.KILLED.value or (job.wish == Verb.CANCEL and job.size)
+        return Standing.CANCELLED if cancelled else Standing.FAILED
+    if status(job, counts) == State.SUSPENDED.value:
+        return Standing.SUSPENDED
+    if job.started:
+        return Standing.ACTIVE
+    return Standing.PENDING if job.step in (Step.ACTIVE, Step.COLLECTING) else Standing.ACCEPTED
+
+
+def exit_code(store: Store, job: GridJob) -> int:
+    """Say how a grid job exited: a single program as it did itself, any other with 1 if not all is well."""
+    if job.outcome == State.COMPLETED.value:
+        return 0
+    attempts = store.attempts(job.id, n=0) if job.size == 1 else []
+    if not attempts or not attempts[-1].record:
+        return 1
+    try:
+        record = read_exit_record(attempts[-1].record)
+    except JimError:  # of another version
+        return 1
+    return 128 + record.signal if record.signal else record.code or 1
 
 
 def herd(job: GridJob) -> str:

@@ -45,6 +45,7 @@ UPGRADES = (
     ALTER TABLE submission ADD COLUMN facts TEXT NOT NULL DEFAULT '';
     ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT '';
     ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE grid_job ADD COLUMN door TEXT NOT NULL DEFAULT '';
     """,
 )
 
@@ -80,8 +81,8 @@ FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"
 ADD_GRID_JOB = (
-    "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce) "
-    "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce, door) "
+    "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?, ?)"
 )
 # `tries` counts looks in these states; of an intent, it counts batch commands that could not be started.
 LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"

@@ -25,7 +25,8 @@ CREATE TABLE grid_job (
     splitter TEXT NOT NULL DEFAULT '',  -- that the request names
     priority INTEGER NOT NULL DEFAULT 0, -- the highest is sent first
     nonce TEXT NOT NULL DEFAULT '',     -- made by the door; no other grid job is taken for it
-    place TEXT NOT NULL DEFAULT ''      -- the name of its directory; empty: it has none
+    place TEXT NOT NULL DEFAULT '',     -- the name of its directory; empty: it has none
+    door TEXT NOT NULL DEFAULT ''       -- in whose words its polls are answered; empty: an older version took it in
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 

@@ -39,12 +39,20 @@ class Store(Connected):
     # Grid jobs
 
     def add_grid_job(
-        self, number: int, key: str, owner: str, created: str, request: Mapping[str, Any], nonce: str = ""
+        self,
+        number: int,
+        key: str,
+        owner: str,
+        created: str,
+        request: Mapping[str, Any],
+        nonce: str = "",
+        door: str = "",
     ) -> bool:
         """Take a grid job in; a key or number that is known already changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
+        row = number, key, job_type, owner, created, now, splitter, nonce, door
         with self.transaction():
-            cursor = self.db.execute(rows.ADD_GRID_JOB, (number, key, job_type, owner, created, now, splitter, nonce))
+            cursor = self.db.execute(rows.ADD_GRID_JOB, row)
             if cursor.rowcount:
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)

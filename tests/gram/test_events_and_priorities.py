@@ -15,7 +15,7 @@ from jim.doors.gram.day_files import expect, file_of
 from jim.errors import BadSite
 from jim.files import replace
 from jim.keeper.keeper import House, Workers
-from jim.keeper.tell_gram import tell
+from jim.keeper.telling import tell
 from jim.model import State
 from jim.run_grid_job import Rounds
 from jim.site.file import Site
@@ -184,14 +184,14 @@ def test_a_line_is_on_the_disk_before_its_job_is_forgotten(telling, place, monke
     assert not list((place.state / "gram").iterdir())
 
 
-class Killed(BaseException):
+class Killed(KeyboardInterrupt):
     """What a kill leaves, seen from within: nothing is done any more."""
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        *("keeper.tell_gram._answer", "keeper.tell_gram._end", "keeper.tell_gram._forget"),
+        *("doors.gram.events.Events._answer", "doors.gram.events.Events._end", "doors.gram.events.Events._forget"),
         *("doors.gram.day_files.make_days", "doors.gram.day_files.append", "doors.gram.day_files._append_whole"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monke
     with pytest.raises(Killed):
         finish(telling)
     monkeypatch.undo()
-    for memory in (telling.gram_jobs, telling.told_gram, telling.paced):
+    for memory in (telling.doors, telling.paced):
         memory.clear()
     finish(telling)
     assert told(telling) == ["7;8;0"] * (2 if step.endswith("_forget") else 1)
@@ -236,7 +236,7 @@ def test_a_job_whose_time_was_over_is_forgotten(telling, place):
     (place.state / "answers/7").unlink()
     tell(telling)
     assert not list((place.state / "gram").iterdir())
-    assert not telling.gram_jobs
+    assert telling.doors["gram"].idle()
 
 
 def test_events_that_cannot_be_told_stop_nothing(telling, place):

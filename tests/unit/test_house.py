@@ -129,7 +129,7 @@ MAY_IMPORT = [
     ("jim/doors/*", GROUND | DOORS),
     ("jim/keeper/*", GROUND | KEEPER),
     ("jim/reading/*", GROUND | READING),
-    ("jim/run_grid_job.py", GROUND | {"jim.keeper", "jim.doors", "jim.request", "jim.site", "jim.run_grid_job"}),
+    ("jim/run_grid_job.py", GROUND | {"jim.keeper", "jim.doors", "jim.site", "jim.run_grid_job"}),
     ("jim/admin/*", GROUND | KEEPER | READING | {"jim.admin", "jim.run_grid_job"}),
     ("jim/cli/*", {"jim"}),
 ]
@@ -158,6 +158,26 @@ def test_nobody_imports_a_door() -> None:
     assert outside == set()
     life = {file for file in importers("jim.run_grid_job") if not file.startswith("jim/cli/")}
     assert life == {"jim/run_grid_job.py", "jim/admin/trial/ground.py"}
+
+
+# Where GRAM is known: its door, what puts it there, and the language of requests that is GRAM's own.
+KNOWS_GRAM = ("jim/doors/gram/", "jim/admin/gram_service.py", "jim/cli/gram.py", "jim/request/")
+MENTIONS_GRAM = {
+    "jim/doors/contract.py": 1,  # the name of the default door
+    "jim/site/settings.py": 2,  # the setting that the door of GRAM reads
+    "jim/cli/__init__.py": 1,  # the verb that puts JIM behind GRAM
+    "jim/admin/advertise.py": 1,  # job types are listed there, too
+}
+GRAM = re.compile(r"(?<![a-z])gram(?![a-z])|globus", re.IGNORECASE)
+
+
+def test_a_door_is_known_by_its_contract() -> None:
+    """A second one is a folder, and no change elsewhere."""
+    others = [file for file in FILES if not file.startswith(KNOWS_GRAM)]
+    mentions = {file: sum(bool(GRAM.search(line)) for line in text_of(file).splitlines()) for file in others}
+    assert {file: lines for file, lines in mentions.items() if lines} == MENTIONS_GRAM
+    importing = {file for file in importers("jim.doors.gram") if not file.startswith("jim/doors/gram/")}
+    assert importing == {"jim/admin/gram_service.py"}
 
 
 def test_nothing_is_imported_from_a_test_module() -> None:

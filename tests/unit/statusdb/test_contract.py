@@ -61,12 +61,12 @@ def states(store: Store, grid: int = 1) -> list[State]:
 
 
 def test_a_grid_job_is_taken_in_once_by_its_key_and_by_its_number(store: Store) -> None:
-    assert store.add_grid_job(1, "key", "someone", CREATED, REQUEST, "nonce")
+    assert store.add_grid_job(1, "key", "someone", CREATED, REQUEST, "nonce", "arc")
     assert not store.add_grid_job(2, "key", "someone", CREATED, REQUEST)
     assert not store.add_grid_job(1, "other", "someone", CREATED, REQUEST)
     job = store.grid_job(1)
-    assert (job.key, job.job_type, job.owner, job.created, job.nonce) == (
-        *("key", "parametric", "someone", CREATED, "nonce"),
+    assert (job.key, job.job_type, job.owner, job.created, job.nonce, job.door) == (
+        *("key", "parametric", "someone", CREATED, "nonce", "arc"),
     )
     assert (job.step, job.size, job.wish, job.outcome, job.due, job.place) == (Step.ACCEPTED, 0, "", "", 0.0, "")
     assert job.request == REQUEST

@@ -1,0 +1,119 @@
+"""GRAM is told how its jobs are where it does not poll; results are delivered before the last line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from jim.doors import inbox
+from jim.doors.gram import day_files, protocol
+from jim.doors.gram.request import Description, one
+from jim.doors.gram.results import UNCHANGED, deliver
+from jim.doors.keeping import Keeper
+from jim.errors import JimError, UnknownJob
+from jim.files import read_regular
+from jim.statusdb.record import exit_code
+
+log = logging.getLogger(__name__)
+
+
+class Events:
+    """What the keeper remembers of the events it tells; to lose it makes it tell a state again, not less."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, int] = {}  # whose last event is not told yet, by the names of the files of their keys
+        self.told: dict[int, bytes] = {}
+
+    def tell(self, keeper: Keeper) -> None:
+        """Append the states that job managers have not been told yet."""
+        directory, events = Path(keeper.site.site.gram_events), []
+        try:
+            day_files.make_days(directory, keeper.clock.epoch(), keeper.site.keep.finished_days)
+            for file, number in list(self._untold(keeper)):
+                answer = keeper.answered.get(number) or self._answer(keeper, file, number)
+                if protocol.final_state(answer) is not None:
+                    self._end(keeper, file, number)
+                elif answer != self.told.get(number):
+                    events += [
+                        day_files.Event(number, each)
+                        for each in (protocol.PENDING, protocol.ACTIVE)
+                        if answer == protocol.state(each)
+                    ]
+                    self.told[number] = answer
+            day_files.append(directory, keeper.clock, events)
+        except OSError as error:  # jobs go on, whether or not somebody hears of it
+            self.told.clear()
+            if keeper.pace("gram events"):
+                log.error("GRAM cannot be told how its jobs are: %s", error)
+
+    def _answer(self, keeper: Keeper, file: Path, number: int) -> bytes:
+        """Read what polls print; a job whose time was over needs no events any more."""
+        try:
+            return inbox.answer(keeper.site.state, number)
+        except UnknownJob:
+            self._forget(keeper, file, number)
+            return b""
+
+    def _forget(self, keeper: Keeper, file: Path, number: int) -> None:
+        file.unlink(missing_ok=True)
+        keeper.paced.pop(("gram", number), None)
+        self.told.pop(number, None)
+        self.jobs.pop(file.name, None)
+
+    def _untold(self, keeper: Keeper) -> Iterator[tuple[Path, int]]:
+        """Give the descriptions of jobs whose last event was not told yet, and their numbers."""
+        with suppress(FileNotFoundError):
+            for entry in os.scandir(keeper.site.state / "gram"):
+                if not entry.name.startswith("."):
+                    number = self.jobs.get(entry.name) or _number_of(keeper, entry.name)
+                    if number:
+                        self.jobs[entry.name] = number
+                        yield Path(entry.path), number
+
+    def _end(self, keeper: Keeper, file: Path, number: int) -> None:
+        """Deliver the results of a job that has ended, in a worker, and tell its last event."""
+        name = ("gram", number)
+        if keeper.workers.busy(name) or not keeper.pace(name):
+            return
+        description: Description = json.loads(file.read_bytes())
+        keeper.workers.start(
+            name,
+            partial(deliver, keeper.site.state, number, description),
+            partial(self._ended, keeper, file, number, one(description, "jobdir")),
+            partial(_not_delivered, number),
+        )
+
+    def _ended(self, keeper: Keeper, file: Path, number: int, jobdir: str, said: bytes) -> None:
+        if said == UNCHANGED and Path(jobdir).exists():  # a full disk: what GRAM has forgotten needs nothing any more
+            return
+        with suppress(UnknownJob):
+            exited = protocol.final_state(said) == protocol.DONE or protocol.is_failure(said, protocol.EXECUTION_FAILED)
+            event = (
+                day_files.Event(number, protocol.DONE, exit_code(keeper.store, keeper.store.grid_job(number)))
+                if exited
+                else day_files.Event(number, protocol.FAILED)
+            )
+            day_files.append(Path(keeper.site.site.gram_events), keeper.clock, [event])
+        self._forget(keeper, file, number)
+
+
+def _number_of(keeper: Keeper, name: str) -> int:
+    """Look up a job by its key; one that was not handed in after all is forgotten after a day."""
+    with suppress(FileNotFoundError):
+        return int(json.loads(read_regular(keeper.site.state / "keys" / name, inbox.LONGEST))["id"])
+    file = keeper.site.state / "gram" / name
+    if not (keeper.site.state / "inbox" / name).exists() and time.time() - file.stat().st_mtime > day_files.DAY:
+        file.unlink()
+    return 0
+
+
+def _not_delivered(number: int, error: BaseException) -> None:
+    if not isinstance(error, JimError | OSError):
+        raise error
+    log.warning("%d: its results cannot be delivered, will be tried again: %s", number, error)
