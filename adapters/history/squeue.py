@@ -24,7 +24,6 @@ class Squeue(History):
     """The listing, asked for these ids alone."""
 
     words: tuple[str, ...] = ("squeue",)
-    program = "squeue"
     fields: tuple[str, ...] = LISTING
 
     def command(self, ids: Sequence[str]) -> list[str]:
