@@ -284,6 +284,10 @@ class History(ABC):
     def command(self, ids: Sequence[str]) -> list[str]:
         """Build the command that tells how these ended, as `Adapter.history_command` does."""
 
+    def find_command(self, mark: str) -> list[str] | None:
+        """Build the command that tells whether this mark is known, as `Adapter.find_ended_command` does."""
+        return None
+
     @abstractmethod
     def read(self, answer: Answer) -> Listing:
         """Read how jobs ended, as `Adapter.parse_history` does."""
