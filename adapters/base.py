@@ -182,10 +182,6 @@ class Adapter(ABC):
                     return kind(answer.facts())
         return Unclear(answer.facts())
 
-    def asks_history_of(self, program: str) -> bool:
-        """Tell whether the site has it asked of this program, by whatever path."""
-        return program in {word.rpartition("/")[2] for word in self.commands["history"]}
-
     @staticmethod
     def says(patterns: Sequence[str], text: str) -> bool:
         """Tell whether any of the patterns stands in the text."""
@@ -195,7 +191,8 @@ class Adapter(ABC):
 class DeclaredAdapter(Adapter):
     """A batch system whose commands are declared: these words stand behind the first ones of a command."""
 
-    printed_id: str  # pattern of what a submission prints; its first group is the batch id
+    printed_id: str = "[1-9][0-9]*"  # pattern of the batch id that a submission prints
+    printed: str = r"^{id}\n\Z"  # and of the text that it stands in
     listing: tuple[str, ...] = ()
     finding: tuple[str, ...] = ()  # {mark} stands for the mark; none: a listing is all there is
     pinging: tuple[str, ...] = ()
@@ -208,7 +205,8 @@ class DeclaredAdapter(Adapter):
         self.own_words = "history" in (commands or ())  # that begin the command of history
 
     def parse_submit(self, answer: Answer) -> str:
-        found = re.search(self.printed_id, self.output(answer), re.ASCII | re.MULTILINE)
+        printed = self.printed.replace("{id}", f"({self.printed_id})")
+        found = re.search(printed, self.output(answer), re.ASCII | re.MULTILINE)
         if not found:
             raise Unclear(answer.facts())
         return found[1]

@@ -81,7 +81,7 @@ class Condor(DeclaredAdapter):
     began: str = "NumJobStarts"  # the attribute that tells how often a job has begun
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
-    printed_id = r"^([1-9][0-9]*)\.0 - \1\.[0-9]+\n\Z"
+    printed = r"^{id}\.0 - \1\.[0-9]+\n\Z"
     listing = ("-constraint", "JimMark =!= undefined", "-json", "-attributes", TOLD)
     finding = ("-constraint", 'JimMark == "{mark}"', "-json", "-attributes", TOLD)
     pinging, changing = ("-totals",), CHANGES

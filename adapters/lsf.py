@@ -50,7 +50,7 @@ class Lsf(DeclaredAdapter):
     can_suspend = True
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
-    printed_id = r"^Job <([1-9][0-9]*)> is submitted to .*queue"
+    printed = r"^Job <{id}> is submitted to .*queue"
     listing, changing = ("-a", *FIELDS), CHANGES
     histories = ("bjobs", "bhist")
 

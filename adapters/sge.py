@@ -62,7 +62,7 @@ class Sge(DeclaredAdapter):
     parallel_environment, memory_resource = "smp", "h_vmem"
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
-    printed_id = r"^([1-9][0-9]*)\.1-[0-9]+:1\n\Z"
+    printed = r"^{id}\.1-[0-9]+:1\n\Z"
     listing, pinging = ("-xml", "-g", "d", "-u", "$user"), ("-sss",)  # qstat itself replaces $user
     changing = CHANGES
     histories = ("accounting", "qacct")

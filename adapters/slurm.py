@@ -70,7 +70,7 @@ class Slurm(DeclaredAdapter):
     # end_is_death stays false: a job of a node that cannot be reached ends in the books only.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
-    printed_id = r"^([1-9][0-9]*)(;.+)?\n\Z"
+    printed = r"^{id}(;.+)?\n\Z"
     listing, finding, pinging = LISTING, (*LISTING, "--name={mark}"), ("ping",)
     histories = ("squeue", "jobcomp", "sacct")
 
