@@ -1,5 +1,8 @@
 """The contract of an adapter: a batch system's words, and pure functions between text and values.
 
+`Adapter` is the contract. `DeclaredAdapter` keeps most of it for a batch system that declares its words: JIM's own are
+of this kind. `History` is the contract of a source that tells how jobs ended; docs/adapters.md lists the sources.
+
 An adapter is a module of this folder, or a site's own ([site] handlers, [batch] system = "mysite.name"), with
 `ADAPTER = Class`. It never runs anything and keeps nothing. The idealizer, which is the keeper's part for this,
 runs the argument lists that the `*_command` functions build, always under a time limit, and hands the answer to
@@ -23,6 +26,7 @@ adapter to all this, by what was captured from its batch system.
 
 from __future__ import annotations
 
+import importlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +77,10 @@ class Adapter(ABC):
             raise BadSite(f"[batch.commands]: unknown command {unknown[0]!r}{nearest(unknown[0], self.commands)}")
         self.commands = {**self.commands} | {each: tuple(words) for each, words in (commands or {}).items()}
         self.area = area
+
+    def choose_history(self, name: str) -> None:
+        """Take the source that the site has chosen by name to tell how jobs ended."""
+        raise BadSite(f"batch.history: {name!r} cannot be chosen: this adapter has one source only")
 
     @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
@@ -174,14 +182,123 @@ class Adapter(ABC):
                     return kind(answer.facts())
         return Unclear(answer.facts())
 
-    def asks_history_of(self, program: str) -> bool:
-        """Tell whether the site has it asked of this program, by whatever path."""
-        return program in {word.rpartition("/")[2] for word in self.commands["history"]}
-
     @staticmethod
     def says(patterns: Sequence[str], text: str) -> bool:
         """Tell whether any of the patterns stands in the text."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+
+
+class DeclaredAdapter(Adapter):
+    """A batch system whose commands are declared: these words stand behind the first ones of a command."""
+
+    printed_id: str = "[1-9][0-9]*"  # pattern of the batch id that a submission prints
+    printed: str = r"^{id}\n\Z"  # and of the text that it stands in
+    listing: tuple[str, ...] = ()
+    finding: tuple[str, ...] = ()  # {mark} stands for the mark; none: a listing is all there is
+    pinging: tuple[str, ...] = ()
+    changing: Mapping[str, tuple[str, ...]] = {}  # of what users may: hold, release, suspend, resume
+    histories: tuple[str, ...]  # sources that may tell how jobs ended: modules of adapters/history, the default first
+
+    def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
+        super().__init__(commands, area)
+        self.chosen = ""  # the source that the site has chosen by name
+        self.own_words = "history" in (commands or ())  # that begin the command of history
+
+    def parse_submit(self, answer: Answer) -> str:
+        printed = self.printed.replace("{id}", f"({self.printed_id})")
+        found = re.search(printed, self.output(answer), re.ASCII | re.MULTILINE)
+        if not found:
+            raise Unclear(answer.facts())
+        return found[1]
+
+    def query_command(self) -> list[str]:
+        return [*self.commands["query"], *self.listing]
+
+    def find_command(self, mark: str) -> list[str]:
+        return [*self.commands["find"], *(word.format(mark=mark) for word in self.finding or self.listing)]
+
+    def ping_command(self) -> list[str]:
+        return [*self.commands["ping"], *self.pinging]
+
+    @abstractmethod
+    def names(self, ids: Ids) -> list[str]:
+        """Name jobs as commands want them named."""
+
+    def cancel_command(self, ids: Ids) -> list[str]:
+        return [*self.commands["cancel"], *self.names(ids)]
+
+    def change_command(self, verb: str, ids: Ids) -> list[str] | None:
+        if verb not in self.changing:
+            return None  # for operators
+        first = self.commands[verb if verb in self.commands else "change"]
+        return [*first, *self.changing[verb], *self.names(ids)]
+
+    def choose_history(self, name: str) -> None:
+        if name not in self.histories:
+            raise BadSite(f"batch.history: unknown source {name!r}{nearest(name, self.histories)}")
+        if name != self.default_history and not self.own_words:  # the words are those of another source
+            self.commands = {**self.commands, "history": source(name).words}
+        self.chosen = name
+
+    @property
+    def default_history(self) -> str:
+        """The source to be asked where the site has chosen none: the first, but for a program that means another."""
+        programs = {word.rpartition("/")[2] for word in self.commands["history"]}
+        return next((name for name in self.histories[1:] if source(name).program in programs), self.histories[0])
+
+    @property
+    def history(self) -> History:
+        """The source that tells how jobs ended."""
+        return source(self.chosen or self.default_history)(self)
+
+    @property
+    def most_asked(self) -> int:
+        return self.history.most_asked
+
+    def history_command(self, ids: Sequence[str]) -> list[str]:
+        return self.history.command(ids)
+
+    def parse_history(self, answer: Answer) -> Listing:
+        return self.history.read(answer)
+
+
+class History(ABC):
+    """A source that tells how the jobs of one batch system ended."""
+
+    words: tuple[str, ...]  # the first words of its command, which a site may replace
+    program: str = ""  # the word in `batch.commands.history` that chose this source before sources had names
+    most_asked: int = 200  # ids of one command; it has to answer within the limit of a command
+
+    def __init__(self, adapter: Adapter) -> None:
+        """Take the adapter whose commands and words of failure count."""
+        self.adapter = adapter
+
+    @property
+    def first_words(self) -> tuple[str, ...]:
+        """The first words of its command, as the site has them."""
+        return self.adapter.commands["history"]
+
+    @abstractmethod
+    def command(self, ids: Sequence[str]) -> list[str]:
+        """Build the command that tells how these ended, as `Adapter.history_command` does."""
+
+    def find_command(self, mark: str) -> list[str] | None:
+        """Build the command that tells whether this mark is known, as `Adapter.find_ended_command` does."""
+        return None
+
+    @abstractmethod
+    def read(self, answer: Answer) -> Listing:
+        """Read how jobs ended, as `Adapter.parse_history` does."""
+
+    def found(self, answer: Answer) -> str:
+        """Give what a search in a file has printed: grep exits 1, without a word, where nothing is found."""
+        return "" if answer.code == 1 and not answer.err else self.adapter.output(answer)
+
+
+def source(name: str) -> type[History]:
+    """Load a source of history by its name."""
+    found: type[History] = importlib.import_module(f"jim.adapters.history.{name}").HISTORY
+    return found
 
 
 def option(name: str, value: str | int | None, unit: str = "") -> list[str]:

@@ -9,7 +9,8 @@ Nobody can fence an attempt that far away: that it runs once is the schedd's pro
 
 from __future__ import annotations
 
-from jim.adapters.condor import TOLD, Condor, accepted
+from jim.adapters.condor import Condor
+from jim.adapters.history.event_log import EventLog, accepted
 from jim.model import Answer, Batch, Listing
 
 
@@ -23,17 +24,14 @@ class CondorTransfer(Condor):
     shared_work = False
     began = "NumShadowStarts"
 
-    def find_ended_command(self, mark: str) -> list[str]:
+    def find_ended_command(self, mark: str) -> list[str] | None:
         """Build the command that tells whether the history knows this mark; one job of a submission will do."""
-        words = self.commands["history"]
-        if self.asks_history_of("grep"):  # the note below the head of an event
-            return [*words, "-B1", "-e", f"^[[:blank:]]+{mark}$"]
-        return [*words, "-constraint", f'JimMark == "{mark}"', "-limit", "1", "-json", "-attributes", TOLD]
+        return self.history.find_command(mark)
 
     def parse_history(self, answer: Answer) -> Listing:
         ended = super().parse_history(answer)
         # Asked for a mark, a job event log tells of nothing but the beginning.
-        return {**accepted(answer.out), **ended} if self.asks_history_of("grep") else ended
+        return {**accepted(answer.out), **ended} if isinstance(self.history, EventLog) else ended
 
     def description(self, batch: Batch) -> dict[str, str]:
         return super().description(batch) | {

@@ -8,8 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from jim.adapters.pbs import COMMANDS, UNKNOWN_JOB, Facts
-from jim.adapters.slurm import Slurm
+from jim.adapters.history.qstat import UNKNOWN_JOB
+from jim.adapters.listings.qstat import Facts
+from jim.adapters.messages import pbs_wrappers as messages
+from jim.adapters.pbs import COMMANDS
 from jim.adapters.torque import Torque
 from jim.errors import Unclear
 from jim.model import Answer, Listing
@@ -23,15 +25,12 @@ class PbsWrappers(Torque):
     index_variable, id_variable = "PBS_ARRAY_INDEX", "SLURM_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
     array_limit = 1  # a listing does not say which member of an array a job is
-    # qsub hands on what sbatch says, and may fail once sbatch is done.
-    unclear, full = (*Slurm.unclear, r"problem loading slurm"), Slurm.full
-    transient = (*Slurm.transient, r"problem loading jobs")
-    permanent = (*Slurm.permanent, r"unknown option|^usage:")
-    gone = (r"invalid job id specified", r"job has already finished")
+    unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
+    permanent, gone = messages.PERMANENT, messages.GONE
     # -v: the job gets this variable and no other of ours.
     submitting = ("-v", "PATH", "-m", "n", "-j", "oe", "-o", "/dev/null")
     printed_id = "[1-9][0-9]*"
-    listing = ("-f",)
+    listing, pinging = ("-f",), ("-Q",)
 
     @staticmethod
     def quote(word: str) -> str:
@@ -53,9 +52,6 @@ class PbsWrappers(Torque):
         job = jobs[id_]
         held = job["job_state"] == "Q" and job.get("priority") == "0"
         return {"Q": "H" if held else "Q", "U": "U?"}.get(job["job_state"], job["job_state"])
-
-    def ping_command(self) -> list[str]:
-        return [*self.commands["ping"], "-Q"]
 
 
 ADAPTER = PbsWrappers

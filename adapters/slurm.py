@@ -1,18 +1,11 @@
-"""Slurm, as version 22.05 speaks: sbatch, squeue, scancel, scontrol.
-
-How jobs ended is asked of squeue, which knows for some minutes (MinJobAge). A site that keeps accounts says
-
-    [batch.commands]
-    history = ["sacct"]                                                 # slurmdbd
-    history = ["grep", "-hE", "/var/log/slurm/jobcomp.log"]             # JobCompType=jobcomp/filetxt
-"""
+"""Slurm, as version 22.05 speaks: sbatch, squeue, scancel, scontrol."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from jim.adapters.base import Adapter, by_id, option
+from jim.adapters.base import DeclaredAdapter, by_id, option
+from jim.adapters.messages import slurm as messages
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
 
@@ -22,24 +15,31 @@ COMMANDS = {
     "cancel": ("scancel",),
     **dict.fromkeys(("change", "ping"), ("scontrol",)),
 }
-STATES = {
-    **dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUED"), State.SUBMITTED),
-    **dict.fromkeys(("REQUEUE_HOLD", "SPECIAL_EXIT"), State.HELD),
-    # Something of a completing job may still live.
-    **dict.fromkeys(("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING"), State.RUNNING),
-    **dict.fromkeys(("SUSPENDED", "STOPPED"), State.SUSPENDED),
-    **dict.fromkeys(("COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL"), State.FAILED),
-    **dict.fromkeys(("BOOT_FAIL", "DEADLINE", "PREEMPTED"), State.FAILED),
-    "CANCELLED": State.KILLED,
+# Ends that nobody exited with: their words say more than an exit code.
+NOT_EXITED = {
+    "TIMEOUT": (State.FAILED, "time limit"),
+    "OUT_OF_MEMORY": (State.FAILED, "out of memory"),
+    "NODE_FAIL": (State.FAILED, "the node failed"),
+    "BOOT_FAIL": (State.FAILED, "the node did not boot"),
+    "DEADLINE": (State.FAILED, "deadline"),
+    "PREEMPTED": (State.FAILED, "preempted"),
+    "CANCELLED": (State.KILLED, "cancelled"),
 }
-REASONS = {
-    "TIMEOUT": "time limit",
-    "OUT_OF_MEMORY": "out of memory",
-    "NODE_FAIL": "the node failed",
-    "BOOT_FAIL": "the node did not boot",
-    "DEADLINE": "deadline",
-    "PREEMPTED": "preempted",
-    "CANCELLED": "cancelled",
+STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
+    "PENDING": State.SUBMITTED,
+    "CONFIGURING": State.SUBMITTED,
+    "REQUEUED": State.SUBMITTED,
+    "REQUEUE_HOLD": State.HELD,
+    "SPECIAL_EXIT": State.HELD,
+    "RUNNING": State.RUNNING,
+    "COMPLETING": State.RUNNING,  # something of it may still live
+    "STAGE_OUT": State.RUNNING,
+    "SIGNALING": State.RUNNING,
+    "RESIZING": State.RUNNING,
+    "SUSPENDED": State.SUSPENDED,
+    "STOPPED": State.SUSPENDED,
+    "COMPLETED": State.FAILED,  # unless it exited 0
+    "FAILED": State.FAILED,
 }
 # What no end of another job will change.
 NEVER = re.compile(
@@ -47,7 +47,6 @@ NEVER = re.compile(
     r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
 )
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
-ACCOUNTS = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
 HEADER = re.compile(r"^JOBID\|(?:[^|\n]*\|){4}\.\n", re.MULTILINE)
 FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
@@ -57,17 +56,9 @@ FIELDS = (
 # like another job is one: this line has lost its end. 500+0 is part of a heterogeneous job, which is never ours.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
-ENDED = (
-    re.compile(rf"^{FIELDS}(?P<name>[^|\n]*)(\|\.)?\n", re.MULTILINE),
-    re.compile(
-        r"^JobId=.* Name=(?P<name>.*) JobState=(?P<word>\w+) (?P<reason>).* ArrayJobId=(?P<id>[0-9]+)"
-        r" ArrayTaskId=(?P<index>[0-9]+) .* ExitCode=(?P<exit>[0-9]+:[0-9]+) *\n",
-        re.MULTILINE,
-    ),
-)
 
 
-class Slurm(Adapter):
+class Slurm(DeclaredAdapter):
     """Every submission is an array, so that a job is always named by array and index."""
 
     name = "slurm"
@@ -77,42 +68,11 @@ class Slurm(Adapter):
     can_avoid = True
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: a job of a node that cannot be reached ends in the books only.
-    # sbatch itself tries again for two minutes where it is told to come later: only the last answer counts.
-    unclear = (
-        r"socket timed out on send/recv|connection timed out (reading|writing)|delayed socket error",
-        r"zero bytes were transmitted|message (send|receive) failure|communication shutdown failure",
-        r"unable to contact slurm controller \((send|receive|shutdown) failure\)",
-        r"unexpected message received|header lengths are longer|insane message length",
-        r"munge decode failed|auth_g_verify",  # of the answer
-        # Of the request or the answer, but for one that could not even be written; or the directory of users is down.
-        r"(?s)\A(?!.*(munge encode failed|auth_g_create)).*(protocol authentication error|authentication credential)",
-        r"unable to resolve (user|group) ID",
-    )
-    full = (
-        r"(Max|Grp)SubmitJob",  # an association's or a QOS's
-        # MaxJobCount, of everybody's jobs: each task of an array counts, so that fewer may be taken.
-        r"submission failed: (resource temporarily unavailable|MaxJobCount|unable to create job record)",
-        r"submission failed: invalid job array specification",  # ours is valid, but for MaxArraySize
-    )
-    transient = (
-        r"\(connect failure\)|communication connection failure|in standby mode|rate limit exceeded",
-        r"munge encode failed|auth_g_create",
-        r"partition not available \(inactive or drain\)|requested nodes are busy|submissions disabled",
-        r"try again (later|in a bit)",
-        r"problem talking to the database|I/O error writing script/environment",
-    )
-    permanent = (
-        r"submission failed: (invalid|requested (node|operation not|reservation|time|topology|GRES)|more processors)",
-        r"submission failed: (pathname|user's group|memory required|no partition|multiple partition|duplicate generic)",
-        r"submission failed: (job (dependency|--batch|size specification)|circular|burst buffer)",
-        r"submission failed: (node count|CPU count|task \w+) specification invalid",
-        r"submission failed: job violates accounting/QOS policy",
-        r"sbatch: error: invalid (.* specif|numeric value|--)",
-        r"unrecognized option",
-        r"unable to open file|batch script is empty|does not look like a batch script",
-        r"access/permission denied|access denied to requested reservation",
-    )
-    gone = (r"invalid job id specified", r"job has already finished", r"already completing or completed")
+    unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
+    permanent, gone = messages.PERMANENT, messages.GONE
+    printed = r"^{id}(;.+)?\n\Z"
+    listing, finding, pinging = LISTING, (*LISTING, "--name={mark}"), ("ping",)
+    histories = ("squeue", "jobcomp", "sacct")
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
@@ -133,15 +93,6 @@ class Slurm(Adapter):
             batch.script,
         ]
 
-    def parse_submit(self, answer: Answer) -> str:
-        found = re.search(r"^([1-9][0-9]*)(;.+)?\n\Z", self.output(answer), re.ASCII | re.MULTILINE)
-        if not found:
-            raise Unclear(answer.facts())
-        return found[1]
-
-    def query_command(self) -> list[str]:
-        return [*self.commands["query"], *LISTING]
-
     def parse_query(self, answer: Answer) -> Listing:
         text = self.output(answer)
         line = HEADER.search(text)
@@ -151,43 +102,27 @@ class Slurm(Adapter):
             if line and JOB.search(line["name"]):
                 line = None
             elif line and not line["part"]:
-                key, seen[key] = _observation(line)
+                key, seen[key] = observation(line)
         if not line:
             raise Unclear(answer.facts())
         return seen
 
-    def history_command(self, ids: Sequence[str]) -> list[str]:
-        words = self.commands["history"]
-        if self.asks_history_of("grep"):
-            return [*words, "-e", rf" ArrayJobId=({'|'.join(ids)}) "]
-        return [*words, *(ACCOUNTS if self.asks_history_of("sacct") else LISTING), f"--jobs={','.join(ids)}"]
-
-    def parse_history(self, answer: Answer) -> Listing:
-        none = answer.code == 1 and (self.says(self.gone, answer.err) or not answer.err)  # grep says nothing
-        text = "" if none else self.output(answer)
-        return dict(_observation(line) for form in ENDED for line in form.finditer(text))
-
-    def find_command(self, mark: str) -> list[str]:
-        return [*self.commands["find"], *LISTING, f"--name={mark}"]
-
-    def cancel_command(self, ids: Ids) -> list[str]:
-        return [*self.commands["cancel"], *_names(ids)]
+    def names(self, ids: Ids) -> list[str]:
+        return [f"{id_}_[{','.join(indices)}]" if indices else id_ for id_, indices in by_id(ids).items()]
 
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
         if verb not in ("hold", "release"):
             return None  # suspending is for operators
-        return [*self.commands["change"], verb, ",".join(_names(ids))]
-
-    def ping_command(self) -> list[str]:
-        return [*self.commands["ping"], "ping"]
+        return [*self.commands["change"], verb, ",".join(self.names(ids))]
 
 
-def _observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
+def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
+    """Read a line that tells of a job: the groups id, index, word, exit, reason and name."""
     word, reason = line["word"], line["reason"].replace("None", "")
     state = STATES.get(word, State.UNKNOWN)
     code = signal = None
-    if word in REASONS:  # which says more than an exit code, as nobody exited
-        reason = REASONS[word]
+    if word in NOT_EXITED:
+        state, reason = NOT_EXITED[word]
     elif state.final:
         code, signal = _end(line["exit"])
         if word == "COMPLETED" and code == 0:
@@ -208,10 +143,6 @@ def _end(text: str) -> tuple[int | None, int | None]:
     first, _, second = text.partition(":")
     code, signal = (int(first), int(second)) if second else (int(first) >> 8, int(first) & 127)
     return (code, None) if not signal else (None, signal if signal < 32 else None)
-
-
-def _names(ids: Ids) -> list[str]:
-    return [f"{id_}_[{','.join(indices)}]" if indices else id_ for id_, indices in by_id(ids).items()]
 
 
 ADAPTER = Slurm

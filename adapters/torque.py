@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jim.adapters.messages import torque as messages
 from jim.adapters.pbs import Pbs
 from jim.model import Ids, Resources
 
@@ -23,13 +24,8 @@ class Torque(Pbs):
 
     name = "torque"
     index_variable = "PBS_ARRAYID"
-    unclear = (
-        *Pbs.unclear,
-        r"(?m)^(?!.*cannot connect to server).*(error (reading|writing) data|socket close detected|\btime out\b)",
-    )
-    full = (*Pbs.full, r"array size too large|does not allow job arrays")  # single jobs may be taken
-    transient = (*Pbs.transient, r"currently too busy|server busy|trqauthd unable|queue is currently not available")
-    permanent = (*Pbs.permanent, r"exceeds queue resource limits|queue does not allow|bad job array request")
+    unclear, full = messages.UNCLEAR, messages.FULL
+    transient, permanent = messages.TRANSIENT, messages.PERMANENT
     submitting: tuple[str, ...] = ("-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     listing: tuple[str, ...] = ("-t", "-f")
     ended = ()

@@ -28,14 +28,14 @@ class StandInRestarting(Slurm):
 ADAPTER = StandInRestarting
 """
 SKIPS = """
-from jim.adapters.slurm import HEADER, LISTED, Slurm, _observation
+from jim.adapters.slurm import HEADER, LISTED, Slurm, observation
 from jim.errors import Unclear
 
 class StandInSkipping(Slurm):
     def parse_query(self, answer):
         if not HEADER.search(self.output(answer)):
             raise Unclear(answer.facts())
-        return dict(_observation(line) for line in LISTED.finditer(answer.out) if not line["part"])
+        return dict(observation(line) for line in LISTED.finditer(answer.out) if not line["part"])
 
 ADAPTER = StandInSkipping
 """

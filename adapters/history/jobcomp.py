@@ -1,0 +1,19 @@
+"""The file of completed jobs that Slurm writes with JobCompType=jobcomp/filetxt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jim.adapters.history.squeue import Squeue
+
+
+class JobCompletions(Squeue):
+    """A line a job, found by grep."""
+
+    words, program = ("grep", "-hE", "/var/log/slurm/jobcomp.log"), "grep"
+
+    def command(self, ids: Sequence[str]) -> list[str]:
+        return [*self.first_words, "-e", rf" ArrayJobId=({'|'.join(ids)}) "]
+
+
+HISTORY = JobCompletions

@@ -1,0 +1,1 @@
+"""Reading what several adapters have listed: text in, facts of each job out."""
