@@ -77,6 +77,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
 
 def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 3.0)  # longer than patience with who does not answer
+    monkeypatch.setattr(ground, "CLEANING_SECONDS", 60.0)  # this batch system answers: that takes as long as it takes
     change(tried, "slots = 8", "slots = 1")
     change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
     with Ground(site()) as own:
