@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -17,20 +16,6 @@ import pytest
 HOME = Path(__file__).parents[2]
 MADE = (".*", "__pycache__", "*.pyc", "build", "dist", "*.egg-info", "PKG-INFO", "setup.cfg")  # by whoever builds it
 HIDDEN = (".ci", ".gitignore")
-OLDEST = 77  # as pyproject.toml asks
-
-
-def setuptools():
-    try:
-        return int(version("setuptools").partition(".")[0])
-    except PackageNotFoundError:
-        return 0
-
-
-pytestmark = pytest.mark.skipif(
-    setuptools() < OLDEST,
-    reason=f"setuptools {setuptools() or 'is missing'}: `make test` installs {OLDEST} or newer, which builds JIM",
-)
 
 
 def paths(place):
