@@ -283,7 +283,7 @@ def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: P
         done = subprocess.run(
             command, cwd=tmp_path, env=newcomer, capture_output=True, text=True, timeout=120, check=False
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
         return done.stdout
 
     assert say("jim", "submit", "neutrinos.jdf", "--dry-run").startswith(tried)
