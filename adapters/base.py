@@ -80,7 +80,12 @@ class Adapter(ABC):
 
     def choose_history(self, name: str) -> None:
         """Take the source that the site has chosen by name to tell how jobs ended."""
-        raise BadSite(f"batch.history: {name!r} cannot be chosen: this adapter has one source only")
+        raise BadSite(f"unknown source {name!r}: this adapter has one only, which needs no name")
+
+    @property
+    def guessed_history(self) -> str:
+        """The source that a program in the command of history means; `batch.history` supersedes this way to choose."""
+        return ""
 
     @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
@@ -235,21 +240,21 @@ class DeclaredAdapter(Adapter):
 
     def choose_history(self, name: str) -> None:
         if name not in self.histories:
-            raise BadSite(f"batch.history: unknown source {name!r}{nearest(name, self.histories)}")
-        if name != self.default_history and not self.own_words:  # the words are those of another source
+            raise BadSite(f"unknown source {name!r}{nearest(name, self.histories)}")
+        if name != (self.guessed_history or self.histories[0]) and not self.own_words:  # they are another source's
             self.commands = {**self.commands, "history": source(name).words}
         self.chosen = name
 
     @property
-    def default_history(self) -> str:
-        """The source to be asked where the site has chosen none: the first, but for a program that means another."""
+    def guessed_history(self) -> str:
         programs = {word.rpartition("/")[2] for word in self.commands["history"]}
-        return next((name for name in self.histories[1:] if source(name).program in programs), self.histories[0])
+        guessed = (name for name in self.histories[1:] if source(name).program in programs)
+        return "" if self.chosen else next(guessed, "")
 
     @property
     def history(self) -> History:
         """The source that tells how jobs ended."""
-        return source(self.chosen or self.default_history)(self)
+        return source(self.chosen or self.guessed_history or self.histories[0])(self)
 
     @property
     def most_asked(self) -> int:
@@ -266,7 +271,7 @@ class History(ABC):
     """A source that tells how the jobs of one batch system ended."""
 
     words: tuple[str, ...]  # the first words of its command, which a site may replace
-    program: str = ""  # the word in `batch.commands.history` that chose this source before sources had names
+    program: str = ""  # a site that names this program in `batch.commands.history` has chosen the source: superseded
     most_asked: int = 200  # ids of one command; it has to answer within the limit of a command
 
     def __init__(self, adapter: Adapter) -> None:

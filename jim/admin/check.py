@@ -71,6 +71,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "promise", lambda: _promise(site)
     if site.batch.programs:
         yield "programs", lambda: _programs(site)
+    if "history" in site.batch.commands:
+        yield "history", lambda: _history(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
     if site.site.handlers or site.site.steps or site.limits.analyser:
@@ -232,6 +234,14 @@ def _programs(site: Site) -> Finding:
     from jim.keeper.opening import superseded  # as above
 
     return Finding("", WARNING, f"batch.programs names the directory {site.batch.programs}", superseded(site))
+
+
+def _history(site: Site) -> Finding:
+    from jim.keeper.opening import superseded_history  # as above
+
+    if instead := superseded_history(site):
+        return Finding("", WARNING, "the program in batch.commands.history says who tells how jobs ended", instead)
+    return _good("the site's own command tells how jobs ended")
 
 
 def _handlers(site: Site) -> Finding:

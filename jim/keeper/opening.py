@@ -42,7 +42,7 @@ def open_house(site: Site) -> House:
     make_state(site)
     clock = Clock()
     adapter = adapter_of(site)
-    if instead := superseded(site):
+    for instead in filter(None, (superseded(site), superseded_history(site))):
         log.warning("%s: %s", site.file, instead)
     store = open_store(site.state, clock, write=True)
     hold = hold_of(site, store)
@@ -82,7 +82,12 @@ def adapter_of(site: Site) -> Adapter:
         module = importlib.import_module(system if "." in system else f"jim.adapters.{system}")
         adapter: Adapter = module.ADAPTER(site.batch.commands, str(site.state / "batch"))
     except (ImportError, AttributeError, TypeError) as error:
-        raise BadSite(f"{site_file.place_of_system(site)}cannot load adapter {system!r}: {error}") from error
+        raise BadSite(f"{site_file.place_of(site, 'system')}cannot load adapter {system!r}: {error}") from error
+    if site.batch.history:
+        try:
+            adapter.choose_history(site.batch.history)
+        except BadSite as error:
+            raise BadSite(f"{site_file.place_of(site, 'history')}{error}") from error
     if site.batch.programs:
         adapter.commands = {**adapter.commands, **_of_directory(site, adapter)}
     return adapter
@@ -110,6 +115,23 @@ def superseded(site: Site) -> str:
             *lines,
         )
     )
+
+
+def superseded_history(site: Site) -> str:
+    """Spell out how a site file is to name the history that JIM takes from a program; empty where it need not."""
+    adapter = adapter_of(site)
+    name = adapter.guessed_history
+    if not name:
+        return ""
+    named = adapter_of(site._replace(batch=site.batch._replace(history=name, commands=_but_history(site))))
+    needless = named.commands["history"] == adapter.commands["history"] and "history" in site.batch.commands
+    also = ", and leave batch.commands.history out" if needless else ""
+    said = f"name the source that tells how jobs ended{also}, for the next version does not guess it from a program:"
+    return f'{said}\n    [batch]\n    history = "{name}"'
+
+
+def _but_history(site: Site) -> dict[str, list[str]]:
+    return {verb: words for verb, words in site.batch.commands.items() if verb != "history"}
 
 
 def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:

@@ -209,23 +209,23 @@ def check_system(site: Site) -> None:
     if "." not in system:
         if system == "base" or not (adapters / f"{system}.py").is_file():
             known = {each.stem for each in adapters.glob("[a-z]*.py")} - {"base"}
-            raise BadSite(f"{place_of_system(site)}unknown batch system {system!r}{nearest(system, known)}")
+            raise BadSite(f"{place_of(site, 'system')}unknown batch system {system!r}{nearest(system, known)}")
         return
     if own and own not in sys.path:
         sys.path.append(own)
     try:
         importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
     except (ImportError, AttributeError, SyntaxError) as error:
-        raise BadSite(f"{place_of_system(site)}{system!r} is no adapter that can be loaded: {error}") from error
+        raise BadSite(f"{place_of(site, 'system')}{system!r} is no adapter that can be loaded: {error}") from error
 
 
-def place_of_system(site: Site) -> str:
-    """Say where the batch system is named, to begin a refusal with."""
+def place_of(site: Site, key: str) -> str:
+    """Say where a setting of the section batch stands, to begin a refusal with."""
     try:
         text = site.file.read_text(errors="replace") if site.file else ""
     except OSError:  # it could be read a moment ago
         text = ""
-    return f"{site.file}:{_line(text, 'batch', 'system')}: batch.system: " if text else "batch.system: "
+    return f"{site.file}:{_line(text, 'batch', key)}: batch.{key}: " if text else f"batch.{key}: "
 
 
 def _remedy(site: Site) -> str:

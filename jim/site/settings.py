@@ -152,6 +152,13 @@ class Batch(NamedTuple):
     most_memory_mb: Annotated[int, Setting("most memory that a request may ask for, in MB", 1, 10**8)] = 10**8
     most_cores: Annotated[int, Setting("most cores that a request may ask for", 1, 10**6)] = 10**6
     options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=_wrong_list)] = ()
+    history: Annotated[
+        str,
+        Setting(
+            "the source that tells how jobs ended, one that docs/adapters.md lists; empty: the batch system's default",
+            words=r"([a-z]\w*)?",
+        ),
+    ] = ""
     programs: Annotated[
         str,
         Setting(

@@ -11,6 +11,7 @@ from jim.admin import check as site_check
 from jim.admin.check import findings
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.errors import BadSite
+from jim.keeper.opening import adapter_of
 from jim.model import Piece
 from jim.site import file as site_file
 from jim.site.file import load
@@ -242,6 +243,21 @@ def test_a_directory_of_programs_is_a_warning_with_what_to_say_instead(check, mo
     found = check()["programs"]
     assert (found.level, found.said) == (WARNING, f"batch.programs names the directory {tmp_path}/bin")
     assert found.todo.endswith(f'\n    [batch.commands]\n    query = ["{tmp_path}/bin/ask", "all"]')
+
+
+def test_a_history_that_its_program_chooses_is_a_warning_with_what_to_say_instead(check, monkeypatch):
+    monkeypatch.setattr("jim.keeper.opening.adapter_of", adapter_of)
+    site = load()
+
+    def found(**said):
+        monkeypatch.setattr(site_file, "load", lambda: site._replace(batch=site.batch._replace(**said)))
+        return check()["history"]
+
+    commands = {verb: ["true"] for verb in ("submit", "query", "find", "cancel", "change", "ping")}
+    old = found(system="slurm", commands=commands | {"history": ["sacct"]})
+    assert (old.level, old.todo.splitlines()[1:]) == (WARNING, ["    [batch]", '    history = "sacct"'])
+    new = found(system="slurm", history="sacct", commands=commands | {"history": ["/opt/sacct"]})
+    assert (new.level, new.todo) == (OK, "")
 
 
 def test_a_damaged_status_db_is_told(check, store, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of, superseded
+from jim.keeper.opening import adapter_of, superseded, superseded_history
 from jim.model import Resources
 from jim.site.file import Batch, Site, check_system, read
 from jim.site.settings import SECTIONS, settings
@@ -309,6 +309,35 @@ def test_what_is_to_be_said_instead_of_a_directory_does_the_same(write, tmp_path
     new = read(write('[batch]\nsystem = "slurm"\n' + own + "\n".join(lines)), tmp_path)
     assert adapter_of(new).commands == adapter_of(old).commands
     assert superseded(new) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "needless"), [('["sacct"]', True), ('["/opt/slurm/bin/sacct", "--cluster=a"]', False)]
+)
+def test_a_history_is_chosen_by_its_name_and_not_by_its_program(write, tmp_path, words, needless):
+    command = f"[batch.commands]\nhistory = {words}\n"
+    old = read(write(f'[batch]\nsystem = "slurm"\n{command}'), tmp_path)
+    told, *lines = superseded_history(old).split("\n    ")
+    left_out = ", and leave batch.commands.history out" if needless else ""
+    assert told.startswith(f"name the source that tells how jobs ended{left_out}, for the next version")
+    assert lines == ["[batch]", 'history = "sacct"']
+    said = "\n".join(lines).replace("[batch]", '[batch]\nsystem = "slurm"')
+    new = read(write(f"{said}\n{'' if needless else command}"), tmp_path)
+    assert adapter_of(new).history_command(["1"]) == adapter_of(old).history_command(["1"])
+    assert superseded_history(new) == ""
+
+
+@pytest.mark.parametrize("batch", ['system = "slurm"', 'system = "local"', 'system = "slurm"\nhistory = "squeue"'])
+def test_a_site_that_need_not_name_its_history_is_told_nothing(write, tmp_path, batch):
+    site = read(write(f'[batch]\n{batch}\n[batch.commands]\nhistory = ["/opt/site/ends"]\n'), tmp_path)
+    assert superseded_history(site) == ""
+
+
+def test_an_unknown_history_is_refused_with_the_line_and_the_nearest(write, tmp_path):
+    file = write('[batch]\nsystem = "slurm"\nhistory = "sact"\n')
+    with pytest.raises(BadSite) as error:
+        adapter_of(read(file, tmp_path))
+    assert str(error.value).startswith(f"{file}:3: batch.history: unknown source 'sact'; did you mean 'sacct'?")
 
 
 def test_a_directory_has_what_env_is_to_start_too(write, tmp_path):
