@@ -23,6 +23,8 @@ from tests.unit import test_house as house
 ROOT = Path(__file__).resolve().parents[1]
 MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
+SYSTEMS |= {"torque": 60, "pbs_wrappers": 60, "condor_transfer": 60}  # dialects
+BESIDE = ("history", "listings", "messages")  # what adapters have beside them
 TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
 OPENED = "import sys, jim.run_grid_job; jim.run_grid_job.door_of();"
 LOADED = f"{OPENED} print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
@@ -131,6 +133,14 @@ def figures() -> Iterator[tuple[str, object, object]]:
     yield "modules with a test module of their name and place", f"{having} of {doing}", "all"
     for system, most in SYSTEMS.items():
         yield f"code lines of adapters/{system}.py", code_lines(f"adapters/{system}.py"), f"≤ {most}"
+    for room in BESIDE:
+        files = sorted((ROOT / "adapters" / room).glob("[a-z]*.py"))
+        lengths = [code_lines(str(each.relative_to(ROOT))) for each in files]
+        yield (
+            f"code lines of adapters/{room}/, {len(files)} modules: all / largest",
+            f"{sum(lengths)} / {max(lengths)}",
+            "",
+        )
     began = time.perf_counter()
     loaded = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True)
     yield "jim modules that the submit door loads", int(loaded.stdout), "≤ 22"

@@ -64,12 +64,13 @@ class Dialect(ABC):
     runs_once = False  # nobody but itself can see to that: so it does nothing that could not be healed
     loses_nodes = True  # it may take for dead what runs on
     troubles: Mapping[str, Said] = {}
-    histories: Mapping[str, tuple[str, ...]] = {}  # what else a site may have ends asked of
+    histories: tuple[str, ...] = ()  # whom else a site may have asked how jobs ended
     log = ""  # the file of ends that grep reads
 
     def __init__(self, history: str = "") -> None:
-        commands = {"history": self.histories[history]} if history else {}
-        self.adapter = import_module(f"jim.adapters.{self.name}").ADAPTER(commands, "/nowhere")
+        self.adapter = import_module(f"jim.adapters.{self.name}").ADAPTER({}, "/nowhere")
+        if history:
+            self.adapter.choose_history(history)
 
     def read(self, words: Sequence[str]) -> Question:
         """Understand a command, or raise what the real one says to that."""

@@ -24,7 +24,7 @@ HOST = "<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=login&noUDP&sock=schedd_4511_
 class Condor(Dialect):
     name = "condor"
     log = "/var/log/condor/EventLog"
-    histories = {"EventLog": ("grep", "-hE", log)}
+    histories = ("event_log",)
     began = "NumJobStarts"
     id_form = r"([0-9]+)(?:\.([0-9]+))?"
     restarts = False  # what is submitted says that a job which began and is idle is to be removed

@@ -26,7 +26,7 @@ class Lsf(Dialect):
     name = "lsf"
     id_form = r"([0-9]+)(?:\[([0-9,-]+)\])?"
     keeps = 3600.0  # CLEAN_PERIOD
-    histories = {"bhist": ("bhist", "-n", "0")}
+    histories = ("bhist",)
     troubles = {
         "submit down": Said(FAILED, "", "LSF is down. Please wait ...\n"),
         "submit full": Said(

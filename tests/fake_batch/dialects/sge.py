@@ -59,7 +59,7 @@ maxvmem      0.000B
 class Sge(Dialect):
     name = "sge"
     log = "/var/lib/gridengine/default/common/accounting"
-    histories = {"qacct": ("env", "SGE_ROOT=/var/lib/gridengine", "SGE_CELL=default", "/usr/lib/gridengine/qacct")}
+    histories = ("qacct",)
     id_form = r"([0-9]+)(?:\.([0-9,-]+))?"
     forgets_cancelled = True
     limits_arrays = True

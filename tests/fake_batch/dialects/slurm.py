@@ -35,7 +35,7 @@ class Slurm(Dialect):
     id_form = r"([0-9]+)(?:_\[([0-9,-]+)\])?"
     keeps = 300.0  # MinJobAge
     log = "/var/log/slurm/jobcomp.log"
-    histories = {"sacct": ("sacct",), "jobcomp": ("grep", "-hE", log)}
+    histories = ("sacct", "jobcomp")
     forgets_cancelled = True
     troubles = {
         "submit down": Said(1, "", NOT_SUBMITTED + DOWN),
