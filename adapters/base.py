@@ -1,7 +1,7 @@
 """The contract of an adapter: a batch system's words, and pure functions between text and values.
 
-`Adapter` is the contract. `DeclaredAdapter` keeps most of it for a batch system that declares its words: JIM's own are
-of this kind. `History` is the contract of a source that tells how jobs ended; docs/adapters.md lists the sources.
+`Adapter` is the contract. `DeclaredAdapter` keeps most of it for a batch system that declares its words, as nearly all
+of JIM's own do. `History` is the contract of a source that tells how jobs ended; docs/adapters.md lists the sources.
 
 An adapter is a module of this folder, or a site's own ([site] handlers, [batch] system = "mysite.name"), with
 `ADAPTER = Class`. It never runs anything and keeps nothing. The idealizer, which is the keeper's part for this,
@@ -194,7 +194,7 @@ class Adapter(ABC):
 
 
 class DeclaredAdapter(Adapter):
-    """A batch system whose commands are declared: these words stand behind the first ones of a command."""
+    """A batch system that declares what its commands need: the words stand behind the first ones of a command."""
 
     printed_id: str = "[1-9][0-9]*"  # pattern of the batch id that a submission prints
     printed: str = r"^{id}\n\Z"  # and of the text that it stands in
@@ -220,7 +220,7 @@ class DeclaredAdapter(Adapter):
         return [*self.commands["query"], *self.listing]
 
     def find_command(self, mark: str) -> list[str]:
-        return [*self.commands["find"], *(word.format(mark=mark) for word in self.finding or self.listing)]
+        return [*self.commands["find"], *(word.replace("{mark}", mark) for word in self.finding or self.listing)]
 
     def ping_command(self) -> list[str]:
         return [*self.commands["ping"], *self.pinging]

@@ -1,4 +1,4 @@
-"""qacct, which reads the accounting file itself: for sites whose accounts cannot read the file."""
+"""qacct, the program of Grid Engine that reads its accounting file."""
 
 from __future__ import annotations
 
