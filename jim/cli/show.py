@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.cli import outputs
-from jim.cli.text import facts, plain, say, say_json, table
+from jim.cli.arguments import whole_number
+from jim.cli.text import facts, plain, say, say_json, say_json_in_parts, table
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
@@ -55,21 +57,49 @@ SUBMISSION_STATES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim show` takes."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
-    parser.add_argument("--all", action="store_true", help=f"all local jobs, not only {SHOWN}")
+    parser.add_argument(
+        "--from", type=whole_number(0), default=0, dest="first", metavar="N", help="the local jobs from G.N on"
+    )
+    parser.add_argument(
+        "--state",
+        action="append",
+        choices=[state.value for state in State],
+        default=[],
+        metavar="STATE",
+        help="the local jobs in this state; repeat for several",
+    )
+    parser.add_argument("--limit", type=whole_number(1), metavar="N", help=f"at most N local jobs (default: {SHOWN})")
+    parser.add_argument("--all", action="store_true", help="all local jobs, without a limit")
     add_json(parser)
+
+
+class Wanted(NamedTuple):
+    """Which local jobs of a grid job are shown."""
+
+    states: tuple[State, ...]
+    first: int
+    limit: int | None  # None: those that someone may have to look at come first, and no more than are read at a glance
+
+    @classmethod
+    def by(cls, arguments: argparse.Namespace) -> Wanted:
+        """Read the command line."""
+        states = tuple(map(State, dict.fromkeys(arguments.state)))
+        chosen = bool(states or arguments.first)
+        limit = sys.maxsize if arguments.all else arguments.limit or (SHOWN if chosen else None)
+        return cls(states or tuple(State), arguments.first, limit)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what is stored about it."""
-    view = look()
+    view, wanted = look(), Wanted.by(arguments)
     job, members = view.members(arguments.target)
-    if arguments.json:
-        documents = [_local_document(view, job, each) for each in members] or [
-            _document(view, job, every=arguments.all)
-        ]
+    if arguments.json and not members:
+        say_json_in_parts(_document(view, job, wanted))
+    elif arguments.json:
+        documents = [_local_document(view, job, each) for each in members]
         say_json(documents if len(documents) > 1 else documents[0])
     elif not members:
-        _show(view, job, every=arguments.all)
+        _show(view, job, wanted)
     elif len(members) == 1:
         _show_local(view, job, members[0])
     else:
@@ -80,19 +110,25 @@ def run(arguments: argparse.Namespace) -> int:
 # A grid job
 
 
-def _show(view: View, job: GridJob, *, every: bool) -> None:
+def _show(view: View, job: GridJob, wanted: Wanted) -> None:
     facts(_facts(view, job))
     outputs.report(job)
-    chosen = _chosen(view, job, every=every)
-    if chosen:
+    if job.size:
         say()
-        _show_members(view, chosen)
-        _say_rest(view, job, chosen)
+        shown: Counter[State] = Counter()
+        _show_members(view, _counting(_chosen(view, job, wanted), shown))
+        _say_rest(view, job, wanted, shown)
     _show_submissions(view, job)
     _show_journal(view.store.own_journal(job.id, SHOWN))
 
 
-def _show_members(view: View, members: Sequence[LocalJob]) -> None:
+def _counting(members: Iterable[LocalJob], shown: Counter[State]) -> Iterator[LocalJob]:
+    for each in members:
+        shown[each.state] += 1
+        yield each
+
+
+def _show_members(view: View, members: Iterable[LocalJob]) -> None:
     head = ("id", "state", "attempt", "piece", "witness", "changed", "reason")
     table(head, (_row(view, each) for each in members))
 
@@ -136,15 +172,15 @@ def _size(job: GridJob) -> str:
     return f"{how_many(job.size, 'local job')}{each}: {plain(job.why)}"
 
 
-def _chosen(view: View, job: GridJob, *, every: bool) -> list[LocalJob]:
-    if every:
-        return view.store.local_jobs(job.id)
+def _chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
+    if wanted.limit is not None:
+        return view.in_parts(job.id, wanted.states, first=wanted.first, limit=wanted.limit)
     chosen: list[LocalJob] = []
     for state in FIRST if job.size else ():
         chosen += view.store.local_jobs(job.id, (state,), limit=SHOWN - len(chosen))
         if len(chosen) == SHOWN:
             break
-    return sorted(chosen, key=lambda each: each.n)
+    return iter(sorted(chosen, key=lambda each: each.n))
 
 
 def _row(view: View, local: LocalJob) -> tuple[object, ...]:
@@ -165,12 +201,14 @@ def _piece(piece: Piece, *, whole: bool = False) -> str:
     return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs
 
 
-def _say_rest(view: View, job: GridJob, chosen: list[LocalJob]) -> None:
-    shown = Counter(each.state for each in chosen)
-    rest = [(state.value, count - shown[state]) for state, count in view.store.counts(job.id).items()]
-    left = [(state, count) for state, count in rest if count > 0]
-    if left:
-        say(f"… and {counted(left)} (--all shows them)")
+def _say_rest(view: View, job: GridJob, wanted: Wanted, shown: Counter[State]) -> None:
+    counts = view.store.counts(job.id)
+    left = [
+        (state.value, counts[state] - shown[state]) for state in wanted.states if counts.get(state, 0) > shown[state]
+    ]
+    if left and wanted.limit != sys.maxsize:
+        how = "--all shows them" if wanted.limit is None else "--from and --limit show others"
+        say(f"… and {counted(left)} ({how})")
 
 
 def _show_submissions(view: View, job: GridJob) -> None:
@@ -182,12 +220,12 @@ def _show_submissions(view: View, job: GridJob) -> None:
     table(("submission", "local jobs", "state", "batch job", "mark", "changed", "reason"), rows)
 
 
-def _document(view: View, job: GridJob, *, every: bool) -> dict[str, Any]:
+def _document(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
     fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
         "phases": [asdict(phase) for phase in phases(view, job)],
-        "local_jobs": [view.local_record(job, each) for each in _chosen(view, job, every=every)],
+        "local_jobs": view.local_records(job, _chosen(view, job, wanted)),
         "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
         "journal": [asdict(line) for line in view.store.own_journal(job.id)],
     }

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _all(view: View) -> list[GridJob]:
     unfinished = view.unfinished()
-    finished = view.store.grid_jobs(Step.FINISHED)[-FINISHED_SHOWN:]
+    finished = view.store.grid_jobs(Step.FINISHED, last=FINISHED_SHOWN)
     jobs = {job.id: job for job in [*unfinished, *finished]}
     return [jobs[number] for number in sorted(jobs)]
 

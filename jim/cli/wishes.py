@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
 
 from jim import run_grid_job
+from jim.cli.arguments import whole_number
 from jim.cli.text import say
 from jim.doors.inbox import require_local_job, slices_of
 from jim.doors.target import Target
@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if verb == Verb.RETRY:
         parser.add_argument("--failed", action="store_true", help="only what failed, and not what was killed")
         parser.add_argument("--reason", metavar="WORDS", default="", help="only what has these words in its reason")
-        parser.add_argument("--max", metavar="N", type=_count, help="at most so many local jobs of each grid job")
+        parser.add_argument(
+            "--max", metavar="N", type=whole_number(1), help="at most so many local jobs of each grid job"
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,12 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _later(job: GridJob) -> str:
     return ", once its outputs have been gathered" if job.step is Step.COLLECTING else ""
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1")
-    return int(text)
 
 
 def _ended(view: View, job: GridJob, slices: tuple[tuple[int, int], ...]) -> list[LocalJob]:

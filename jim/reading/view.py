@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,13 +19,15 @@ from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
-from jim.model import KEEPER_ENDS, Step
+from jim.model import KEEPER_ENDS, State, Step
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
 from jim.statusdb import empty_store, is_there, open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.record import failures, record
+
+PART = 1000  # local jobs that are read at once
 
 # What there is to do about a keeper that keeps others out.
 STUCK = (
@@ -126,6 +129,17 @@ class View:
             inbox.require_local_job(number, slices[-1][1], job.size)
         return job, [self.store.local_job(number, n) for first, last in slices for n in range(first, last + 1)]
 
+    def in_parts(
+        self, number: int, states: Sequence[State] = tuple(State), *, first: int = 0, limit: int = sys.maxsize
+    ) -> Iterator[LocalJob]:
+        """Give local jobs in order, read in parts: however many there are, few are in memory, and nobody is held up."""
+        while limit > 0:
+            part = self.store.local_jobs(number, states, first=first, limit=min(limit, PART))
+            yield from part
+            if len(part) < PART:
+                return
+            first, limit = part[-1].n + 1, limit - PART
+
     def unfinished(self) -> list[GridJob]:
         """Give the grid jobs that are not finished, also those that the keeper has not taken yet."""
         handed_in = self.handed_in()  # first: one that is taken meanwhile is seen twice rather than not at all
@@ -159,9 +173,17 @@ class View:
 
     def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
         """Give the same record of a local job."""
-        looked = local.updated if local.state.final else max(self.seen(), local.updated)
-        return self.record(job) | {
-            "id": f"{job.id}.{local.n}",
+        return next(self.local_records(job, [local]))
+
+    def local_records(self, job: GridJob, found: Iterable[LocalJob]) -> Iterator[dict[str, Any]]:
+        """Give the records of local jobs of one grid job, which may be very many."""
+        whole, seen = self.record(job), self.seen()
+        return (self._local_record(whole, seen, each) for each in found)
+
+    def _local_record(self, whole: dict[str, Any], seen: str, local: LocalJob) -> dict[str, Any]:
+        looked = local.updated if local.state.final else max(seen, local.updated)
+        return whole | {
+            "id": f"{local.grid}.{local.n}",
             "status": local.state.value,
             "counts": {local.state.value: 1},
             "reason": local.reason,

@@ -112,8 +112,8 @@ class Store(Protocol):
     def grid_job(self, number: int) -> GridJob:
         """Give one grid job, or raise `UnknownJob`."""
 
-    def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all, by their numbers."""
+    def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all, by their numbers; at most the last so many."""
 
     def known_as(self, key: str) -> int:
         """Give the number of the grid job that has a key; 0: none has it, or none any more."""
@@ -159,9 +159,15 @@ class Store(Protocol):
         """Give one local job, or raise `UnknownJob`."""
 
     def local_jobs(
-        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
+        self,
+        grid: int,
+        states: Sequence[State] = tuple(State),
+        *,
+        first: int = 0,
+        limit: int = -1,
+        due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
+        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are.
@@ -239,5 +245,5 @@ class Store(Protocol):
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
         """Keep what a payload published, replacing what it said before under this name."""
 
-    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Give what was published: local job, name, content, when."""
+    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
+        """Give what was published, in order, read in parts: local job, name, content, when."""

@@ -108,6 +108,10 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
+DETAILS = (
+    "SELECT n, name, content, updated FROM detail WHERE grid = ?1 AND (n, name) > (?2, ?3) AND n <= ifnull(?4, n) "
+    "ORDER BY n, name LIMIT 1000"
+)
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
 WITH_KINDS = 6  # a status DB of before, which no keeper has opened yet, has no kinds of reasons
 

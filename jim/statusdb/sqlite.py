@@ -66,12 +66,12 @@ class Store(Connected):
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
         return job
 
-    def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all."""
+    def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all; at most the last so many."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
-        found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
-        return list(self._whole(found))
+        sql = f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id DESC LIMIT ?"
+        return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
 
     def known_as(self, key: str) -> int:
         """Give the number of the grid job that has a key; 0: none has it, or none any more."""
@@ -170,11 +170,19 @@ class Store(Connected):
         return job
 
     def local_jobs(
-        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
+        self,
+        grid: int,
+        states: Sequence[State] = tuple(State),
+        *,
+        first: int = 0,
+        limit: int = -1,
+        due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
-        sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
-        return list(rows.local_jobs(self.db.execute(sql, (grid, due, limit))))
+        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+        sql = (
+            f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND n >= ? AND due <= ? ORDER BY n LIMIT ?"
+        )
+        return list(rows.local_jobs(self.db.execute(sql, (grid, first, due, limit))))
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
@@ -346,10 +354,12 @@ class Store(Connected):
         """Keep what a payload published, replacing what it said before under this name."""
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
-    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Give what was published: local job, name, content, when."""
-        which, values = rows.where(grid=grid, n=n)
-        return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
+    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
+        """Give what was published, in order, read in parts."""
+        last = (-1, "") if n is None else (n, "")
+        while part := self.db.execute(rows.DETAILS, (grid, *last, n)).fetchall():
+            yield from part
+            last = part[-1][:2]
 
     def remove(self, job: GridJob) -> None:
         """Make a grid job unseen, free its key, and remember that its files are to be removed."""

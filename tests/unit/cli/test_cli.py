@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jim import cli
+from jim import __version__, cli
 from jim.cli import keeper
 from jim.cli.text import escaped, plain
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
@@ -455,3 +455,17 @@ def test_a_child_runs_as_the_account(home, monkeypatch):
     assert keeper._start_as("bob") == 0
     assert asked == [(("keeper", "--all"), "bob")]
     assert home.capsys.readouterr().out == "bob: nothing to do\n"
+
+
+def test_the_version_is_told_without_python(tmp_path):
+    """Python alone takes four times as long as all of it."""
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 9\n")
+    python.chmod(0o755)
+    told = subprocess.run(
+        [Path(__file__).parents[3] / "shell/jim", "--version"],
+        env={"PATH": os.environ["PATH"], "JIM_PYTHON": str(python)},
+        capture_output=True,
+        check=False,
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"jim {__version__}\n".encode(), b"")

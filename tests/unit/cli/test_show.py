@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from jim.cli.text import say_json, say_json_in_parts, table
 from jim.model import Piece, State, Step, Witness
 from jim.reading.phases import Phase, add_up
+from jim.statusdb.sqlite import Store
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
 
 # status
@@ -192,6 +194,88 @@ def test_show_of_many_begins_with_what_failed(home):
     assert [line.split()[0] for line in lines if line.startswith("1.")] == [f"1.{n}" for n in [*range(49), 59]]
     assert "… and 10 waiting (--all shows them)" in lines
     assert sum(line.startswith("1.") for line in home.out("show", "1", "--all").splitlines()) == 60
+
+
+def shown(home, *words):
+    """Give the local jobs that `jim show 1` lists, and the line that counts the others."""
+    lines = home.out("show", "1", *words).splitlines()
+    rest = [line for line in lines if line.startswith("… and ")]
+    return [line.split()[0] for line in lines if line.startswith("1.")], "".join(rest)
+
+
+def test_show_the_local_jobs_that_one_asks_for_by_number_and_state(home):
+    home.beat()
+    home.add(size=60)
+    for n in (7, 58, 59):
+        home.move(n, State.FAILED)
+    home.move(8, State.HELD)
+    assert shown(home, "--state", "failed") == (["1.7", "1.58", "1.59"], "")
+    assert shown(home, "--state", "failed", "--limit", "1") == (
+        *(["1.7"], "… and 2 failed (--from and --limit show others)"),
+    )
+    assert shown(home, "--state", "failed", "--state", "held", "--from", "8", "--all") == (["1.8", "1.58", "1.59"], "")
+    assert shown(home, "--from", "55") == (
+        *([f"1.{n}" for n in range(55, 60)], "… and 53 waiting, 1 failed, 1 held (--from and --limit show others)"),
+    )
+    assert shown(home, "--from", "1000000", "--limit", "1")[0] == []
+    asked = home.json("show", "1", "--from", "58", "--limit", "5")["local_jobs"]
+    assert [each["id"] for each in asked] == ["1.58", "1.59"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--state", "runing"], "argument --state: invalid choice: 'runing' (choose from "),
+        (["--from", "-1"], "argument --from: '-1': expected a number from 0"),
+        (["--from", "1.5"], "argument --from: '1.5': expected a number from 0"),
+        (["--limit", "0"], "argument --limit: '0': expected a number from 1"),
+    ],
+)
+def test_show_refuses_a_state_or_a_number_that_does_not_exist(home, words, told):
+    code, out, error = home.run("show", "1", *words)
+    assert (code, out) == (2, "")
+    assert told in error
+
+
+def test_show_of_very_many_reads_them_in_parts_and_writes_each_before_the_next_part(home, monkeypatch):
+    """A hundred thousand took 421 MB."""
+    home.add(size=25)
+    monkeypatch.setattr("jim.reading.view.PART", 10)
+    read, written = [], []
+    monkeypatch.setattr(Store, "local_jobs", spying(Store.local_jobs, lambda given: read.append(len(given))))
+    monkeypatch.setattr("jim.cli.text.json.dumps", spying(json.dumps, lambda text: written.append((len(read), text))))
+    documents = home.json("show", "1", "--all")["local_jobs"]
+    assert [each["id"] for each in documents] == [f"1.{n}" for n in range(25)]
+    assert read == [10, 10, 5]
+    parts = [part for part, text in written if '"id": "1.' in text]
+    assert parts == [1] * 10 + [2] * 10 + [3] * 5
+
+
+def spying(call, look):
+    """Give a function that does the same, and shows what it gave."""
+
+    def spied(*given, **more):
+        result = call(*given, **more)
+        look(result)
+        return result
+
+    return spied
+
+
+def test_what_is_printed_in_parts_is_the_same_document(capsys):
+    document = {"a": [], "b\n": {"c": [1, {"d": None}]}, "e": [{"f": "x\ny"}, "g"], "h": []}
+    say_json(document)
+    whole = capsys.readouterr().out
+    say_json_in_parts(document | {"e": iter(document["e"]), "h": iter(())})
+    assert capsys.readouterr().out == whole
+
+
+def test_a_table_in_blocks_is_printed_whole(capsys, monkeypatch):
+    monkeypatch.setattr("jim.cli.text.BLOCK", 2)
+    table(("id", "words"), (("1", "a"), ("2", "longer"), ("3333", "b")))
+    assert capsys.readouterr().out == "id  words\n1   a\n2     longer\n3333  b\n"
+    table(("id", "words"), ())
+    assert capsys.readouterr().out == "id  words\n"
 
 
 def test_show_as_json(home):

@@ -93,6 +93,8 @@ def test_grid_jobs_are_given_by_step_in_order(store: Store) -> None:
     store.set_grid_job(2, step=Step.FINISHED)
     assert [job.id for job in store.grid_jobs()] == [1, 2, 3]
     assert [job.id for job in store.grid_jobs(Step.ACCEPTED)] == [1, 3]
+    assert [job.id for job in store.grid_jobs(last=2)] == [2, 3]
+    assert [job.id for job in store.grid_jobs(Step.ACCEPTED, last=1)] == [3]
     assert store.unfinished()
     for number in (1, 3):
         store.set_grid_job(number, step=Step.FINISHED)
@@ -159,6 +161,8 @@ def test_local_jobs_are_given_by_state_number_and_when_they_are_due(store: Store
     assert numbers() == [0, 1, 2, 3]
     assert numbers(due=99.0) == [1, 3]
     assert numbers(limit=2) == [0, 1]
+    assert numbers(first=1, limit=2) == [1, 2]
+    assert numbers(first=4) == []
     assert [each.n for each in store.local_jobs(1, (State.WAITING, State.FAILED), limit=5)] == [0, 1, 2, 3, 4]
     assert [each.n for each in store.held(1)] == [2]
     assert store.local_job(1, 2).held
@@ -407,7 +411,7 @@ def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> Non
     store.remove(store.grid_job(1))
     assert ([job.id for job in store.grid_jobs()], store.known_as("key-1")) == ([2], 0)
     assert (store.local_jobs(1), store.counts(1), store.attempts(1), store.submission_numbers(1)) == ([], {}, [], set())
-    assert (store.journal(1), store.details(1)) == ([], [])
+    assert (store.journal(1), list(store.details(1))) == ([], [])
     assert store.removed() == [(1, "1-nonce")]
     assert store.add_grid_job(3, "key-1", "someone", CREATED, REQUEST)
     store.files_are_gone(1)
@@ -540,7 +544,7 @@ def test_a_full_disk_changes_nothing_and_is_got_over(ground: Sqlite, store: Stor
         for within in (nullcontext, store.part):
             with pytest.raises(DiskFull, match="disk is full"), store.transaction():
                 publish_at_length(store, within)
-            assert (store.grid_job(1).wish, store.details(1)) == ("", [])
+            assert (store.grid_job(1).wish, list(store.details(1))) == ("", [])
     store.set_grid_job(1, wish="cancel")
     assert store.grid_job(1).wish == "cancel"
 
