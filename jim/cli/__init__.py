@@ -54,6 +54,7 @@ VERBS = {
     "advertise": Verb("advertise", "say what this site offers, as a ClassAd or as JSON", "jim advertise --json"),
     "gram": Verb("gram", "put JIM behind a Globus gatekeeper, or check that it is", "jim gram check"),
 }
+READING = ("status", "show", "explain", "logs", "outputs", "xml")  # verbs by which root may look into an account
 NOT_YET = 6
 EXIT_CODES = {
     0: "done; of a watched grid job: completed",
@@ -129,6 +130,8 @@ def _run_verb(name: str, words: list[str]) -> int:
     parser.set_defaults(verb=name)
     module = importlib.import_module(f"jim.cli.{verb.module}")
     module.add_arguments(parser)
+    if name in READING:
+        parser.add_argument("--account", dest="whose", metavar="NAME", help="as root: of this account of the site")
     try:
         arguments = parser.parse_args(words)
     except SystemExit:  # --help was printed
@@ -137,6 +140,10 @@ def _run_verb(name: str, words: list[str]) -> int:
         if not hasattr(module, "misread"):
             raise
         return int(module.misread(words, error))
+    if getattr(arguments, "whose", None):
+        from jim.site.accounts import become  # most verbs are about the own account
+
+        become(arguments.whose)
     code: int = module.run(arguments)
     return code
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import sys
 
-from jim.cli.text import plain, say, say_json, table
+from jim.cli.text import escaped, plain, say, say_json, table
+from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.view import View, add_json, look
 from jim.reading.words import counted, span
+from jim.site import file as site_file
 
 FINISHED_SHOWN = 20
 
@@ -17,11 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim status` takes."""
     help_ = f"a grid job, or any of its local jobs; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
+    parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each grid job."""
+    if arguments.all:
+        return _of_all_accounts(arguments)
     view = look()
     numbers = dict.fromkeys(view.herd(text) for text in arguments.ids)
     jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
@@ -40,6 +48,29 @@ def _all(view: View) -> list[GridJob]:
     finished = view.store.grid_jobs(Step.FINISHED, last=FINISHED_SHOWN)
     jobs = {job.id: job for job in [*unfinished, *finished]}
     return [jobs[number] for number in sorted(jobs)]
+
+
+def _of_all_accounts(arguments: argparse.Namespace) -> int:
+    """Let each account tell; one that cannot is named, and hides no other."""
+    if os.geteuid() != 0 or arguments.ids or not site_file.load().managed:
+        raise BadRequest("--all is for root of a site of several accounts, and takes no grid jobs: say `jim status`")
+    from jim.site.accounts import for_each, run_as
+
+    words = ["status", *(["--json"] if arguments.json else [])]
+    told = for_each(lambda name: run_as(name, *words), _complain)
+    if arguments.json:
+        good = ((name, json.loads(answer.out)) for name, answer in told if answer.code == 0)
+        say_json([{"account": name} | record for name, records in good for record in records])
+    for name, answer in told:
+        if answer.code:
+            _complain(f"{name}: {answer.facts()}")
+        elif not arguments.json:
+            say(f"== {name}\n{answer.out}")
+    return max((1 for _, answer in told if answer.code), default=0)
+
+
+def _complain(words: str) -> None:
+    print(f"jim: {escaped(words)}", file=sys.stderr)
 
 
 def _row(view: View, job: GridJob) -> tuple[object, ...]:

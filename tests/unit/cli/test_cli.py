@@ -1,10 +1,9 @@
 """The people's door: its words, its command line, handing in and wishing."""
 
-import argparse
 import json
 import os
-import pwd
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from jim import __version__, cli
-from jim.cli import keeper
 from jim.cli.text import escaped, plain
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
 from jim.model import Answer, Piece, State
@@ -405,15 +403,6 @@ def test_keeper_all_leaves_a_running_keeper_alone(home, monkeypatch):
     lock.release()
 
 
-def test_root_lets_each_account_look_after_itself(home, tmp_path, monkeypatch):
-    mine = pwd.getpwuid(os.getuid()).pw_name
-    for name in (mine, "no such account", ".published"):
-        (tmp_path / "managed" / name).mkdir(parents=True)
-    (tmp_path / "managed" / "link").symlink_to(tmp_path)
-    assert list(keeper._accounts(tmp_path / "managed")) == [mine]
-    assert home.capsys.readouterr().out == "no such account: there is no such account; left alone\n"
-
-
 @pytest.mark.parametrize("name", ["status.db", "status.db-wal", "status.db-journal", "keeper.lock"])
 def test_a_pipe_in_place_of_a_file_holds_nobody(home, name):
     """Of root's `keeper --all` one account would take a minute with it, and every account after it."""
@@ -434,27 +423,89 @@ def test_a_pipe_in_place_of_a_file_holds_nobody(home, name):
         assert (done.returncode, f"{name} is no regular file: put it aside" in done.stderr) == (1, True)
 
 
+def managed(home, monkeypatch, *names):
+    """Let this be root of a managed site of these accounts."""
+    monkeypatch.setattr("jim.cli.keeper.site_file.load", lambda: home.site._replace(managed=True))
+    monkeypatch.setattr("jim.cli.keeper.os.getuid", lambda: 0)
+    monkeypatch.setattr("jim.site.accounts.accounts", lambda complain: iter(names))
+
+
 def test_accounts_are_looked_after_at_the_same_time(home, monkeypatch):
     """One that takes its minute holds up no other."""
     meet = threading.Barrier(3)
-    monkeypatch.setattr("jim.cli.keeper.site_file.load", lambda: home.site._replace(managed=True))
-    monkeypatch.setattr("jim.cli.keeper.os.getuid", lambda: 0)
-    monkeypatch.setattr("jim.cli.keeper._accounts", lambda place: iter(["a", "b", "c"]))
-    monkeypatch.setattr("jim.cli.keeper._start_as", lambda name: int(meet.wait(10) < 0 or name == "b"))
-    assert keeper.run(argparse.Namespace(all=True)) == 1
+    managed(home, monkeypatch, "a", "b", "c")
+    monkeypatch.setattr("jim.cli.keeper._as", lambda name, does, option: int(meet.wait(10) < 0 or name == "b"))
+    assert home.run("keeper", "--all")[0] == 1
 
 
-def test_a_child_runs_as_the_account(home, monkeypatch):
+@pytest.mark.parametrize("option", ["--all", "--list"])
+def test_a_child_runs_as_the_account(home, monkeypatch, option):
     asked = []
 
     def run(command, *, limit, account):
         asked.append((command[-2:], account))
-        return Answer(command, 0, "bob: nothing to do\n", "", 0.1)
+        return Answer(command, 0 if account == "bob" else 3, f"{account}: nothing\n", "", 0.1)
 
-    monkeypatch.setattr("jim.cli.keeper.run_command", run)
-    assert keeper._start_as("bob") == 0
-    assert asked == [(("keeper", "--all"), "bob")]
-    assert home.capsys.readouterr().out == "bob: nothing to do\n"
+    managed(home, monkeypatch, "bob", "eve")
+    monkeypatch.setattr("jim.site.accounts.run", run)
+    code, out, error = home.run("keeper", option)
+    assert (code, out) == (1, "bob: nothing\n")
+    assert error.startswith("eve: ")
+    assert "exit 3" in error
+    assert asked == [(("keeper", option), "bob"), (("keeper", option), "eve")]
+
+
+def test_keeper_list_tells_who_keeps_and_what_is_left(home, monkeypatch):
+    monkeypatch.setattr("jim.cli.keeper.account", lambda: "alice")
+    home.add()
+    assert home.out("keeper", "--list") == "alice: no keeper runs; 1 grid job is unfinished\n"
+    lock = Lock(home.site.state)
+    assert lock.take()
+    home.beat(ago=3)
+    assert home.out("keeper", "--list") == (
+        f"alice: keeper {os.getpid()}, its heart beat 3 s ago; 1 grid job is unfinished\n"
+    )
+    lock.release()
+
+
+def test_keeper_end_ends_the_keeper_and_no_process_that_has_its_pid_by_now(home, monkeypatch):
+    monkeypatch.setattr("jim.cli.keeper.account", lambda: "alice")
+    assert home.out("keeper", "--end") == "alice: no keeper runs\n"
+    keeper_of = f"from jim.site.lock import Lock; from pathlib import Path; lock = Lock(Path({str(home.site.state)!r}))"
+    code = f"{keeper_of}; lock.take(); print('taken', flush=True); import time; time.sleep(60)"
+    there = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env={"PYTHONPATH": str(Path(__file__).parents[3])}
+    )
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        assert there.stdout.readline() == b"taken\n"
+        assert home.out("keeper", "--end") == (
+            f"alice: keeper {there.pid} has ended; a poll, a wish or `jim keeper --all` starts the next one\n"
+        )
+        assert there.wait(10) == -signal.SIGTERM
+        (home.site.state / "keeper.lock").write_text(f"{other.pid}\n")
+        assert home.out("keeper", "--end") == "alice: no keeper runs\n"
+        assert other.poll() is None
+    finally:
+        for each in (there, other):
+            each.kill()
+            each.wait()
+            if each.stdout:
+                each.stdout.close()
+
+
+def test_keeper_end_says_so_where_the_keeper_does_not_end(home, monkeypatch):
+    monkeypatch.setattr("jim.cli.keeper.END_SECONDS", 0.1)
+    monkeypatch.setattr("jim.cli.keeper.signal.pidfd_send_signal", lambda process, number: None)
+    lock = Lock(home.site.state)
+    assert lock.take()
+    code, out, error = home.run("keeper", "--end")
+    assert (code, out) == (1, "")
+    assert (
+        error
+        == f"jim: keeper {os.getpid()} has not ended in 0.1 s: `kill -9 {os.getpid()}` ends it, and loses nothing\n"
+    )
+    lock.release()
 
 
 def test_the_version_is_told_without_python(tmp_path):
