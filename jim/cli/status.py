@@ -7,8 +7,8 @@ import argparse
 from jim.cli.text import plain, say, say_json, table
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.quantities import counted, span
 from jim.reading.view import View, add_json, look
-from jim.reading.words import counted, span
 
 FINISHED_SHOWN = 20
 
