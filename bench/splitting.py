@@ -17,9 +17,9 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from bench.taking import Figure, most_memory
+from jim.splitting.files_and_jobs import File
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 
 AT = frozenset({"T1_Disk"})
 SITES = {"T1_Disk": ("site",)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jim.handlers.base import Attribute
-from jim.handlers.parts.sam import SAM, WORD, Merging, split_by
+from jim.handlers.shared.sam import SAM, WORD, Merging, split_by
 
 
 class CDFConcatenation(Merging):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jim.handlers.base import Attribute, Attributes
-from jim.handlers.parts.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
+from jim.handlers.shared.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
 from jim.model import Job, Piece
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jim.handlers.base import Attribute, Attributes
-from jim.handlers.parts.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
+from jim.handlers.shared.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
 from jim.model import Job, Piece
 
 EVENTS_PER_FILE = 250

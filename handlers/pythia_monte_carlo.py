@@ -11,7 +11,7 @@ from jim.files import replace_durably
 from jim.handlers.base import BY_EVENTS, Attribute, Attributes, Handler, Result
 from jim.model import Job, Piece
 
-PAYLOAD = Path(__file__).parent / "parts" / "pythia_generate.py"
+PAYLOAD = Path(__file__).parent / "shared" / "pythia_generate.py"
 
 
 class PythiaMonteCarlo(Handler):
@@ -46,8 +46,8 @@ class PythiaMonteCarlo(Handler):
 
     def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
         """Draw the mass of all electron pairs."""
-        from jim.handlers.parts.histogram import Histogram, draw  # only the keeper draws
-        from jim.handlers.parts.tables import column
+        from jim.handlers.shared.histogram import Histogram, draw  # only the keeper draws
+        from jim.handlers.shared.tables import column
 
         masses = Histogram.between(request["mass_min_gev"], request["mass_max_gev"])
         for mass in column("events.tsv", "mass_gev", results):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jim.handlers.base import Attributes
 from jim.handlers.executable import CALL, Executable
-from jim.handlers.parts.sam import SAM, OfSAM, split_by
+from jim.handlers.shared.sam import SAM, OfSAM, split_by
 from jim.model import Job, Piece
 
 

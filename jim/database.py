@@ -117,13 +117,13 @@ class Connection(sqlite3.Connection):
 def translated(file: Path, error: Exception) -> StoreError:
     """Say what SQLite means, what JIM does next, and what there is to do."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError | OverflowError):
-        return told(NotStorable, file, error)
+        return store_error(NotStorable, file, error)
     code = getattr(error, "sqlite_errorcode", None)
     other = Damaged if type(error) is sqlite3.DatabaseError else StoreError
-    return told(other if code is None else KINDS.get(code & 0xFF, other), file, error)
+    return store_error(other if code is None else KINDS.get(code & 0xFF, other), file, error)
 
 
-def told(kind: type[StoreError], file: Path, said: object) -> StoreError:
+def store_error(kind: type[StoreError], file: Path, said: object) -> StoreError:
     """Give an error of a kind, with the words for it."""
     return kind(WORDS[kind].format(file=file, said=said))
 

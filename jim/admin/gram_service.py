@@ -18,7 +18,7 @@ from jim.files import replace_durably
 from jim.handlers.base import COMMON, Attribute
 from jim.request import HANDLERS, handler_of
 from jim.request.gram_names import GRAM_NAMES
-from jim.request.words import plain
+from jim.request.languages import plain
 from jim.site import file as site_file
 from jim.workdir.submission import shell_directory
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from jim.cli.text import plain, say, say_json
 from jim.jobs import GridJob, LocalJob
-from jim.reading.unsent import Wait
+from jim.reading.before_submission import Wait
+from jim.reading.quantities import ago, counted
 from jim.reading.view import View, add_json, look
 from jim.reading.waits import of_grid_job, of_local_job
-from jim.reading.words import ago, counted
 
 NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
 

@@ -28,10 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the job types, or what a request for one may say."""
     own = site_file.load().site.handlers
     if arguments.name:
-        one = told(arguments.name, handler_of(arguments.name, own))
+        one = as_record(arguments.name, handler_of(arguments.name, own))
         (say_json if arguments.json else _show)(one)
         return 0
-    all_of_them = [_told_or_not(name, own) for name in sorted(job_types(own))]
+    all_of_them = [_record_or_error(name, own) for name in sorted(job_types(own))]
     if arguments.json:
         say_json(all_of_them)
     else:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def told(name: str, handler: Handler) -> Record:
+def as_record(name: str, handler: Handler) -> Record:
     """Tell of a job type what its handler declares."""
     module = sys.modules[type(handler).__module__]
     return {
@@ -93,10 +93,10 @@ def meaning(one: Record) -> str:
     return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed, also)))
 
 
-def _told_or_not(name: str, own: str) -> Record:
+def _record_or_error(name: str, own: str) -> Record:
     """Tell of a job type; one that cannot be loaded must not hide the others."""
     try:
-        return told(name, handler_of(name, own))
+        return as_record(name, handler_of(name, own))
     except (BadRequest, OSError) as error:
         return {"name": name, "about": str(error)}
 

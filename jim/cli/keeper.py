@@ -18,8 +18,8 @@ from jim.errors import JimError
 from jim.keeper.main import run_keeper
 from jim.keeper.waking import start_keeper
 from jim.model import Step
+from jim.reading.quantities import how_many
 from jim.reading.view import look
-from jim.reading.words import how_many
 from jim.run_grid_job import rounds
 from jim.site import file as site_file
 from jim.site.accounts import for_each, run_as

@@ -10,8 +10,8 @@ from jim.cli.text import facts, plain, say_json
 from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.quantities import size_of
 from jim.reading.view import add_json, look, refuse_local_job
-from jim.reading.words import size_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

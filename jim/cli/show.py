@@ -17,10 +17,10 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import Piece, State, SubmissionState
-from jim.reading.parts import more, told
+from jim.reading.masks import mask_in_words, more
 from jim.reading.phases import phases
+from jim.reading.quantities import ago, counted, how_many
 from jim.reading.view import View, add_json, look
-from jim.reading.words import ago, counted, how_many
 
 SHOWN = 50
 LONGEST_PIECE = 60  # in a table
@@ -191,7 +191,7 @@ def _row(view: View, local: LocalJob) -> tuple[object, ...]:
 
 def _piece(piece: Piece, *, whole: bool = False) -> str:
     if piece.files:
-        return f"{piece.files[0]}{more(len(piece.files) - 1)}{told(piece.mask)}"
+        return f"{piece.files[0]}{more(len(piece.files) - 1)}{mask_in_words(piece.mask)}"
     if piece.first_event is not None and piece.events:
         return f"events {piece.first_event:,}–{piece.first_event + piece.events - 1:,}"
     words = " ".join(piece.arguments)

@@ -14,7 +14,7 @@ from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import replace
-from jim.reading.words import how_many
+from jim.reading.quantities import how_many
 from jim.site import file as site_file
 
 if TYPE_CHECKING:

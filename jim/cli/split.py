@@ -12,14 +12,14 @@ from typing import Any
 from jim import request as requests
 from jim.cli.text import plain, say, say_json, table
 from jim.errors import BadRequest
-from jim.reading.parts import more, told
+from jim.reading.masks import mask_in_words, more
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.splitting import registry
 from jim.splitting.errors import SplitError
+from jim.splitting.files_and_jobs import jobs_in
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
-from jim.splitting.units import jobs_in
 from jim.work.lookup import resolve
 from jim.work.pieces import herd_of, subscription
 
@@ -137,4 +137,4 @@ def _part(record: Record) -> str:
     """Say what is particular to a piece besides its files and arguments."""
     own = {**record.get("variables", {}), **record.get("attributes", {})}
     words = [f", {name}={value}" for name, value in own.items() if name not in NUMBERS]
-    return (told(record.get("mask", {})) + "".join(words)).removeprefix(", ")
+    return (mask_in_words(record.get("mask", {})) + "".join(words)).removeprefix(", ")

@@ -11,8 +11,8 @@ from jim.cli.text import escaped, plain, say, say_json, table
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.quantities import counted, span
 from jim.reading.view import View, add_json, look
-from jim.reading.words import counted, span
 from jim.site import file as site_file
 
 FINISHED_SHOWN = 20

@@ -14,8 +14,8 @@ from jim.doors import stdout
 from jim.doors.intake import prepare
 from jim.handlers.base import has_variable
 from jim.model import Resources
+from jim.reading.quantities import ago, span
 from jim.reading.view import add_json, look
-from jim.reading.words import ago, span
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.sizing import Size

@@ -15,8 +15,8 @@ from jim.cli import outputs
 from jim.cli.text import plain, say, say_json
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
+from jim.reading.quantities import counted, how_many
 from jim.reading.view import add_json, look
-from jim.reading.words import counted, how_many
 from jim.site.lock import FRESH_SECONDS
 
 if TYPE_CHECKING:

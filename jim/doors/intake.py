@@ -68,7 +68,7 @@ def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
 
 def _place(file: Path, name: str) -> str:
     """Say where a request has an attribute; empty where it is not found."""
-    from jim.request.words import place, plain  # only what is refused needs it
+    from jim.request.languages import place, plain  # only what is refused needs it
 
     with suppress(OSError):  # it was there when it was read
         text = file.read_text(errors="replace").removeprefix("\ufeff")
@@ -115,5 +115,5 @@ def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
     if checked.get("proxy") or checked.get("token"):
         from jim.workdir import credentials  # nor do most need these
 
-        for kind, path in credentials.named(checked).items():
+        for kind, path in credentials.paths_in(checked).items():
             credentials.usable(kind, path, credentials.now())

@@ -15,7 +15,7 @@ from functools import partial
 
 from jim.errors import BatchError
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, unseen
-from jim.idealizer.turn import take_turn
+from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
 from jim.keeper import arrivals
 from jim.keeper.fulfilling import clear
@@ -35,7 +35,7 @@ def query(house: House) -> None:
     if not house.store.submissions(SubmissionState.RECORDED, SubmissionState.CONFIRMED):
         house.next_query = now
         return
-    if not take_turn(house.site.turn, house.site.batch.query_seconds, now - house.next_query, house.waited_for):
+    if not take_turn(house.site.turn_file, house.site.batch.query_seconds, now - house.next_query, house.waited_for):
         return
     house.next_query = now + house.site.batch.query_seconds
     house.workers.start(

@@ -86,7 +86,7 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
     """Check the request that a change makes, as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers)
     sizing.check_limits(handler.resources(new), site)
-    for kind, path in credentials.named(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
+    for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
         credentials.usable(kind, path, credentials.now())
     return new
 

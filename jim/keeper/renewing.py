@@ -35,7 +35,7 @@ def renew(house: House) -> None:
     house.next_renewal = house.clock.boot() + LOOKED_EVERY
     jobs = house.store.grid_jobs(*STEPS)
     house.credentials = {
-        job.id: house.credentials[job.id] if job.id in house.credentials else credentials.named(job.request)
+        job.id: house.credentials[job.id] if job.id in house.credentials else credentials.paths_in(job.request)
         for job in jobs
     }
     wanted = {grid: files for grid, files in house.credentials.items() if files}
@@ -55,7 +55,7 @@ def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
         content = credentials.usable(kind, path, now)
         if credentials.pass_on(place, kind, content):
             end = credentials.ends(kind, content)
-            return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.told(end)}")
+            return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")
     except BadRequest as error:
         return Seen(grid, kind, "expired" if credentials.expired(place, now) else "cannot be renewed", str(error))
     except FileNotFoundError:  # the grid job's directory: it was removed

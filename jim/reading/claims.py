@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from jim.jobs import Attempt, LocalJob
 from jim.model import State
-from jim.reading.unsent import Wait, many
+from jim.reading.before_submission import Wait, many
+from jim.reading.quantities import span
 from jim.reading.view import View
-from jim.reading.words import span
 from jim.workdir.submission import submission_directory
 
 

@@ -8,9 +8,9 @@ from jim.evidence.transitions import FAMILY_VERBS, again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import claims
-from jim.reading.unsent import Wait, many, next_attempt, waiting
+from jim.reading.before_submission import Wait, many, next_attempt, waiting
+from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
-from jim.reading.words import ago, counted, how_many, span
 from jim.statusdb.record import failures, retryable
 from jim.work.sizing import left_to_catalogue
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from jim.clock import Clock
-from jim.database import opened, part, told, transaction
+from jim.database import opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, StoreError, UnknownJob
 from jim.jobs import HELD
 from jim.statusdb.rows import LOOK_ANEW, VERSION, schema
@@ -59,7 +59,7 @@ class Connected:
         finally:
             self.db.set_progress_handler(None, 0)
         if found != "ok":
-            raise told(Damaged, self.file, " ".join(found.split()))
+            raise store_error(Damaged, self.file, " ".join(found.split()))
         return True
 
     def transaction(self) -> AbstractContextManager[None]:

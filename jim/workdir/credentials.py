@@ -28,7 +28,7 @@ BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
 LAST_SECOND = 253_402_300_799.0  # of the year 9999: no calendar goes further
 
 
-def named(request: Mapping[str, Any]) -> dict[str, str]:
+def paths_in(request: Mapping[str, Any]) -> dict[str, str]:
     """Give the files that a request names, by their kind."""
     return {kind: request[kind] for kind in KINDS if request.get(kind)}
 
@@ -38,7 +38,7 @@ def usable(kind: str, path: str, now: float) -> bytes:
     content = _read(kind, path)
     end = ends(kind, content)
     if end is not None and end <= now:
-        raise BadRequest(f"the {KINDS[kind]} {path} has expired at {told(end)}; renew it and try again", kind)
+        raise BadRequest(f"the {KINDS[kind]} {path} has expired at {shown_time(end)}; renew it and try again", kind)
     return content
 
 
@@ -68,7 +68,7 @@ def ends(kind: str, content: bytes) -> float | None:
     return min(found)  # of a proxy and those that it stands on, the first to expire ends them all
 
 
-def told(end: float) -> str:
+def shown_time(end: float) -> str:
     """Tell a time as it is told everywhere."""
     return datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -123,13 +123,13 @@ def _element(der: bytes, at: int) -> tuple[int, int, int]:
 def hand_over(place: Path, request: Mapping[str, Any], now: float) -> None:
     """Put what a request names into its grid job's directory, for its wrappers, and nothing else."""
     take_back(place, request)
-    for kind, path in named(request).items():
+    for kind, path in paths_in(request).items():
         pass_on(place, kind, usable(kind, path, now))
 
 
 def take_back(place: Path, request: Mapping[str, Any]) -> None:
     """Leave nothing for wrappers that a request has named once, and names no more."""
-    for kind in KINDS.keys() - named(request).keys():
+    for kind in KINDS.keys() - paths_in(request).keys():
         (place / kind).unlink(missing_ok=True)
 
 
@@ -148,7 +148,7 @@ def expired(place: Path, now: float) -> str:
         with suppress(OSError, BadRequest):
             end = ends(kind, (place / kind).read_bytes())
             if end is not None and end <= now:
-                return f"its {KINDS[kind]} has expired at {told(end)}"
+                return f"its {KINDS[kind]} has expired at {shown_time(end)}"
     return ""
 
 

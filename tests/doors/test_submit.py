@@ -105,7 +105,7 @@ def test_what_is_no_file_is_refused(place, name):
     (place.directory / "directory").mkdir()
     code, out, err = place.door("jim-submit", name)
     assert (code, out.splitlines()[1]) == (2, "GRAM_SCRIPT_ERROR:48")
-    assert f"{name} is no regular file; a pipe or a device cannot be handed in\n" in err
+    assert f"{name} is not a regular file; a pipe or a device cannot be a request\n" in err
     assert place.left() == ([], [])
 
 
@@ -178,14 +178,14 @@ ASKED = Resources("long", 60, 500, "hep", 4, 1000)
 @pytest.mark.parametrize(
     ("batch", "words"),
     [
-        (Batch(most_cores=3), "cores: 4 cores, more than the 3 cores this site allows a local job"),
-        (Batch(most_memory_mb=499), "memory_mb: 500 MB, more than the 499 MB this site allows a local job"),
-        (Batch(most_wall_seconds=59), "wall_seconds: 60 s, more than the 59 s this site allows a local job"),
+        (Batch(most_cores=3), "cores: 4 cores, more than the 3 cores that this site allows a local job"),
+        (Batch(most_memory_mb=499), "memory_mb: 500 MB, more than the 499 MB that this site allows a local job"),
+        (Batch(most_wall_seconds=59), "wall_seconds: 60 s, more than the 59 s that this site allows a local job"),
         (
             Batch(queues=("lung", "short")),
-            "queue: 'long' is none that this site allows; did you mean 'lung'? (known: lung, short)",
+            "queue: this site does not allow 'long'; did you mean 'lung'? (known: lung, short)",
         ),
-        (Batch(accounts=("qcd",)), "account: 'hep' is none that this site allows (known: qcd)"),
+        (Batch(accounts=("qcd",)), "account: this site does not allow 'hep' (known: qcd)"),
     ],
 )
 def test_what_the_site_does_not_allow_is_refused(batch, words):

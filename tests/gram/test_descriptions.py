@@ -106,7 +106,7 @@ def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
         ("cores", ["2_0"], "cores: expected a whole number, found '2_0'"),
         ("events", ["3"], "'events': unknown attribute"),
         ("queue", ["a", "b"], "queue: expected one value"),
-        ("environment", [["LD_PRELOAD", "x"]], "environment: LD_PRELOAD may not be set"),
+        ("environment", [["LD_PRELOAD", "x"]], "environment: a request may not set LD_PRELOAD"),
         ("environment", [["A", "b"], ["A"]], 'environment: expected pairs, such as (NAME text), found ["A"]'),
         ("environment", [["A", "b"], "C"], 'environment: expected pairs, such as (NAME text), found "C"'),
         ("environment", [["A", ["b"]]], "environment: expected a table of texts"),

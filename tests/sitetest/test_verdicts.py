@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jim.adapters.local import Local
-from jim.admin.trial import LEVELS, advice, asking, glitch, ground, levels
-from jim.admin.trial.ground import Ground
+from jim.admin.trial import LEVELS, advice, asking, glitch, levels, trial_site
+from jim.admin.trial.trial_site import TrialSite
 from jim.evidence import verdict
 from jim.model import NO_REASON, Kind, Reason, State, Witness
 from jim.site.file import Batch, Site
@@ -35,8 +35,8 @@ def change(tried, was, now):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 2.0)  # on a busy machine a command takes a second
-    monkeypatch.setattr(ground, "CLEANING_SECONDS", 2.0)
+    monkeypatch.setattr(trial_site, "PATIENCE_SECONDS", 2.0)  # on a busy machine a command takes a second
+    monkeypatch.setattr(trial_site, "CLEANING_SECONDS", 2.0)
 
 
 def the_only(found):
@@ -50,7 +50,7 @@ def test_a_batch_system_that_takes_nothing_is_not_waited_for(tried, site, hasty,
     command = tried.write_command(f"[ ! -e {seen} ] || {again or ':'}; touch {seen}; echo something odd >&2; exit 1")
     tried.write(more=f'[batch.commands]\nsubmit = ["{command}"]\n')
     change(tried, "command_seconds = 5", "command_seconds = 3")
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         found = the_only(levels.batch(own))
     assert found.level == "failed"
     assert found.said.startswith("not finished after ")
@@ -64,7 +64,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
     tried.write(
         more=f'[batch.commands]\nsubmit = ["/bin/true"]\nfind = ["{command}"]\n',
     )
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         found = the_only(levels.batch(own))
     assert found.level == "failed"
     assert found.said.count("no such controller") == 1
@@ -77,10 +77,10 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
 
 def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypatch):
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 3.0)  # longer than patience with who does not answer
-    monkeypatch.setattr(ground, "CLEANING_SECONDS", 60.0)  # this batch system answers: that takes as long as it takes
+    monkeypatch.setattr(trial_site, "CLEANING_SECONDS", 60.0)  # a batch system that answers is waited for
     change(tried, "slots = 8", "slots = 1")
     change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         first = own.submit("first", "sleep 60")
         assert own.until(lambda: own.starts(first), 30)
         found = the_only(levels.batch(own))
@@ -101,7 +101,7 @@ def in_vain(shared):
 
     change(shared, "slots = 8", "slots = 1")
     site = read_site(shared.state / "site.toml", shared.state)
-    with pytest.MonkeyPatch.context() as patch, Ground(site) as own:
+    with pytest.MonkeyPatch.context() as patch, TrialSite(site) as own:
         first = own.submit("first", "sleep 3600")
         assert own.until(lambda: own.starts(first), 30)
         patch.setattr(own.adapter, "parse_query", parse_query)
@@ -138,11 +138,11 @@ def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
 
 
 def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
-    monkeypatch.setattr(ground, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(trial_site, "PATIENCE_SECONDS", 1.0)
     change(tried, "slots = 8", "slots = 1")
     change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
     monkeypatch.setattr(levels, "LIMIT_SECONDS", 5.0)
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         job = own.submit_many("many", "sleep 1", 6)
         assert levels.outcome(own, "many", job, 0.0).level == "ok"
 
@@ -151,12 +151,12 @@ def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
     """A site whose commands need longer than some limit of the test's own would never pass."""
     assert LEVELS["glitch"].settings == {}
     change(tried, "command_seconds = 5", "command_seconds = 300")
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         assert own.patience >= 900 + 2 * 0.2  # a submission, a question and a ping that hang, one after the other
 
 
 def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
-    with Ground(site()) as own:
+    with TrialSite(site()) as own:
         found = the_only(levels.batch(own))
         assert (found.level, own.batch_jobs(1)) == ("ok", ["1"])
         lost = verdict.of_lost(None, cancelled=False).reason
@@ -167,7 +167,7 @@ def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
 
 
 class StandInGround:
-    """A ground on which one job has ended."""
+    """A trial site on which one job has ended."""
 
     site, silent = SITE, False
 
@@ -216,7 +216,7 @@ def test_a_time_limit_that_is_none_is_told_as_that():
 def test_what_two_attempts_say_alike_is_told_once():
     said = "not accepted: qsub --name jim-ec44a644-1-{0} /w/1/s{0}/job.sh (exit 1 after 0.{0} s): something odd"
     last = f"attempt 3: {said.format(3)}"
-    assert list(ground._distinct([said.format(2), last, "and another", said.format(3)])) == [last, "and another"]
+    assert list(trial_site._distinct([said.format(2), last, "and another", said.format(3)])) == [last, "and another"]
 
 
 def test_of_very_many_batch_jobs_only_some_are_named():

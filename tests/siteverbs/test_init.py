@@ -152,7 +152,7 @@ def test_an_account_gets_what_it_needs(tmp_path, jim_site, managed, capsys):
     assert {(place / name).stat().st_uid for name in modes} == {ME.pw_uid}
     turn = (place / ".turns" / ME.pw_name).stat()
     assert (turn.st_mode & 0o777, turn.st_uid) == (0o644, ME.pw_uid)
-    assert load().turn == place / ".turns" / ME.pw_name
+    assert load().turn_file == place / ".turns" / ME.pw_name
     link = place / ".by-uid" / str(ME.pw_uid)
     assert str(link.readlink()) == f"../{ME.pw_name}"
     assert link.resolve() == load().state.resolve()

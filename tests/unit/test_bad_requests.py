@@ -23,7 +23,7 @@ JSON_OR_TOML = [
     ("json", "{'a': 1}", "line 1 column 2"),
     ("json", '{"a": 1,}', "line 1 column 9"),
     ("json", '{"job_type": "executable"\n"executable": "a"}', "line 2 column 1"),
-    ("json", '{"job_type": "executable", "executable": NaN}', "NaN is no number of JSON"),
+    ("json", '{"job_type": "executable", "executable": NaN}', "NaN is not a number in JSON"),
     ("json", '{"job_type": "a", "job_type": "b"}', "'job_type' is given twice"),
     ("json", '{"job_type": null}', "expected the name of a job type, found null"),
     ("json", '{"a": ' + "[" * 100_000, "nested too deeply"),
@@ -40,8 +40,8 @@ JSON_OR_TOML = [
         '{"job_type": "executable", "executable": "a", "arguments": ["a", null, true]}',
         "found ['a', null, true]",
     ),
-    ("jdf", "job_type = executable\nexecutable = a\ncores = " + "9" * 19, "has more digits than a number may have, 18"),
-    ("rsl", "&(executable=a)(maxWallTime=99999999999999999999)", "has more digits than a number may have, 18"),
+    ("jdf", "job_type = executable\nexecutable = a\ncores = " + "9" * 19, "has more than 18 digits"),
+    ("rsl", "&(executable=a)(maxWallTime=99999999999999999999)", "has more than 18 digits"),
     ("toml", '\ufeffjob_type = "executable"\ncores = 1', "executable: missing"),
     ("json", '\ufeff{"job_type": "executable"}', "executable: missing"),
     ("jdf", "\ufeffjob_type = executable", "executable: missing"),
@@ -118,7 +118,11 @@ def test_so_is_json_and_toml(refusal, language, text, words):
         ("toml", '# executabel\njob_type = "executable"\n  §executabel = "a"', "'executabel': unknown attribute"),
         ("toml", 'job_type = "executable"\n§"executable" = 3', "executable: expected a text"),
         ("toml", '\ufeffjob_type = "executable"\nexecutable = "a"\n§cores=0', "cores: expected at least 1"),
-        ("toml", 'job_type="executable"\nexecutable="a"\n§environment={ LD_PRELOAD = "b" }', "environment: LD_PRELOAD"),
+        (
+            "toml",
+            'job_type="executable"\nexecutable="a"\n§environment={ LD_PRELOAD = "b" }',
+            "environment: a request may not set LD_PRELOAD",
+        ),
         ("toml", 'job_type="executable"\nexecutable="a"\n§inputs=["/none"]', "inputs: cannot read /none: No such file"),
         ("json", '{"job_type": "executable", "executable": "a",\n §"nice": 1,"cores" : "x"}', "'nice': unknown"),
         ("json", '{§"job_type": "executables"}', "job_type: unknown job type"),
@@ -127,7 +131,7 @@ def test_so_is_json_and_toml(refusal, language, text, words):
         ("rsl", "&(job_type=executable)(executable=a)\n(§inputs=/none)", "inputs: cannot read /none: No such file"),
         ("toml", A + "§wall-seconds = 3", "'wall-seconds': unknown attribute"),
         ("toml", A + '§"wall seconds" = 3', "'wall seconds': unknown attribute"),
-        ("toml", A + '[§environment]\nA = "b"\nLD_PRELOAD = "b"', "environment: LD_PRELOAD"),
+        ("toml", A + '[§environment]\nA = "b"\nLD_PRELOAD = "b"', "environment: a request may not set LD_PRELOAD"),
         ("toml", A + "[ §environment ]\nA = 3", "environment: expected a table of texts"),
         ("toml", A + '§environment.A = "a\\nb"', "environment.A: holds the character"),
         ("toml", A + "[§tool.x]\na = 3", "'tool': unknown attribute"),
@@ -149,7 +153,7 @@ def test_variables_that_double_themselves_are_refused_before_they_fill_the_memor
     text = f"&(rsl_substitution={DOUBLING})(executable=$(A59))"
     # A18 and all before it took 2**20 - 4 characters; the next one would be 2**19.
     there = place_of(text.replace("(A19 $(A18)", "(A19 §$(A18)"))
-    assert f"{there}the variables make more than 1,048,576 characters" in refusal("rsl", text)
+    assert f"{there}the variables add more than 1,048,576 characters" in refusal("rsl", text)
 
 
 def test_a_reason_does_not_carry_the_request_along(refusal):

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
+from jim.splitting.files_and_jobs import File
 from jim.splitting.parameters import check
 from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 
 REQUEST = {"executable": "echo", "arguments": ["base"], "environment": {"X": "0"}, "deep": {"er": {"still": 1}}}
 
@@ -87,8 +87,11 @@ def test_what_the_jobs_share_is_not_changed():
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        ({"values": [["x"]], "multi_attrs": {"environment": [{}]}}, "multi_attrs: cannot be given beside"),
-        ({"attribute": "arguments", "multi_attrs": {"environment": [{}]}}, "multi_attrs: cannot be given beside"),
+        ({"values": [["x"]], "multi_attrs": {"environment": [{}]}}, "multi_attrs: cannot be given together with"),
+        (
+            {"attribute": "arguments", "multi_attrs": {"environment": [{}]}},
+            "multi_attrs: cannot be given together with",
+        ),
         ({"values": [["x"]]}, "values: of which attribute"),
         ({"multi_attrs": {"arguments": [1, 2], "environment": [{}]}}, "environment: 1 values, but arguments has 2"),
         ({"multi_attrs": {"arguments": [], "environment": [{}]}}, "environment: 1 values, but arguments has 0"),
@@ -143,7 +146,7 @@ def test_files_keep_the_order_given():
 
 
 def test_no_files():
-    with pytest.raises(SplitterConfiguration, match="there are no files to split over"):
+    with pytest.raises(SplitterConfiguration, match="there are no files to split"):
         split("GangaDatasetSplitter", {}, dataset(0))
 
 

@@ -19,7 +19,7 @@ import pytest
 HOME = Path(__file__).parents[2]
 LARGEST_MODULE, LARGEST_FUNCTION = 250, 40
 # It is sent to the worker nodes and runs there by itself: a payload, no part of JIM's processes.
-PAYLOAD = "handlers/parts/pythia_generate.py"
+PAYLOAD = "handlers/shared/pythia_generate.py"
 FILES = sorted(
     str(path.relative_to(HOME))
     for folder in ("jim", "adapters", "handlers")
@@ -157,7 +157,7 @@ def test_nobody_imports_a_door() -> None:
     outside = {file for file in importers("jim.cli") if not file.startswith("jim/cli/")}
     assert outside == set()
     life = {file for file in importers("jim.run_grid_job") if not file.startswith("jim/cli/")}
-    assert life == {"jim/run_grid_job.py", "jim/admin/trial/ground.py"}
+    assert life == {"jim/run_grid_job.py", "jim/admin/trial/trial_site.py"}
 
 
 # Where GRAM is known: its door, what puts it there, and the language of requests that is GRAM's own.

@@ -38,7 +38,7 @@ def test_a_product_of_arguments_is_refused_before_it_is_made(tmp_path):
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
-        ("(arguments=" + "a " * 10_000 + "$(NOPE) b)", "column 20034: 'NOPE': no variable"),
+        ("(arguments=" + "a " * 10_000 + "$(NOPE) b)", "column 20034: 'NOPE': no rsl_substitution before"),
         ("(rsl_substitution=(A " + "x" * 1000 + "))(arguments=" + "$(A) " * 10_000 + ")", "more than 1,048,576 char"),
         ("(arguments=" + "a#" * 25_000 + ")", "column 50032: expected a text, found '\\)'"),
         ("(arguments=" + "a#" * 25_000 + "^^)", "column 50032: this quote is never closed"),

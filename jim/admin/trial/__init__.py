@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from jim.admin.finding import FAILED, OK, Finding
 from jim.admin.trial import asking, glitch, levels
-from jim.admin.trial.ground import Ground
 from jim.admin.trial.leftovers import Lock, sweep
+from jim.admin.trial.trial_site import TrialSite
 from jim.errors import BadSite, JimError
 from jim.plugins import foreign
 from jim.site.file import Site, make_state
@@ -23,7 +23,7 @@ class Level(NamedTuple):
 
     help: str
     jobs: int
-    test: Callable[[Ground], Iterator[Finding]]
+    test: Callable[[TrialSite], Iterator[Finding]]
     settings: Mapping[str, Mapping[str, Any]] = {}
 
 
@@ -44,7 +44,7 @@ def chosen(names: list[str], load: int) -> dict[str, Level]:
     """Give the levels to run, in their order, and the load of so many jobs."""
     wanted = {name: level for name, level in LEVELS.items() if name in names or "all" in names}
     if load:
-        wanted["load"] = Level("many at once", load, lambda ground: levels.load(ground, load))
+        wanted["load"] = Level("many at once", load, lambda trial: levels.load(trial, load))
     return wanted
 
 
@@ -76,8 +76,8 @@ def _why_not_on(name: str, finding: Finding) -> str:
 
 
 def _tried(site: Site, name: str, level: Level, heed: Callable[[], None]) -> Generator[Finding, None, None]:
-    """Try one level on a ground of its own; what keeps it from being tried to the end is a finding, too."""
-    ground = None
+    """Try one level on a trial of its own; what keeps it from being tried to the end is a finding, too."""
+    trial = None
     try:
         with foreign(f"the adapter of {site.batch.system}, or JIM itself, has a fault"):
             commands = asking.commands(site)
@@ -86,14 +86,14 @@ def _tried(site: Site, name: str, level: Level, heed: Callable[[], None]) -> Gen
         if commands.level != OK:
             return
         heed()
-        with Ground(_with(site, level.settings), heed) as ground:
-            yield from level.test(ground)
+        with TrialSite(_with(site, level.settings), heed) as trial:
+            yield from level.test(trial)
     except BadSite as error:
         yield Finding(name, FAILED, str(error), "correct that in the site file; docs/operating.md lists every setting")
     except (JimError, OSError) as error:
         yield Finding(name, UNKNOWN, str(error))
-    if ground:
-        yield from ground.remains
+    if trial:
+        yield from trial.remains
 
 
 def _with(site: Site, settings: Mapping[str, Mapping[str, Any]]) -> Site:

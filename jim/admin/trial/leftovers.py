@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jim.admin.finding import OK, WARNING, Finding
-from jim.admin.trial.ground import PREFIX, Ground, prefix
+from jim.admin.trial.trial_site import PREFIX, TrialSite, prefix
 from jim.errors import JimError
 from jim.site.file import Site
 
@@ -66,7 +66,7 @@ def sweep(site: Site, lock: Lock) -> Iterator[Finding]:
 
 def _swept(site: Site, place: Path, work: Path) -> Iterator[Finding]:
     try:
-        with Ground(site, place=place) as ground:
+        with TrialSite(site, place=place) as trial:
             pass
     except (JimError, OSError) as error:
         said = f"{place}, left by a site test that was killed, cannot be opened: {error}"
@@ -75,7 +75,7 @@ def _swept(site: Site, place: Path, work: Path) -> Iterator[Finding]:
     yield Finding(
         NAME, OK, f"{place.name}, left by a site test that was killed: its jobs were ended, its files removed"
     )
-    yield from ground.remains
+    yield from trial.remains
 
 
 def _removal(*places: Path) -> str:

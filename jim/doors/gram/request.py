@@ -18,7 +18,7 @@ from jim.errors import BadRequest, BadSite
 from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES, MOST_COPIES
-from jim.request.words import plain
+from jim.request.languages import plain
 
 JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, which is something else
 STAGED_IN = "jimstagedin"  # by our own Perl module, for GRAM has forgotten the names by then

@@ -142,7 +142,7 @@ BAD = {
     "(cores=many)": (48, "cores: expected a whole number, found 'many'"),
     "(events=20)": (48, "'events': unknown attribute"),
     "(argument_sets=(a b))": (48, "'argumentsets': unknown attribute"),
-    "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: LD_PRELOAD may not be set"),
+    "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: a request may not set LD_PRELOAD"),
     '(arguments="two\nlines")': (48, "arguments: holds the character '\\n'"),
     '(arguments="an\n\nempty line")': (48, CUT_SHORT),
 }

@@ -15,7 +15,7 @@ from jim import __version__, cli
 from jim.cli.text import escaped, plain
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
 from jim.model import Answer, Piece, State
-from jim.reading.words import ago, counted, size_of, span
+from jim.reading.quantities import ago, counted, size_of, span
 from jim.site.lock import Lock
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 

@@ -13,9 +13,9 @@ from jim.doors.intake import prepare
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
 from jim.handlers.parametric import Parametric
-from jim.handlers.parts.histogram import Histogram, draw
-from jim.handlers.parts.tables import column
 from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
+from jim.handlers.shared.histogram import Histogram, draw
+from jim.handlers.shared.tables import column
 from jim.model import Job, Piece
 from jim.request import LANGUAGES, check, read
 from jim.site.file import Site

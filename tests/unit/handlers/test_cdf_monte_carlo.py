@@ -90,7 +90,7 @@ def test_an_analysis_runs_over_the_files_of_its_dataset(tmp_path):
 
 @pytest.mark.parametrize("name", ["cdf/concatenation.toml", "d0/merge-13669.jdf", "d0/analysis.toml"])
 def test_files_come_from_one_place(name):
-    with pytest.raises(BadRequest, match="dataset: give either this or input_files, not both"):
+    with pytest.raises(BadRequest, match="dataset: a request may have either this attribute or input_files, not both"):
         check(read(EXAMPLES / name) | {"input_files": RUNS})
 
 

@@ -79,7 +79,7 @@ def test_values_of_the_rfc(options, expected):
         ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
         ({"Parameters": 2, "ParameterStart": "nan"}, "ParameterStart: expected a number"),
         ({"Parameters": 2, "ParameterFactor": [1]}, "ParameterFactor: expected a number"),
-        ({"Parameters": 2000, "ParameterFactor": 2}, "parameter 998 of 2,000 is too large a number"),
+        ({"Parameters": 2000, "ParameterFactor": 2}, "parameter 998 of 2,000 is is too large"),
     ],
 )
 def test_what_the_rfc_refuses(options, reason):
@@ -237,8 +237,8 @@ def test_a_list_that_is_put_in(text, expected):
         ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
         ({"Parameters": 2, "ParameterStart.A": "x"}, "ParameterStart.A: expected a number"),
         ({"Parameters": [{"a": 1}]}, "Parameters: expected a value, or a list of values"),
-        ({"Parameters": 2000, "ParameterFactor": 10}, "parameter 302 of 2,000 is too large a number"),
-        ({"Parameters": 2000, "ParameterFactor": 10.0}, "too large a number"),
+        ({"Parameters": 2000, "ParameterFactor": 10}, "parameter 302 of 2,000 is is too large"),
+        ({"Parameters": 2000, "ParameterFactor": 10.0}, "is too large"),
     ],
 )
 def test_what_the_jdl_refuses(options, reason):
@@ -248,7 +248,7 @@ def test_what_the_jdl_refuses(options, reason):
 
 def test_the_limit_is_met_before_anything_is_made():
     assert len(jobs(Parameters=20)) == 20
-    with pytest.raises(TooManyJobs, match="21 jobs would come of this manifest; 20 may"):
+    with pytest.raises(TooManyJobs, match="this manifest makes 21 jobs; at most 20 are allowed"):
         next(parametric_jdl.split({"Parameters": 21}, parametric_jdl.Parameters()))
 
 

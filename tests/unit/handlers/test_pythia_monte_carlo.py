@@ -14,7 +14,7 @@ import pytest
 from jim.errors import BadRequest, JimError
 from jim.handlers import pythia_monte_carlo
 from jim.handlers.base import Result, Work
-from jim.handlers.parts import pythia_generate
+from jim.handlers.shared import pythia_generate
 from jim.model import Job, Piece
 from jim.request import check
 

@@ -60,7 +60,7 @@ def test_one_that_is_so_already(home):
         (["outputs=a.dat"], """outputs: cannot read 'a.dat'; expected a list of texts such as ["a.dat", "b.dat"]"""),
         (["keep_going=yes"], "keep_going: cannot read 'yes'; expected true or false"),
         (['outputs=["/etc/passwd"]'], "outputs: '/etc/passwd' must be a name or pattern inside"),
-        (['environment={"LD_PRELOAD": "x"}'], "environment: LD_PRELOAD may not be set by a request"),
+        (['environment={"LD_PRELOAD": "x"}'], "environment: a request may not set LD_PRELOAD"),
         (["executable="], "executable: missing"),
         (["key=other"], "key: 1 is known by it; hand in another request instead"),
         (["job_type=executable"], "job_type: "),
@@ -89,7 +89,7 @@ def test_what_a_site_does_not_allow(home):
     (home.site.state / "site.toml").write_text('[batch]\nqueues = ["short", "long"]\n')
     add(home)
     assert home.run("edit", "1", "queue=lang")[2].startswith(
-        "jim: queue: 'lang' is none that this site allows; did you mean 'long'?"
+        "jim: queue: this site does not allow 'lang'; did you mean 'long'?"
     )
 
 
@@ -234,7 +234,7 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
         ("edit wished", "user", "alice"),
         ("edit", "keeper", "queue=short → queue=long, cores= → cores=2"),
         ("edit wished", "user", "alice"),
-        ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores this site allows a local job"),
+        ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores that this site allows a local job"),
     ]
 
 

@@ -92,7 +92,7 @@ def test_the_site_s_limit_holds(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, limits=Limits(local_jobs=3))
     submit(world)
     world.until(lambda: world.finished(1))
-    assert "more than the 3 local jobs this site allows" in world.store.grid_job(1).reason
+    assert "more than the 3 local jobs that this site allows" in world.store.grid_job(1).reason
     assert herd(world.store.grid_job(1)) == "not split"
 
 
@@ -123,12 +123,11 @@ def test_what_can_never_run_is_never_sent(world):
     submit(world, splitter_parameters={"siteBlacklist": ["A"]})
     world.until(lambda: world.batch.tasks)
     assert states(world) == ["failed"] * 3 + ["submitted"]
-    assert world.store.local_job(1, 0).reason.startswith("failed on creation: no site")
+    assert world.store.local_job(1, 0).reason.startswith("failed on creation: no allowed site")
     assert world.store.local_job(1, 0).reason.endswith("(code 71101)")
     end_all(world, 0)
     assert world.store.grid_job(1).reason == (
-        "3 of 4 local jobs failed: failed on creation: no site that the site lists allow is known to hold "
-        "the input (code 71101)"
+        "3 of 4 local jobs failed: failed on creation: no allowed site is known to hold the input (code 71101)"
     )
     world.wish("retry", "1")
     world.wish("retry", "1.0-3")

@@ -122,36 +122,36 @@ WRONG = {
     "command that is no list": (
         '[batch]\ncommands = { submit = "qsub" }\n',
         2,
-        "expected lists of words, each in one line",
+        "expected lists of words without line breaks",
     ),
     "command without words": ("[batch.commands]\nsubmit = []\n", 1, "expected lists of words"),
-    "command without a program": ('[batch.commands]\nsubmit = [""]\n', 1, "that begin with a program"),
+    "command without a program": ('[batch.commands]\nsubmit = [""]\n', 1, "each list begins with a program"),
     "command that no batch system has": (
         '[batch.commands]\nsumbit = ["qsub"]\n',
         1,
         "batch.commands: unknown command 'sumbit'; did you mean 'submit'?",
     ),
-    "command of two lines": ('[batch]\ncommands = { submit = ["a\\nb"] }\n', 2, "expected lists of words, each in one"),
+    "command of two lines": ('[batch]\ncommands = { submit = ["a\\nb"] }\n', 2, "expected lists of words without"),
     "options that are a text": ('[batch]\noptions = "-P grid"\n', 2, "batch.options: expected a list, found '-P grid'"),
-    "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words, each in one line"),
-    "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words, each in one line"),
+    "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words without line breaks"),
+    "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words without line breaks"),
     "options that are numbers": ("[batch]\noptions = [1]\n", 2, "batch.options: expected a list of words"),
-    "queue that is a number": ("[batch]\nqueues = [1]\n", 2, "batch.queues: 1 is nothing that a request may name"),
+    "queue that is a number": ("[batch]\nqueues = [1]\n", 2, "batch.queues: no request can name 1"),
     "queue that no request may name": (
         '[batch]\nqueues = ["long", "my queue"]\n',
         2,
-        "batch.queues: 'my queue' is nothing that a request may name: it must match [A-Za-z0-9][\\w.@:-]*",
+        "batch.queues: no request can name 'my queue': a name must match [A-Za-z0-9][\\w.@:-]*",
     ),
-    "account that no request may name": ('[batch]\naccounts = ["-P"]\n', 2, "batch.accounts: '-P' is nothing that"),
+    "account that no request may name": ('[batch]\naccounts = ["-P"]\n', 2, "batch.accounts: no request can name '-P'"),
     "queue that is not among its queues": (
         '[batch]\nqueues = ["long", "short"]\n\nqueue = "lnog"\n',
         4,
-        "batch.queue: 'lnog' is none of batch.queues; did you mean 'long'? (known: long, short)",
+        "batch.queue: 'lnog' is not in batch.queues; did you mean 'long'? (known: long, short)",
     ),
     "account that is not among its accounts": (
         '[batch]\naccount = "me"\naccounts = ["hep"]\n',
         2,
-        "batch.account: 'me' is none of batch.accounts (known: hep)",
+        "batch.account: 'me' is not in batch.accounts (known: hep)",
     ),
     "time limit above the largest": (
         "[batch]\nmost_wall_seconds = 500\nwall_seconds = 1_000\n",
@@ -169,15 +169,15 @@ WRONG = {
     "adapter that ends in a dot": ('[batch]\nsystem = "a."\n', 2, "batch.system: must match"),
     "relative work": ('[site]\n\nwork = "w"\n', 3, "site.work: must be an absolute path, found 'w'"),
     "work with NUL": ('[site]\nwork = "/w\\u0000x"\n', 2, "site.work: must be an absolute path"),
-    "work that is a file": ('[site]\nwork = "/etc/passwd"\n', 2, "must be a directory, but /etc/passwd is none"),
-    "work below a file": ('[site]\nwork = "/etc/passwd/a/b"\n', 2, "must be a directory, but /etc/passwd is none"),
+    "work that is a file": ('[site]\nwork = "/etc/passwd"\n', 2, "must be a directory, but /etc/passwd is not one"),
+    "work below a file": ('[site]\nwork = "/etc/passwd/a/b"\n', 2, "must be a directory, but /etc/passwd is not one"),
     "relative handlers": ('[site]\nhandlers = "./h"\n', 2, "site.handlers: must be an absolute path"),
     "handlers with NUL": ('[site]\nhandlers = "/\\u0000"\n', 2, "site.handlers: must be an absolute path"),
-    "handlers that are a file": ('[site]\nhandlers = "/etc/passwd"\n', 2, "but /etc/passwd is none"),
+    "handlers that are a file": ('[site]\nhandlers = "/etc/passwd"\n', 2, "but /etc/passwd is not one"),
     "handlers that are not there": (
         '[site]\nhandlers = "/nowhere/h"\n',
         2,
-        "site.handlers: must be a directory that is there, found '/nowhere/h'",
+        "site.handlers: must be an existing directory, found '/nowhere/h'",
     ),
     "dotted key": ('[site]\nname = "x"\n\n[batch]\nslotz.x = 3\n', 5, "batch.slotz: unknown key"),
 }
@@ -195,7 +195,10 @@ def test_a_mistake_is_told_with_its_place(write, tmp_path, case):
 
 
 def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
-    with pytest.raises(BadSite, match=r"\(batch system local only: jobs at the same time; 0: one per processor\)"):
+    with pytest.raises(
+        BadSite,
+        match=r"\(batch system local only: number of jobs that run at once; 0: one per processor\)",
+    ):
         read(write("[batch]\nslots = -4\n"), tmp_path)
 
 
@@ -242,9 +245,9 @@ def test_a_link_to_a_directory_is_one(write, tmp_path):
     [
         ("slrum", "unknown batch system 'slrum'; did you mean 'slurm'? (known: condor, condor_transfer, local,"),
         ("base", "unknown batch system 'base'"),
-        ("os.path", "'os.path' is no adapter that can be loaded: module 'posixpath' has no attribute 'ADAPTER'"),
-        ("no_such.adapter", "'no_such.adapter' is no adapter that can be loaded: No module named 'no_such'"),
-        ("jim_odd_site.odd", "'jim_odd_site.odd' is no adapter that can be loaded: invalid syntax (odd.py, line 1)"),
+        ("os.path", "'os.path' : module 'posixpath' has no attribute 'ADAPTER'"),
+        ("no_such.adapter", "'no_such.adapter' : No module named 'no_such'"),
+        ("jim_odd_site.odd", "'jim_odd_site.odd' : invalid syntax (odd.py, line 1)"),
     ],
 )
 def test_a_batch_system_without_adapter_is_refused(tmp_path, monkeypatch, system, words):

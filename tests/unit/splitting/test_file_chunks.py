@@ -3,9 +3,9 @@
 import pytest
 
 from jim.splitting.errors import InvalidParameter, SplitError
+from jim.splitting.files_and_jobs import Settled, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Sibling
-from jim.splitting.units import Settled, SplitJob
 from tests.splitting_work import AB, COST, A, B, file, jobs, lumis, names, work
 
 # Files

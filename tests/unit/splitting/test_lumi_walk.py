@@ -161,7 +161,7 @@ def test_event_aware_skips_the_pileup_of_full_jobs():
 def test_one_job_more_than_the_limit_is_an_error():
     files = file("a", 100, {1: [1, 2]}), file("b", 100, {1: [3]}, locations=B)
     assert len(aware(*files, events_per_job=50, job_limit=3)) == 3
-    with pytest.raises(JobLimitExceeded, match="job_limit: more than 2 jobs") as caught:
+    with pytest.raises(JobLimitExceeded, match="job_limit: this work makes more than 2 jobs") as caught:
         aware(*files, events_per_job=50, job_limit=2)
     assert (caught.value.kind, caught.value.key, caught.value.value) == ("job-limit-exceeded", "job_limit", 2)
 

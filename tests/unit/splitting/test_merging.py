@@ -2,9 +2,9 @@
 
 import pytest
 
+from jim.splitting.files_and_jobs import Settled, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Producer
-from jim.splitting.units import Settled, SplitJob
 from tests.splitting_work import AB, A, B, file, jobs, names, work
 
 LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}

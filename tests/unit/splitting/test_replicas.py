@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter, SplitError
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 
 def files(*told: str) -> tuple[File, ...]:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jim.splitting.by_events import by_events
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.lumi_ranges import LumiMask, joined, ranges_of
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 
 def holds(*strategies):

@@ -93,7 +93,7 @@ def token(**claims: object) -> bytes:
 def test_when_it_ends(kind: str, content: bytes, end: int | None) -> None:
     assert credentials.ends(kind, content) == end
     if end is not None:
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.told(end))
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.shown_time(end))
 
 
 @pytest.mark.parametrize("content", [b"no certificate", LONG[:80] + LONG[300:], LONG.replace(b"MII", b"AAA")])

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from jim.idealizer.turn import take_turn
+from jim.idealizer.query_turn import take_turn
 
 
 @pytest.fixture

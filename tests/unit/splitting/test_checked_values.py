@@ -7,10 +7,10 @@ import pytest
 
 from jim.errors import BadRequest, shown
 from jim.splitting.errors import InvalidFile, InvalidMask, InvalidParameter, InvalidRecovery, SplitError
+from jim.splitting.files_and_jobs import Estimates, Failure, File, Mask, SplitJob, files_from
 from jim.splitting.parameters import check, declared
 from jim.splitting.registry import known, split, splitter_of
 from jim.splitting.subscription import Producer, Sibling, Subscription
-from jim.splitting.units import Estimates, Failure, File, Mask, SplitJob, files_from
 
 NAN = math.nan
 
@@ -172,7 +172,7 @@ def test_a_mask_that_says_nothing_clear(splitter, runs, lumis):
 
 def test_a_mask_tells_what_is_odd_about_it():
     error = refused(InvalidMask, lambda: parameters("LumiBased", runs=["1"], lumis=["1,2,3"]))
-    assert "lumis in pairs, from and to, where '1,2,3' has 3" in str(error)
+    assert "lumis in pairs (first and last), but '1,2,3' has 3 numbers" in str(error)
 
 
 # Files
@@ -222,7 +222,7 @@ def test_a_file_without_a_name_is_found_by_its_place():
 
 
 def test_a_file_is_named_once():
-    assert "is there twice" in str(refused(InvalidFile, files_from, [{"lfn": "a"}, {"lfn": "a"}]))
+    assert "is listed twice" in str(refused(InvalidFile, files_from, [{"lfn": "a"}, {"lfn": "a"}]))
     refused(InvalidFile, files_from, {"lfn": "a"})
 
 

@@ -47,11 +47,11 @@ NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def prefix(site: Site) -> str:
-    """Begin the name of a ground with its batch system: only there its ids mean its jobs."""
+    """Begin the name of a trial with its batch system: only there its ids mean its jobs."""
     return f"{PREFIX}{site.batch.system}-"
 
 
-class Ground:
+class TrialSite:
     """Grid jobs of a test, from submission to the end, and nothing left behind."""
 
     def __init__(self, site: Site, heed: Callable[[], None] = lambda: None, place: Path | None = None) -> None:
@@ -74,7 +74,7 @@ class Ground:
         slower = max(1.0, site.batch.command_seconds / COMMAND_SECONDS)
         self.patience = PATIENCE_SECONDS * slower + 2 * site.batch.visible_seconds
 
-    def __enter__(self) -> Ground:
+    def __enter__(self) -> TrialSite:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What values from outside may be: each kind says it in words, and reads one value or refuses it."""
+"""Reads values from outside. Each kind describes the values that it accepts, and refuses all others."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from jim.errors import nearest, shown
 from jim.splitting.errors import SplitError
 
-# What no file name, batch system or terminal carries safely.
+# Characters that no file name, batch system or terminal carries safely.
 ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-LARGEST = 10**18 - 1  # products of such numbers are still floats
+LARGEST = 10**18 - 1  # products of numbers up to this one are still floats
 TOO_LARGE = "a number of at most 18 digits"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value may be, in words; `read` gives it as JIM keeps it, or raises ValueError."""
+    """One kind of value, described in words; `read` returns the value as JIM keeps it, or raises ValueError."""
 
     what: str
     read: Callable[[Any], Any]
 
     def of(self, value: object, key: str, error: type[SplitError], about: str = "") -> Any:
-        """Read one value, or raise the error with what was expected and what was found."""
+        """Read one value, or raise the error with the expected kind and the found value."""
         try:
             return self.read(value)
         except ValueError as reason:
@@ -38,7 +38,7 @@ def _need(possible: object) -> None:
 
 
 def whole(minimum: int | None = 0) -> Kind:
-    """Make the kind of whole numbers that are not too small."""
+    """Return the kind of whole numbers with this minimum."""
 
     def read(value: Any) -> int:
         _need(type(value) is int and (minimum is None or value >= minimum))
@@ -50,11 +50,11 @@ def whole(minimum: int | None = 0) -> Kind:
 
 
 def number(minimum: float | None = 0) -> Kind:
-    """Make the kind of finite numbers that are not too small."""
+    """Return the kind of finite numbers with this minimum."""
 
     def read(value: Any) -> float:
         _need(type(value) in (int, float) and (minimum is None or value >= minimum))
-        if not abs(value) <= LARGEST:  # nor is nan
+        if not abs(value) <= LARGEST:  # this comparison also refuses nan
             raise ValueError(TOO_LARGE)
         return value  # type: ignore[no-any-return]
 
@@ -76,7 +76,7 @@ TEXT = Kind("a text of one line", _text)
 
 
 def one_of(*words: str) -> Kind:
-    """Make the kind of a few words."""
+    """Return the kind of texts that are one of these words."""
 
     def read(value: Any) -> str:
         _need(isinstance(value, str) and value in words)
@@ -86,7 +86,7 @@ def one_of(*words: str) -> Kind:
 
 
 def list_of(kind: Kind, each: str) -> Kind:
-    """Make the kind of lists whose elements are all of one kind."""
+    """Return the kind of lists whose elements are all of one kind."""
 
     def read(value: Any) -> tuple[Any, ...]:
         _need(isinstance(value, list | tuple))
@@ -96,7 +96,7 @@ def list_of(kind: Kind, each: str) -> Kind:
 
 
 def table_of(kind: Kind, each: str) -> Kind:
-    """Make the kind of tables whose values are all of one kind."""
+    """Return the kind of tables whose values are all of one kind."""
 
     def read(value: Any) -> dict[str, Any]:
         _need(isinstance(value, Mapping))
@@ -118,7 +118,7 @@ def _runs(value: Any) -> tuple[tuple[int, tuple[int, ...]], ...]:
 
 
 def run_number(value: Any) -> int:
-    """Read the number of a run, which as the key of a table is a text."""
+    """Read the number of a run; as the key of a table it is a text."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
         return int(value)
     return int(whole().read(value))
@@ -130,7 +130,7 @@ RUNS = Kind("a table from run to a list of lumi numbers", _runs)
 def fields(
     given: object, kinds: Mapping[str, Kind], required: tuple[str, ...], key: str, error: type[SplitError]
 ) -> dict[str, Any]:
-    """Read a record field by field: all known, all of their kind, none of the required missing."""
+    """Read a record field by field: every field is known and of its kind, and no required one is missing."""
     if not isinstance(given, Mapping):
         raise error(key, given, f"expected a table, found {shown(given)}")
     for name in given:

@@ -13,7 +13,7 @@ def more(count: int) -> str:
     return f" and {count:,} more" if count else ""
 
 
-def told(mask: Mapping[str, Any]) -> str:
+def mask_in_words(mask: Mapping[str, Any]) -> str:
     """Say what part of its files a piece is, from the record of its mask."""
     words = [_range(mask, what) for what in ("event", "lumi", "run")]
     for run, ranges in (mask.get("run_lumis") or {}).items():

@@ -1,4 +1,4 @@
-"""Making jobs: by groups of location, with their sites, and whatever else is alike for every splitter."""
+"""Makes jobs for every splitter: counts them, groups them by location, and finds their sites."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.splitting.errors import JobLimitExceeded
+from jim.splitting.files_and_jobs import NO_ESTIMATES, NO_MASK, NOTHING, Estimates, Failure, File, Mask, SplitJob
 from jim.splitting.parameters import Common
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NO_ESTIMATES, NO_MASK, NOTHING, Estimates, Failure, File, Mask, SplitJob
 
 new = tuple.__new__
-NO_SITE = Failure("no site that the site lists allow is known to hold the input", 71101)
+NO_SITE = Failure("no allowed site is known to hold the input", 71101)
 
 
 def by_location(files: Iterable[File]) -> list[tuple[frozenset[str], list[File]]]:
-    """Group files by their exact set of locations, in the order of the storages' names."""
+    """Group files by their exact set of locations, ordered by the names of the storages."""
     found: dict[frozenset[str], list[File]] = {}
     for each in files:
         found.setdefault(each.locations, []).append(each)
     return sorted(found.items(), key=lambda group: sorted(group[0]))
 
 
-Maker = Callable[..., SplitJob]  # of a mask, estimates, baggage, and the failure of a job that has failed already
+Maker = Callable[..., SplitJob]  # takes mask, estimates, baggage, and the failure of a job that failed already
 
 
 def _of_production(mask: Mask) -> Mask:
     return Mask(*mask[:4], 1, 1, mask.run_lumis)
 
 
-class Jobs:
-    """Makes the jobs of one splitting, one after another."""
+class JobMaker:
+    """Makes the jobs of one split, one after another."""
 
     def __init__(self, work: Subscription, p: Common, *, limit: int = 0) -> None:
         self._work = work
@@ -46,15 +46,15 @@ class Jobs:
 
     @property
     def before(self) -> int:
-        """Count the jobs of the workflow so far."""
+        """Return the number of jobs of the workflow so far."""
         return self._work.jobs_before + self._made
 
     def groups(
         self, files: Iterable[File] | None = None, enough: Callable[[Sequence[File]], bool] | None = None
     ) -> Iterator[list[File]]:
-        """Open a job group for each set of locations; where the site lists are trusted, one for all.
+        """Open a job group for each set of locations, or a single one if the site lists are trusted.
 
-        While more may come, a group that is not `enough` to begin with is left out.
+        While more files may come, a group is left out unless `enough` accepts it.
         """
         files = self._work.files if files is None else files
         for locations, those in [(None, list(files))] if self._p.trust_site_lists else by_location(files):
@@ -63,12 +63,12 @@ class Jobs:
                 yield those
 
     def open_group(self, locations: frozenset[str] | None) -> None:
-        """Make the jobs from now on in a new group; it has a number once it has a job."""
+        """Put the next jobs into a new group; the group gets its number with its first job."""
         self._opens = True
         self._locations = locations
 
     def another_group(self) -> None:
-        """Make the jobs from now on in a new group at the same place."""
+        """Put the next jobs into a new group at the same locations."""
         self.open_group(self._locations)
 
     def make(
@@ -80,11 +80,11 @@ class Jobs:
         failure: Failure | None = None,
         at: str | None = None,
     ) -> SplitJob:
-        """Make the next job; `at` names the storage that it reads, where that is not all those of its first file."""
+        """Make the next job. `at` names the storage that it reads, if not any storage of its first file will do."""
         return self.maker(files, at)(mask, estimates, baggage, failure)
 
     def maker(self, files: Iterable[File], at: str | None = None) -> Maker:
-        """Give what makes job after job of the same files, as there may be a million of them."""
+        """Return a function that makes job after job of the same files; there may be a million of them."""
         alike = tuple(files)
         sites = self._sites_of(alike[0].locations if at is None else frozenset((at,)))
         parents = {each.lfn: each.parents for each in alike if each.parents} if self._with_parents else NOTHING
@@ -101,7 +101,7 @@ class Jobs:
                 mask = _of_production(mask)
             if not sites:
                 failure = NO_SITE
-            # Half the time of its constructor.
+            # This takes half the time of the constructor.
             return new(
                 SplitJob, (self._group, self._locations, alike, mask, estimates, sites, failure, baggage, parents)
             )
@@ -111,7 +111,7 @@ class Jobs:
     def row(
         self, files: Iterable[File], masks: Iterator[Mask], count: int, estimates: Estimates, failure: Failure | None
     ) -> Iterator[SplitJob]:
-        """Make `count` jobs that differ in nothing but their masks, at a price that is right for very many."""
+        """Make `count` jobs that differ only in their masks, fast enough for millions."""
         first = self.maker(files)(next(masks), estimates, NOTHING, failure)
         yield first
         self._made += count - 1
@@ -122,10 +122,10 @@ class Jobs:
             yield new(SplitJob, (group, locations, alike, mask, estimates, sites, failure, baggage, parents))
 
     def _too_many(self) -> JobLimitExceeded:
-        return JobLimitExceeded("job_limit", self._limit, f"more than {self._limit:,} jobs would come of this work")
+        return JobLimitExceeded("job_limit", self._limit, f"this work makes more than {self._limit:,} jobs")
 
     def _sites_of(self, locations: frozenset[str]) -> tuple[str, ...]:
-        """Say where a job may run: where its input is, within the site lists."""
+        """Return the sites where a job may run: those that hold its input and that the site lists allow."""
         sites = self._sites.get(locations)
         if sites is None:
             allowed = set(self._p.site_whitelist)

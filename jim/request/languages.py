@@ -1,4 +1,4 @@
-"""Requests in words (JDF, RSL): what was said and where, and the values of the declared kinds that it means."""
+"""Functions that the languages with texts only (JDF, RSL) share: give each text the kind that its job type declares."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ TRUTHS = {"true": True, "false": False}
 
 
 class Said(NamedTuple):
-    """What was said of one attribute."""
+    """One attribute as the request has it."""
 
-    name: str  # as it was written; with a + before it, a variable of the payload's environment
-    at: int  # where, counted in characters
-    values: list[Any]  # texts, and lists of such
-    text: str | None  # all of it as one text, where it is one
+    name: str  # as written; a name with a + before it is a variable of the payload's environment
+    at: int  # its place, counted in characters
+    values: list[Any]  # texts, and lists of texts
+    text: str | None  # the whole value as one text, if it is one
 
 
 def plain(name: str) -> str:
-    """Give the form in which names are compared: capitals and underscores do not matter."""
+    """Give the form in which names are compared: without underscores, all in small letters."""
     return name.replace("_", "").lower()
 
 
 def place(text: str, at: int) -> str:
-    """Tell where in a text a character is."""
+    """Give line and column of a character in a text."""
     return f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
 
 
 def fault(text: str, at: int, reason: object) -> BadRequest:
-    """Say what is wrong at a place."""
+    """Make an error that names the place of a mistake."""
     return BadRequest(f"{place(text, at)}: {reason}")
 
 
 def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str] = ()) -> dict[str, Any]:
-    """Give every attribute the value that its job type declares. `also` are further names that the language knows."""
+    """Give every attribute a value of its declared kind. `also` are further names that the language knows."""
     job_type = said.get("jobtype")
     if job_type is None:
-        check({}, own)  # says what is missing
+        check({}, own)  # raises the error that job_type is missing
         return {}
     request: dict[str, Any] = {}
     places: dict[str, int] = {}
@@ -74,7 +74,7 @@ def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str
 
 
 def _check(request: dict[str, Any], places: dict[str, int], text: str, own: str) -> None:
-    """Let a refusal tell the place of its attribute as well."""
+    """Check the request; an error names the place of its attribute."""
     try:
         check(request, own)
     except BadRequest as error:
@@ -86,7 +86,7 @@ def _check(request: dict[str, Any], places: dict[str, int], text: str, own: str)
 
 def _value(name: str, one: Said, declared: Attribute) -> Any:
     if declared.kind in ("values", "records"):
-        raise BadRequest("cannot be written in this language; hand the request in as TOML or JSON", name)
+        raise BadRequest("this language has no such values; write the request in TOML or JSON", name)
     if declared.kind in ("list", "lists"):
         return one.values
     if one.text is None:
@@ -96,9 +96,9 @@ def _value(name: str, one: Said, declared: Attribute) -> Any:
 
 
 def meant(name: str, text: str, declared: Attribute) -> Any:
-    """Give the number or truth that a text stands for, where one was declared; else the text itself."""
+    """Turn a text into the number or truth value that is declared; otherwise give the text itself."""
     if declared.kind in (int, float) and LONG_NUMBER.fullmatch(text):
-        raise BadRequest(f"{text[:40]!r} has more digits than a number may have, 18 ({declared.help})", name)
+        raise BadRequest(f"{text[:40]!r} has more than 18 digits ({declared.help})", name)
     if declared.kind is int and WHOLE_NUMBER.fullmatch(text):
         return int(text)
     if declared.kind is float and NUMBER.fullmatch(text):
@@ -109,7 +109,7 @@ def meant(name: str, text: str, declared: Attribute) -> Any:
 
 
 def _fill(table: dict[str, str], name: str, one: Said) -> None:
-    """Read `(NAME text)` or `NAME=text`, one after the other, or a single `+NAME = text`."""
+    """Add one variable `(NAME text)`, `NAME=text` or `+NAME = text` to a table, or several of the first two."""
     variable = one.name[1:] if one.name.startswith("+") else None
     if variable and one.text is None and one.values:
         raise BadRequest(f"expected one value, found {len(one.values)}; put the text in quotes", one.name)

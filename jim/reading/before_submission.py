@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from jim.jobs import GridJob, LocalJob
 from jim.model import State, Verb
+from jim.reading.quantities import span
 from jim.reading.view import View
-from jim.reading.words import span
 from jim.workdir import credentials
 
 LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched

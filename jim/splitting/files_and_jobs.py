@@ -1,18 +1,18 @@
-"""The values that splitters take and give: files in, jobs out. All frozen; each has a plain record for JSON."""
+"""The values that splitters take and return: files in, jobs out. All are frozen; each has a plain record for JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jim.splitting.checked_values import NAMES, RUNS, TEXT, fields, number, whole
 from jim.splitting.errors import InvalidFile
-from jim.splitting.kinds import NAMES, RUNS, TEXT, fields, number, whole
 
 Runs = tuple[tuple[int, tuple[int, ...]], ...]  # run → lumis, both ascending, each once
 Range = tuple[int, int]  # both ends inclusive
 Record = dict[str, Any]
 
-GENERATOR = "MCFakeFile"  # so begin the names of files that are not there: generator input
+GENERATOR = "MCFakeFile"  # names of files that do not exist begin so: they are input of a generator
 FILE = {
     "lfn": TEXT,
     "size": whole(),
@@ -35,11 +35,11 @@ class File(NamedTuple):
     runs: Runs = ()
     locations: frozenset[str] = frozenset()  # names of storages
     parents: tuple[str, ...] = ()
-    age_s: float = 0  # since it was added to the fileset
+    age_s: float = 0  # seconds since the file was added to the fileset
 
     @property
     def generator(self) -> bool:
-        """There is no such file, only a range of events and lumis to generate."""
+        """The file does not exist: it is only a range of events and lumis to generate."""
         return self.lfn.startswith(GENERATOR)
 
     @property
@@ -49,45 +49,45 @@ class File(NamedTuple):
 
     @property
     def events_per_lumi(self) -> int:
-        """The average, a half rounded to even; a file without lumis has none."""
+        """Return the average, rounded to an even number at a half; 0 for a file without lumis."""
         lumis = self.lumis
         return round(self.events / lumis) if lumis else 0
 
     @property
     def lowest_run(self) -> int | None:
-        """The first run, if there is one."""
+        """Return the first run, if there is one."""
         return self.runs[0][0] if self.runs else None
 
     @classmethod
     def from_record(cls, record: object, key: str = "file") -> File:
-        """Read one file, or say what is wrong with it; `key` says which it is where it has no name."""
+        """Read one file, or refuse it; `key` identifies a file without a name in messages."""
         if isinstance(record, Mapping) and isinstance(record.get("lfn"), str):
             key = f"file {record['lfn']!r}"
         values = fields(record, FILE, ("lfn",), key, InvalidFile)
         return cls(**values | {"locations": frozenset(values.get("locations", ()))})
 
     def to_record(self) -> Record:
-        """Give it in plain values."""
+        """Return the file as plain values."""
         record = self._asdict()
         record["runs"] = {str(run): list(lumis) for run, lumis in self.runs}
         return record | {"locations": sorted(self.locations), "parents": list(self.parents)}
 
 
 def files_from(records: object) -> tuple[File, ...]:
-    """Read input files; no two may have one name."""
+    """Read input files; refuse two of the same name."""
     if not isinstance(records, list | tuple):
         raise InvalidFile("files", records, "expected a list of files")
     files = tuple(File.from_record(record, f"files[{n}]") for n, record in enumerate(records))
     seen: set[str] = set()
     for each in files:
         if each.lfn in seen:
-            raise InvalidFile(each.lfn, each.lfn, "is there twice; a file is named once, with all its locations")
+            raise InvalidFile(each.lfn, each.lfn, "is listed twice; list a file once, with all its locations")
         seen.add(each.lfn)
     return files
 
 
 class Mask(NamedTuple):
-    """The part of its input that a job may process; what is None has no limit. Ends are inclusive."""
+    """The part of its input that a job may process. None means no limit; both ends are inclusive."""
 
     first_event: int | None = None
     last_event: int | None = None
@@ -98,7 +98,7 @@ class Mask(NamedTuple):
     run_lumis: Mapping[int, Sequence[Range]] | None = None
 
     def to_record(self) -> Record:
-        """Give it in plain values, only what there is."""
+        """Return the mask as plain values, without those that are None."""
         record: Record = {name: value for name, value in zip(self._fields, self, strict=True) if value is not None}
         if self.run_lumis is not None:
             runs = self.run_lumis.items()
@@ -107,7 +107,7 @@ class Mask(NamedTuple):
 
     @classmethod
     def from_record(cls, record: Record) -> Mask:
-        """Take it back from its record."""
+        """Read a mask from its record."""
         runs = record.get("run_lumis")
         if runs is None:
             return cls(**record)
@@ -116,7 +116,7 @@ class Mask(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """What a job will need; None where the splitter does not estimate it."""
+    """The resources that a job will need; None where the splitter does not estimate one."""
 
     time_s: float | None = None
     disk_kb: float | None = None
@@ -124,22 +124,22 @@ class Estimates(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a job has failed before it ever ran; its input may be recovered."""
+    """Why a job failed before it ran; its input may be recovered."""
 
     reason: str
     code: int | None = None
 
 
-# There may be a million of them: these take half the time of the constructor.
+# A split may need a million of them: these functions take half the time of the constructor.
 
 
 def events_mask(first: int, last: int, first_lumi: int | None = None, last_lumi: int | None = None) -> Mask:
-    """Make a mask of events, and of lumis to generate."""
+    """Return a mask of events, and of lumis to generate."""
     return tuple.__new__(Mask, (first, last, first_lumi, last_lumi, None, None, None))
 
 
 def lumi_mask(ranges: Mapping[int, Sequence[Range]]) -> Mask:
-    """Make a mask of ranges of lumis, by run."""
+    """Return a mask of ranges of lumis, by run."""
     return tuple.__new__(Mask, (None, None, None, None, None, None, ranges))
 
 
@@ -152,17 +152,19 @@ class SplitJob(NamedTuple):
     """One job that a splitter made."""
 
     group: int  # number of its job group, from 0
-    locations: frozenset[str] | None  # where all files of the group are; None: its files are here and there
+    locations: (
+        frozenset[str] | None
+    )  # locations of all files of the group; None: the files of the group have different locations
     files: tuple[File, ...]
     mask: Mask = NO_MASK
     estimates: Estimates = NO_ESTIMATES
     sites: tuple[str, ...] = ()
     failure: Failure | None = None
     baggage: Mapping[str, Any] = NOTHING
-    parents: Mapping[str, tuple[str, ...]] = NOTHING  # file → its parents, where asked for
+    parents: Mapping[str, tuple[str, ...]] = NOTHING  # file → its parents, if the parameters ask for them
 
     def to_record(self) -> Record:
-        """Give it in plain values, files by their names; what is empty is left out."""
+        """Return the job as plain values, its files by name; leave out empty values."""
         record: Record = {
             "group": self.group,
             "locations": None if self.locations is None else sorted(self.locations),
@@ -180,7 +182,7 @@ class SplitJob(NamedTuple):
 
     @classmethod
     def from_record(cls, record: Record, files: Mapping[str, File]) -> SplitJob:
-        """Take it back from its record and the files, by name."""
+        """Read a job from its record; `files` has the files by name."""
         failure = Failure(record["failed_reason"], record.get("failed_code")) if "failed_reason" in record else None
         return cls(
             record["group"],
@@ -196,7 +198,7 @@ class SplitJob(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Files that need no job any more, and the state they are in now: completed or failed."""
+    """Files that need no job any more, and their new state: completed or failed."""
 
     files: tuple[File, ...]
     state: str
@@ -206,5 +208,5 @@ Stream = Iterator[SplitJob | Settled]
 
 
 def jobs_in(stream: Iterable[SplitJob | Settled]) -> Iterator[SplitJob]:
-    """Give only the jobs of a stream."""
+    """Return only the jobs of a stream."""
     return (each for each in stream if isinstance(each, SplitJob))
