@@ -5,51 +5,19 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict
 from typing import Any
 
 from jim.cli import outputs
 from jim.cli.text import facts, plain, say, say_json, table
-from jim.errors import JimError
-from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
-from jim.model import Piece, State, SubmissionState
+from jim.model import Piece
+from jim.reading.documents import SHOWN, SUBMISSION_STATES, chosen, exit_record, of_job, of_member
 from jim.reading.parts import more, told
 from jim.reading.phases import phases
 from jim.reading.view import View, add_json, look
 from jim.reading.words import ago, counted, how_many
 
-SHOWN = 50
 LONGEST_PIECE = 60  # in a table
-EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
-# When there are too many to show, those that someone may have to look at come first.
-FIRST = (
-    State.FAILED,
-    State.KILLED,
-    State.NEW,
-    State.HELD,
-    State.SUSPENDED,
-    State.RUNNING,
-    State.COMPLETING,
-    State.SUBMITTING,
-    State.SUBMITTED,
-    State.WAITING,
-    State.COMPLETED,
-    State.FAILED_FROZEN,
-    State.COMPLETED_FROZEN,
-)
-SUBMISSION_STATES = (
-    SubmissionState.INTENDED,
-    SubmissionState.UNKNOWN,
-    SubmissionState.FULL,
-    SubmissionState.REFUSED,
-    SubmissionState.CANCELLED,
-    SubmissionState.RECORDED,
-    SubmissionState.CONFIRMED,
-    SubmissionState.VOID,
-    SubmissionState.ENDED,
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,9 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     view = look()
     job, members = view.members(arguments.target)
     if arguments.json:
-        documents = [_local_document(view, job, each) for each in members] or [
-            _document(view, job, every=arguments.all)
-        ]
+        documents = [of_member(view, job, each) for each in members] or [of_job(view, job, every=arguments.all)]
         say_json(documents if len(documents) > 1 else documents[0])
     elif not members:
         _show(view, job, every=arguments.all)
@@ -83,11 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(view: View, job: GridJob, *, every: bool) -> None:
     facts(_facts(view, job))
     outputs.report(job)
-    chosen = _chosen(view, job, every=every)
-    if chosen:
+    shown = chosen(view, job, every=every)
+    if shown:
         say()
-        _show_members(view, chosen)
-        _say_rest(view, job, chosen)
+        _show_members(view, shown)
+        _say_rest(view, job, shown)
     _show_submissions(view, job)
     _show_journal(view.store.own_journal(job.id, SHOWN))
 
@@ -136,17 +102,6 @@ def _size(job: GridJob) -> str:
     return f"{how_many(job.size, 'local job')}{each}: {plain(job.why)}"
 
 
-def _chosen(view: View, job: GridJob, *, every: bool) -> list[LocalJob]:
-    if every:
-        return view.store.local_jobs(job.id)
-    chosen: list[LocalJob] = []
-    for state in FIRST if job.size else ():
-        chosen += view.store.local_jobs(job.id, (state,), limit=SHOWN - len(chosen))
-        if len(chosen) == SHOWN:
-            break
-    return sorted(chosen, key=lambda each: each.n)
-
-
 def _row(view: View, local: LocalJob) -> tuple[object, ...]:
     changed = ago(view.age(local.updated))
     name = f"{local.grid}.{local.n}"
@@ -165,9 +120,9 @@ def _piece(piece: Piece, *, whole: bool = False) -> str:
     return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs
 
 
-def _say_rest(view: View, job: GridJob, chosen: list[LocalJob]) -> None:
-    shown = Counter(each.state for each in chosen)
-    rest = [(state.value, count - shown[state]) for state, count in view.store.counts(job.id).items()]
+def _say_rest(view: View, job: GridJob, shown: list[LocalJob]) -> None:
+    told = Counter(each.state for each in shown)
+    rest = [(state.value, count - told[state]) for state, count in view.store.counts(job.id).items()]
     left = [(state, count) for state, count in rest if count > 0]
     if left:
         say(f"… and {counted(left)} (--all shows them)")
@@ -180,17 +135,6 @@ def _show_submissions(view: View, job: GridJob) -> None:
     say()
     rows = ((s.k, s.size, s.state, s.batch_id, s.mark, ago(view.age(s.updated)), s.reason) for s in found[-SHOWN:])
     table(("submission", "local jobs", "state", "batch job", "mark", "changed", "reason"), rows)
-
-
-def _document(view: View, job: GridJob, *, every: bool) -> dict[str, Any]:
-    fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
-    return view.record(job) | {
-        **{name: getattr(job, name) for name in fields},
-        "phases": [asdict(phase) for phase in phases(view, job)],
-        "local_jobs": [view.local_record(job, each) for each in _chosen(view, job, every=every)],
-        "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
-        "journal": [asdict(line) for line in view.store.own_journal(job.id)],
-    }
 
 
 # A local job
@@ -235,13 +179,6 @@ def _attempt_row(attempt: Attempt) -> tuple[object, ...]:
     return attempt.attempt, place, attempt.host, *times, end, verdict, attempt.reason
 
 
-def exit_record(attempt: Attempt) -> ExitRecord | None:
-    """Read the exit record of an attempt, where there is one."""
-    with suppress(JimError):
-        return read_exit_record(attempt.record)
-    return None
-
-
 def _show_journal(journal: Sequence[Journal]) -> None:
     if journal:
         say()
@@ -251,22 +188,3 @@ def _show_journal(journal: Sequence[Journal]) -> None:
 def _journal_row(line: Journal) -> tuple[object, ...]:
     change = f"{line.was} → {line.now}" if line.was else line.now
     return line.at, change, line.witness, line.reason
-
-
-def _local_document(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
-    return view.local_record(job, local) | {
-        "piece": {
-            name: value for name, value in local.piece._asdict().items() if name in EVENTS or value or value == 0
-        },
-        "wish": local.wish,
-        "spent": local.spent,
-        "phases": [asdict(phase) for phase in phases(view, job, local.n)],
-        "attempts": list(_attempt_documents(view, local)),
-        "journal": [asdict(line) for line in view.store.journal(job.id, local.n)],
-    }
-
-
-def _attempt_documents(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
-    for attempt in view.store.attempts(local.grid, n=local.n):
-        record = exit_record(attempt)
-        yield asdict(attempt) | {"record": asdict(record) if record else None}
