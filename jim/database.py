@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError
+from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, TooLong
 
 AT_ONCE = 1_000  # rows
 GOES_ON = "A keeper that is running tries again by itself."
@@ -29,6 +29,7 @@ KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_CANTOPEN: Away,
     sqlite3.SQLITE_READONLY: Away,
     sqlite3.SQLITE_PERM: Away,
+    sqlite3.SQLITE_INTERRUPT: TooLong,
 }
 WORDS: dict[type[StoreError], str] = {
     Busy: f"{{file}} is locked by another program ({{said}}). {GOES_ON} If that lasts, end what `fuser {{file}}` names",
@@ -37,6 +38,7 @@ WORDS: dict[type[StoreError], str] = {
     Damaged: "{file} is damaged ({said}): end its keeper, and put the whole state directory aside "
     "(docs/operating.md, Troubleshooting)",
     NotStorable: "{file} cannot hold a value that was handed in ({said})",
+    TooLong: "{file}: {said}",
     StoreError: "{file}: {said}; `jim site check` tells whether it is damaged",
 }
 

@@ -96,6 +96,10 @@ class Damaged(StoreError):
     """What is in the status DB makes no sense: nobody can go on from it."""
 
 
+class TooLong(StoreError):
+    """A look into the status DB that was given up: it took longer than it may."""
+
+
 class NotStorable(StoreError):
     """A value of a kind that the status DB cannot hold: it never will."""
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 
 from jim.cli.text import plain, say, say_json
 from jim.jobs import GridJob, LocalJob
-from jim.reading.before_submission import Wait
+from jim.reading.documents import NOTHING, explained, waits
 from jim.reading.quantities import ago, counted
 from jim.reading.view import View, add_json, look
-from jim.reading.waits import of_grid_job, of_local_job
-
-NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,22 +24,18 @@ def run(arguments: argparse.Namespace) -> int:
     job, members = view.members(arguments.target)
     asked: Sequence[LocalJob | None] = members or [None]
     if arguments.json:
-        documents = [_document(view, job, local) for local in asked]
+        documents = [explained(view, job, local) for local in asked]
         say_json(documents if len(documents) > 1 else documents[0])
         return 0
     for at, local in enumerate(asked):
         if at:
             say()
         say(_head(view, job, local))
-        for wait in _waits(view, job, local) or [NOTHING]:
+        for wait in waits(view, job, local) or [NOTHING]:
             say(f"\n* {plain(wait.what)}")
             say(f"  evidence: {wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}")
             say(f"  next:     {plain(wait.next)}")
     return 0
-
-
-def _waits(view: View, job: GridJob, local: LocalJob | None) -> list[Wait]:
-    return list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
 
 
 def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
@@ -51,13 +44,3 @@ def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
     record = view.record(job)
     counts = counted(record["counts"].items())
     return f"{job.id}: {record['status']}, step {record['step']}{f' ({counts})' if counts else ''}"
-
-
-def _document(view: View, job: GridJob, local: LocalJob | None) -> dict[str, object]:
-    record = view.record(job) if local is None else view.local_record(job, local)
-    return record | {"waits_for": [_wait_document(view, wait) for wait in _waits(view, job, local)]}
-
-
-def _wait_document(view: View, wait: Wait) -> dict[str, object]:
-    age = round(view.age(wait.seen), 1) if wait.seen else 0.0
-    return {"what": wait.what, "witness": wait.witness, "seen": wait.seen, "age_s": age, "next": wait.next}

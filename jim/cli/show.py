@@ -6,52 +6,20 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from jim.cli import outputs
 from jim.cli.arguments import whole_number
 from jim.cli.text import facts, plain, say, say_json, say_json_in_parts, table
-from jim.errors import JimError
-from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
-from jim.model import Piece, State, SubmissionState
+from jim.model import Piece, State
+from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
 from jim.reading.masks import mask_in_words, more
 from jim.reading.phases import phases
 from jim.reading.quantities import ago, counted, how_many
 from jim.reading.view import View, add_json, look
 
-SHOWN = 50
 LONGEST_PIECE = 60  # in a table
-EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
-# When there are too many to show, those that someone may have to look at come first.
-FIRST = (
-    State.FAILED,
-    State.KILLED,
-    State.NEW,
-    State.HELD,
-    State.SUSPENDED,
-    State.RUNNING,
-    State.COMPLETING,
-    State.SUBMITTING,
-    State.SUBMITTED,
-    State.WAITING,
-    State.COMPLETED,
-    State.FAILED_FROZEN,
-    State.COMPLETED_FROZEN,
-)
-SUBMISSION_STATES = (
-    SubmissionState.INTENDED,
-    SubmissionState.UNKNOWN,
-    SubmissionState.FULL,
-    SubmissionState.REFUSED,
-    SubmissionState.CANCELLED,
-    SubmissionState.RECORDED,
-    SubmissionState.CONFIRMED,
-    SubmissionState.VOID,
-    SubmissionState.ENDED,
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,30 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-class Wanted(NamedTuple):
-    """Which local jobs of a grid job are shown."""
-
-    states: tuple[State, ...]
-    first: int
-    limit: int | None  # None: those that someone may have to look at come first, and no more than are read at a glance
-
-    @classmethod
-    def by(cls, arguments: argparse.Namespace) -> Wanted:
-        """Read the command line."""
-        states = tuple(map(State, dict.fromkeys(arguments.state)))
-        chosen = bool(states or arguments.first)
-        limit = sys.maxsize if arguments.all else arguments.limit or (SHOWN if chosen else None)
-        return cls(states or tuple(State), arguments.first, limit)
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    states = tuple(map(State, dict.fromkeys(arguments.state)))
+    narrowed = bool(states or arguments.first)
+    limit = sys.maxsize if arguments.all else arguments.limit or (SHOWN if narrowed else None)
+    return Wanted(states or tuple(State), arguments.first, limit)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what is stored about it."""
-    view, wanted = look(), Wanted.by(arguments)
+    view, wanted = look(), _wanted(arguments)
     job, members = view.members(arguments.target)
     if arguments.json and not members:
-        say_json_in_parts(_document(view, job, wanted))
+        say_json_in_parts(of_job_in_parts(view, job, wanted))
     elif arguments.json:
-        documents = [_local_document(view, job, each) for each in members]
+        documents = [of_member(view, job, each) for each in members]
         say_json(documents if len(documents) > 1 else documents[0])
     elif not members:
         _show(view, job, wanted)
@@ -116,7 +75,7 @@ def _show(view: View, job: GridJob, wanted: Wanted) -> None:
     if job.size:
         say()
         shown: Counter[State] = Counter()
-        _show_members(view, _counting(_chosen(view, job, wanted), shown))
+        _show_members(view, _counting(chosen(view, job, wanted), shown))
         _say_rest(view, job, wanted, shown)
     _show_submissions(view, job)
     _show_journal(view.store.own_journal(job.id, SHOWN))
@@ -172,17 +131,6 @@ def _size(job: GridJob) -> str:
     return f"{how_many(job.size, 'local job')}{each}: {plain(job.why)}"
 
 
-def _chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
-    if wanted.limit is not None:
-        return view.in_parts(job.id, wanted.states, first=wanted.first, limit=wanted.limit)
-    chosen: list[LocalJob] = []
-    for state in FIRST if job.size else ():
-        chosen += view.store.local_jobs(job.id, (state,), limit=SHOWN - len(chosen))
-        if len(chosen) == SHOWN:
-            break
-    return iter(sorted(chosen, key=lambda each: each.n))
-
-
 def _row(view: View, local: LocalJob) -> tuple[object, ...]:
     changed = ago(view.age(local.updated))
     name = f"{local.grid}.{local.n}"
@@ -218,17 +166,6 @@ def _show_submissions(view: View, job: GridJob) -> None:
     say()
     rows = ((s.k, s.size, s.state, s.batch_id, s.mark, ago(view.age(s.updated)), s.reason) for s in found[-SHOWN:])
     table(("submission", "local jobs", "state", "batch job", "mark", "changed", "reason"), rows)
-
-
-def _document(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
-    fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
-    return view.record(job) | {
-        **{name: getattr(job, name) for name in fields},
-        "phases": [asdict(phase) for phase in phases(view, job)],
-        "local_jobs": view.local_records(job, _chosen(view, job, wanted)),
-        "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
-        "journal": [asdict(line) for line in view.store.own_journal(job.id)],
-    }
 
 
 # A local job
@@ -273,13 +210,6 @@ def _attempt_row(attempt: Attempt) -> tuple[object, ...]:
     return attempt.attempt, place, attempt.host, *times, end, verdict, attempt.reason
 
 
-def exit_record(attempt: Attempt) -> ExitRecord | None:
-    """Read the exit record of an attempt, where there is one."""
-    with suppress(JimError):
-        return read_exit_record(attempt.record)
-    return None
-
-
 def _show_journal(journal: Sequence[Journal]) -> None:
     if journal:
         say()
@@ -289,22 +219,3 @@ def _show_journal(journal: Sequence[Journal]) -> None:
 def _journal_row(line: Journal) -> tuple[object, ...]:
     change = f"{line.was} → {line.now}" if line.was else line.now
     return line.at, change, line.witness, line.reason
-
-
-def _local_document(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
-    return view.local_record(job, local) | {
-        "piece": {
-            name: value for name, value in local.piece._asdict().items() if name in EVENTS or value or value == 0
-        },
-        "wish": local.wish,
-        "spent": local.spent,
-        "phases": [asdict(phase) for phase in phases(view, job, local.n)],
-        "attempts": list(_attempt_documents(view, local)),
-        "journal": [asdict(line) for line in view.store.journal(job.id, local.n)],
-    }
-
-
-def _attempt_documents(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
-    for attempt in view.store.attempts(local.grid, n=local.n):
-        record = exit_record(attempt)
-        yield asdict(attempt) | {"record": asdict(record) if record else None}

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 from jim.clock import Clock
 from jim.jobs import Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 
 
 class Store(Protocol):
@@ -247,3 +248,53 @@ class Store(Protocol):
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
         """Give what was published, in order, read in parts: local job, name, content, when."""
+
+    # What people look through: parts of it, by a key, in bounded time
+
+    def at_most(self, seconds: float) -> AbstractContextManager[None]:
+        """Give up what is read inside of it once so much time has gone: `TooLong`."""
+
+    def is_of_before(self) -> bool:
+        """Tell whether the store has the format of an older JIM, which its next keeper changes."""
+
+    def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
+        """Give the next grid jobs that fit, the newest first, without their requests."""
+
+    def count_grid_jobs(self, asked: GridJobsAsked, at_most: int) -> int:
+        """Count the grid jobs that fit, wherever a list is; not further than one more than `at_most`."""
+
+    def tallies(self, grids: Iterable[int]) -> dict[int, dict[State, int]]:
+        """Count the local jobs of grid jobs by state."""
+
+    def choices(self, limit: int) -> tuple[list[str], list[str]]:
+        """Give the job types, and the owners, that there are, at most so many."""
+
+    def carried_by(self, batch_id_or_mark: str) -> list[tuple[int, int]]:
+        """Give the submissions, as grid job and number, that have a batch id or a mark; the newest first."""
+
+    def ran_on(self, host: str, limit: int) -> list[int]:
+        """Give grid jobs of which an attempt ran on a host, at most so many."""
+
+    def local_jobs_page(self, grid: int, asked: LocalJobsAsked, limit: int) -> list[LocalJobSeen]:
+        """Give the next local jobs that fit, by their numbers."""
+
+    def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
+        """Count the local jobs that fit, wherever a list is; not further than one more than `at_most`."""
+
+    def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
+        """Give the state of each local job that fits, by their numbers, wherever a list is."""
+
+    def blocks(self, grid: int, size: int) -> Iterator[tuple[int, State, int]]:
+        """Count the local jobs of each block of so many numbers by state: block, state, count."""
+
+    def hosts(self, grid: int, limit: int) -> list[HostSeen]:
+        """Give the hosts on which attempts of a grid job ran, those with the most failures first."""
+
+    def minutes(self, grid: int) -> list[Minute]:
+        """Count by minute how local jobs of a grid job ended, and how many attempts started."""
+
+    def lately(self, lines: int) -> list[Minute]:
+        """Count by minute what the last lines of the journal tell of local jobs."""
+
+    def records_of_completed(self, grid: int, limit: int) -> list[str]:
+        """Give the exit records of completed attempts, at most so many."""

@@ -175,7 +175,7 @@ def local_jobs(found: Cursor) -> Iterator[LocalJob]:
 def _local_job(row: tuple[Any, ...]) -> LocalJob:
     grid, n, state, piece, attempt, submission, spent, recovery, wish, witness, words, due, at, kind, facts = row
     left, kind = tuple(json.loads(recovery)) if recovery else (), _KINDS.get(kind, Kind.UNKNOWN)
-    known = grid, n, _STATES[state], piece_of(piece), attempt, submission, spent, left
+    known = grid, n, STATES[state], piece_of(piece), attempt, submission, spent, left
     return LocalJob(*known, wish, witness, words, due, at, kind, _facts(facts))
 
 
@@ -191,7 +191,7 @@ def submission(columns: dict[str, Any]) -> Submission:
     return Submission(**with_whole_reason(columns))
 
 
-_STATES = {state.value: state for state in State}
+STATES = {state.value: state for state in State}
 _KINDS = {kind.value: kind for kind in Kind}  # one that is not known is of a later version
 
 
@@ -232,7 +232,7 @@ def live(row: tuple[Any, ...]) -> Live:
     """Read a row of LIVE, which has the names of `Live` in their order: there may be 100,000."""
     grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind = row
     started, confirmed, kind = bool(started), bool(confirmed), _KINDS.get(kind, Kind.UNKNOWN)
-    return Live(grid, k, idx, n, attempt, _STATES[state], started, mark, batch_id, confirmed, reason, kind)
+    return Live(grid, k, idx, n, attempt, STATES[state], started, mark, batch_id, confirmed, reason, kind)
 
 
 def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:

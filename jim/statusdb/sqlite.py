@@ -14,7 +14,7 @@ from jim.errors import UnknownJob
 from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission, whole_reason
 from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb import rows
-from jim.statusdb.connected import Connected
+from jim.statusdb.browsed import Browsed
 
 if TYPE_CHECKING:
     from jim.database import Cursor
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
 
-class Store(Connected):
+class Store(Browsed):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

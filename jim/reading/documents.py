@@ -1,0 +1,129 @@
+"""What is told of a job as one JSON document: the command line and the pages give the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from jim.errors import JimError
+from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.jobs import Attempt, GridJob, LocalJob
+from jim.model import State, SubmissionState
+from jim.reading.before_submission import Wait
+from jim.reading.phases import phases
+from jim.reading.view import View
+from jim.reading.waits import of_grid_job, of_local_job
+
+SHOWN = 50
+EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
+# When there are too many to show, those that someone may have to look at come first.
+FIRST = (
+    State.FAILED,
+    State.KILLED,
+    State.NEW,
+    State.HELD,
+    State.SUSPENDED,
+    State.RUNNING,
+    State.COMPLETING,
+    State.SUBMITTING,
+    State.SUBMITTED,
+    State.WAITING,
+    State.COMPLETED,
+    State.FAILED_FROZEN,
+    State.COMPLETED_FROZEN,
+)
+SUBMISSION_STATES = (
+    SubmissionState.INTENDED,
+    SubmissionState.UNKNOWN,
+    SubmissionState.FULL,
+    SubmissionState.REFUSED,
+    SubmissionState.CANCELLED,
+    SubmissionState.RECORDED,
+    SubmissionState.CONFIRMED,
+    SubmissionState.VOID,
+    SubmissionState.ENDED,
+)
+NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
+
+
+class Wanted(NamedTuple):
+    """Which local jobs of a grid job are shown."""
+
+    states: tuple[State, ...] = tuple(State)
+    first: int = 0
+    limit: int | None = None  # None: those that matter most, and no more than are read at a glance
+
+
+def chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
+    """Give the local jobs to be shown of a grid job, in order."""
+    if wanted.limit is not None:
+        return view.in_parts(job.id, wanted.states, first=wanted.first, limit=wanted.limit)
+    found: list[LocalJob] = []
+    for state in FIRST if job.size else ():
+        found += view.store.local_jobs(job.id, (state,), limit=SHOWN - len(found))
+        if len(found) == SHOWN:
+            break
+    return iter(sorted(found, key=lambda each: each.n))
+
+
+def exit_record(attempt: Attempt) -> ExitRecord | None:
+    """Read the exit record of an attempt, where there is one."""
+    with suppress(JimError):
+        return read_exit_record(attempt.record)
+    return None
+
+
+def of_job(view: View, job: GridJob) -> dict[str, Any]:
+    """Tell everything about a grid job, and of its local jobs those that matter most."""
+    document = of_job_in_parts(view, job, Wanted())
+    return document | {"local_jobs": list(document["local_jobs"])}
+
+
+def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
+    """Tell everything about a grid job; the records of its local jobs are an iterator, for they may be very many."""
+    fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
+    return view.record(job) | {
+        **{name: getattr(job, name) for name in fields},
+        "phases": [asdict(phase) for phase in phases(view, job)],
+        "local_jobs": view.local_records(job, chosen(view, job, wanted)),
+        "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
+        "journal": [asdict(line) for line in view.store.own_journal(job.id)],
+    }
+
+
+def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
+    """Tell everything about a local job."""
+    return view.local_record(job, local) | {
+        "piece": {
+            name: value for name, value in local.piece._asdict().items() if name in EVENTS or value or value == 0
+        },
+        "wish": local.wish,
+        "spent": local.spent,
+        "phases": [asdict(phase) for phase in phases(view, job, local.n)],
+        "attempts": list(_attempts(view, local)),
+        "journal": [asdict(line) for line in view.store.journal(job.id, local.n)],
+    }
+
+
+def _attempts(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
+    for attempt in view.store.attempts(local.grid, n=local.n):
+        record = exit_record(attempt)
+        yield asdict(attempt) | {"record": asdict(record) if record else None}
+
+
+def waits(view: View, job: GridJob, local: LocalJob | None = None) -> list[Wait]:
+    """Tell what a grid job, or one of its local jobs, waits for."""
+    return list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
+
+
+def explained(view: View, job: GridJob, local: LocalJob | None = None) -> dict[str, object]:
+    """Tell what a job waits for, on what evidence, and what happens next."""
+    record = view.record(job) if local is None else view.local_record(job, local)
+    return record | {"waits_for": [_wait(view, wait) for wait in waits(view, job, local)]}
+
+
+def _wait(view: View, wait: Wait) -> dict[str, object]:
+    age = round(view.age(wait.seen), 1) if wait.seen else 0.0
+    return {"what": wait.what, "witness": wait.witness, "seen": wait.seen, "age_s": age, "next": wait.next}

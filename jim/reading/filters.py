@@ -1,0 +1,116 @@
+"""What narrows a list, as a value: from a URL or a command line, and back."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from jim.errors import BadRequest, nearest
+
+MOST_GIVEN = 100
+LONGEST = 500
+
+
+class Filter(NamedTuple):
+    """One filter: what it means, and what its values may be."""
+
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    words: str = ".+"  # what a value must match as a whole, where there are no choices
+    once: bool = False  # it has one value; any other, given twice, means either
+
+    def check(self, name: str, value: str) -> None:
+        """Refuse a value that it cannot have."""
+        if self.choices and value not in self.choices:
+            raise BadRequest(f"{name} cannot be {value!r}{nearest(value, self.choices)}")
+        if len(value) > LONGEST or not re.fullmatch(self.words, value, re.ASCII | re.DOTALL):
+            raise BadRequest(f"{name} cannot be {value[:80]!r}: expected {self.help}")
+
+
+Known = Mapping[str, Filter]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Filters with their values, in the order of the table of those that are known."""
+
+    known: Known
+    given: tuple[tuple[str, str], ...] = ()
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """Give the values of a filter."""
+        return tuple(value for each, value in self.given if each == name)
+
+    def one(self, name: str, default: str = "") -> str:
+        """Give the value of a filter that has one."""
+        return next(iter(self.of(name)), default)
+
+    def query(self) -> str:
+        """Write it as the query of a URL."""
+        return urlencode(self.given, encoding="utf-8", errors="surrogateescape")
+
+    def but(self, **changes: str | None) -> Filters:
+        """Give the same with other values of some filters; None takes a filter out."""
+        kept = [(name, value) for name, value in self.given if name not in changes]
+        new = [(name, value) for name, value in changes.items() if value is not None]
+        return self._in_order([*kept, *new])
+
+    def without(self, name: str, value: str) -> Filters:
+        """Give the same without one value, from the first row on."""
+        return self._in_order(each for each in self.given if each != (name, value) and each[0] != "after")
+
+    def _in_order(self, pairs: Iterable[tuple[str, str]]) -> Filters:
+        return replace(self, given=_in_order(self.known, pairs))
+
+
+def _in_order(known: Known, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    place = {name: number for number, name in enumerate(known)}
+    return tuple(sorted(dict.fromkeys(pairs), key=lambda pair: place[pair[0]]))
+
+
+def read(known: Known, pairs: Iterable[tuple[str, str]]) -> Filters:
+    """Read the query of a URL; what is not known is refused, with what is. A form leaves empty what is not asked."""
+    given = [(name, value) for name, value in pairs if value or name not in known]
+    if len(given) > MOST_GIVEN:
+        raise BadRequest(f"more than {MOST_GIVEN} filters")
+    for name, value in given:
+        if name not in known:
+            raise BadRequest(f"unknown filter {name[:80]!r}{nearest(name, known)}")
+        known[name].check(name, value)
+    for name, each in known.items():
+        if each.once and len({value for other, value in given if other == name}) > 1:
+            raise BadRequest(f"{name} can be given once")
+    return Filters(known, _in_order(known, given))
+
+
+def add_filters(parser: argparse.ArgumentParser, known: Known, *names: str) -> None:
+    """Declare filters as options of a command."""
+    for name in names:
+        each = known[name]
+        if each.choices == ("yes",):
+            parser.add_argument(f"--{name}", action="append_const", const="yes", help=each.help)
+        else:
+            metavar = each.metavar or name.upper()
+            choices = f": {', '.join(each.choices)}" if each.choices else ""
+            parser.add_argument(f"--{name}", action="append", metavar=metavar, help=f"{each.help}{choices}")
+
+
+def from_arguments(known: Known, arguments: argparse.Namespace, *names: str) -> Filters:
+    """Read filters from the options of a command."""
+    return read(known, [(name, value) for name in names for value in getattr(arguments, name) or ()])
+
+
+def numbers(text: str, refuse: Callable[[str], BadRequest]) -> tuple[tuple[int, int], ...]:
+    """Read numbers and ranges such as 1-4,7: both ends included."""
+    found = []
+    for each in text.split(","):
+        first, _, last = each.partition("-")
+        if int(last or first) < int(first):
+            raise refuse(each)
+        found.append((int(first), int(last or first)))
+    return tuple(found)

@@ -1,0 +1,240 @@
+"""Lists of grid jobs and of local jobs, page by page, as the command line and the pages show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from jim.errors import BadRequest
+from jim.jobs import GridJob
+from jim.model import FROZEN, State, Step
+from jim.reading.filters import Filter, Filters, numbers
+from jim.reading.view import View
+from jim.statusdb.asked import GridJobsAsked, LocalJobsAsked, LocalJobSeen
+from jim.statusdb.record import herd, status
+
+Row = TypeVar("Row")
+PAGE, LONGEST_PAGE = 50, 200
+COUNTED = 10_000  # further nobody counts
+TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?|\d{1,6}[smhdw]"
+STATUSES = ("new", "submitted", "running", "suspended", "completed", "failed", "killed")
+HERDS = ("single", "will split", "split", "not split")
+# What a local job waits for, by whom it goes on.
+WAITS: Mapping[str, tuple[State, ...]] = {
+    "keeper": (State.WAITING,),
+    "person": (State.WAITING,),
+    "answer": (State.SUBMITTING,),
+    "queue": (State.SUBMITTED,),
+    "release": (State.HELD, State.SUSPENDED),
+    "end": (State.RUNNING,),
+    "verification": (State.COMPLETING,),
+}
+STATES = tuple(state.value for state in State if state is not State.UNKNOWN)
+LIMIT = Filter(f"rows on a page, 1 to {LONGEST_PAGE}", "N", words=r"[1-9]\d?|1\d\d|200", once=True)
+GRID_JOBS = {
+    "failed": Filter("only those of which a local job has failed or was killed", choices=("yes",), once=True),
+    "status": Filter("the status of a grid job", choices=STATUSES),
+    "step": Filter("the step that a grid job is at", choices=tuple(step.value for step in Step)),
+    "type": Filter("a job type", "NAME"),
+    "owner": Filter("who handed it in", "NAME"),
+    "herd": Filter("whether a splitter made a herd of it", choices=HERDS),
+    "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
+    "since": Filter("created then or later: 2026-01-31, 2026-01-31T12:00Z, or so long ago: 2h, 3d", "TIME", words=TIME),
+    "until": Filter("created before then", "TIME", words=TIME),
+    "sort": Filter("the order: by id, or by the last change", choices=("id", "changed"), once=True),
+    "after": Filter("where the page begins: the id of the last row before", words=r"([0-9T:.Z-]{1,40},)?\d{1,15}"),
+    "limit": LIMIT,
+}
+LOCAL_JOBS = {
+    "state": Filter("the state of a local job", choices=STATES),
+    "reason": Filter("a reason as written; * stands for any words", "WORDS"),
+    "host": Filter("a host on which an attempt ran", "NAME"),
+    "attempt": Filter("the number of the latest attempt", "N", words=r"\d{1,6}"),
+    "wait": Filter("what is waited for", choices=tuple(WAITS)),
+    "phase": Filter("a phase that has begun", "NAME"),
+    "submission": Filter("the submission of the latest attempt", "K", words=r"\d{1,9}"),
+    "n": Filter("numbers and ranges, such as 1-4,7", words=r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?){0,99}"),
+    "after": Filter("where the page begins: the number of the last row before", words=r"\d{1,8}", once=True),
+    "limit": LIMIT,
+}
+NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """The rows of a page, what the next page begins after, and of how many they are."""
+
+    rows: Sequence[Row]
+    after: str
+    count: int | None  # None: more than are counted
+
+    @property
+    def shown_of(self) -> int | str:
+        """Tell of how many rows these are."""
+        return f"more than {COUNTED}" if self.count is None else self.count
+
+
+# Grid jobs
+
+
+def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
+    """Give a page of grid jobs, the newest first; those in the inbox stand before all others."""
+    asked, limit = _asked(view, filters), int(filters.one("limit", str(PAGE)))
+    waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
+    found = view.store.grid_jobs_page(asked, limit + 1)
+    more = found[limit:]
+    shown = [*waiting, *found[:limit]]
+    last = shown[-1] if more else None
+    after = "" if last is None else f"{last.updated},{last.id}" if asked.changed else str(last.id)
+    count = view.store.count_grid_jobs(asked, COUNTED)
+    return Page(shown, after, None if count > COUNTED else count + len(waiting))
+
+
+def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJob]:
+    """Give the grid jobs that no keeper has taken in yet, where a list would show those at its beginning."""
+    known = {each for each in filters.given if each[0] not in ("sort", "limit")}
+    if not known <= {("status", "new"), ("step", "accepted")}:
+        return []
+    found = view.handed_in()
+    stored = {job.id for job in view.store.grid_jobs_page(asked, LONGEST_PAGE)} if found else set()
+    return sorted((job for job in found if job.id not in stored), key=lambda job: -job.id)
+
+
+def _asked(view: View, filters: Filters) -> GridJobsAsked:
+    asked = GridJobsAsked(
+        steps=filters.of("step"),
+        types=filters.of("type"),
+        owners=filters.of("owner"),
+        herds=filters.of("herd"),
+        words=tuple(filters.one("q").split()),
+        since=max((_time(view, each) for each in filters.of("since")), default=""),
+        until=min((_time(view, each) for each in filters.of("until")), default=""),
+        failed=bool(filters.of("failed")),
+        changed=filters.one("sort") == "changed",
+        after=_after(filters),
+    )
+    wanted = filters.of("status")
+    if not wanted:
+        return asked
+    return asked._replace(outcomes=wanted, also=tuple(_unfinished_with(view, wanted)))
+
+
+def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
+    """Give the unfinished grid jobs that have one of these statuses, which no store knows by itself."""
+    steps = tuple(step.value for step in Step if step is not Step.FINISHED)
+    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=steps), COUNTED)
+    tallies, strict = view.store.tallies([job.id for job in jobs]), view.site.site.strict_status
+    return [job.id for job in jobs if status(job, tallies.get(job.id, {}), strict=strict) in wanted]
+
+
+def _time(view: View, text: str) -> str:
+    """Read a time, or how long ago that is, as the store has it."""
+    if text[-1] in "smhdw":
+        unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[text[-1]]
+        then = datetime.fromisoformat(view.now()) - timedelta(**{unit: int(text[:-1])})
+        return f"{then.isoformat(timespec='milliseconds')[:23]}Z"
+    try:
+        datetime.fromisoformat(text.removesuffix("Z"))
+    except ValueError as error:
+        raise BadRequest(f"{text!r} is no time: {error}") from error
+    return text.removesuffix("Z")
+
+
+def _after(filters: Filters) -> tuple[str, int] | None:
+    text = filters.one("after")
+    changed, _, number = text.rpartition(",")
+    if text and bool(changed) != (filters.one("sort") == "changed"):
+        raise BadRequest(f"after cannot be {text!r} in this order")
+    return (changed, int(number)) if text else None
+
+
+def records(view: View, jobs: Sequence[GridJob]) -> list[dict[str, Any]]:
+    """Give the record of each grid job."""
+    return [view.record(job) for job in jobs]
+
+
+def is_herd(job: GridJob) -> str:
+    """Say whether a splitter makes a herd of a grid job; nothing for one without."""
+    return herd(job) if job.splitter else ""
+
+
+# Local jobs
+
+
+def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]:
+    """Give a page of the local jobs of a grid job, by their numbers."""
+    asked, limit = asked_of(filters), int(filters.one("limit", str(PAGE)))
+    found = view.store.local_jobs_page(job.id, asked, limit + 1) if job.size else []
+    after = str(found[limit - 1].n) if len(found) > limit else ""
+    return Page(found[:limit], after, _count(view, job, filters, asked))
+
+
+def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) -> int | None:
+    """Count local jobs; where the state alone narrows them, they are counted already."""
+    names = {name for name, _ in filters.given} - {"after", "limit"}
+    if names <= {"state"}:
+        counts = view.store.counts(job.id)
+        return sum(counts.get(state, 0) for state in asked.states) if names else sum(counts.values())
+    count = view.store.count_local_jobs(job.id, asked, COUNTED)
+    return None if count > COUNTED else count
+
+
+def asked_of(filters: Filters) -> LocalJobsAsked:
+    """Read which local jobs filters ask for."""
+    states = tuple(map(State, filters.of("state")))
+    waits = filters.of("wait")
+    waiting = tuple(state for each in waits for state in WAITS[each])
+    held = None if {"keeper", "person"} <= {*waits} or not {"keeper", "person"} & {*waits} else "person" in waits
+    if held is not None and len(waits) > 1:
+        raise BadRequest("wait can be keeper or person, and nothing else beside either")
+    both = tuple(state for state in states if state in waiting) if states and waiting else states or waiting
+    return LocalJobsAsked(
+        states=both or ((State.UNKNOWN,) if states and waiting else ()),
+        reasons=filters.of("reason"),
+        hosts=filters.of("host"),
+        attempts=tuple(map(int, filters.of("attempt"))),
+        held=held,
+        phases=filters.of("phase"),
+        submissions=tuple(map(int, filters.of("submission"))),
+        numbers=tuple(each for text in filters.of("n") for each in numbers(text, _no_range)),
+        after=int(filters.one("after", "-1")),
+    )
+
+
+def _no_range(text: str) -> BadRequest:
+    return BadRequest(f"n cannot be {text!r}: the first number of a range is the smaller one")
+
+
+def is_narrowed(filters: Filters) -> bool:
+    """Tell whether filters leave local jobs out."""
+    return any(name in NARROWING for name, _ in filters.given)
+
+
+def counted(counts: Mapping[State, int]) -> list[tuple[State, int]]:
+    """Give counts in the order in which pages show states: what has ended well first, what is to come last."""
+    return [(state, counts[state]) for state in IN_ORDER if counts.get(state)]
+
+
+IN_ORDER = (
+    State.COMPLETED,
+    State.COMPLETING,
+    State.RUNNING,
+    State.SUSPENDED,
+    State.HELD,
+    State.SUBMITTED,
+    State.SUBMITTING,
+    State.WAITING,
+    State.FAILED,
+    State.KILLED,
+    State.NEW,
+    *sorted(FROZEN, key=lambda state: state.value),
+)
+
+
+def first_word(text: str) -> str:
+    """Give the one word of a search that names a batch job, a mark or a host; empty where there are several."""
+    found = re.fullmatch(r"\s*(\S+)\s*", text)
+    return found[1] if found else ""

@@ -1,0 +1,245 @@
+"""What lists and pages read of the store: parts of it, in bounded time, in the order of a key."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jim.errors import TooLong
+from jim.jobs import HELD, GridJob
+from jim.model import Kind, State
+from jim.statusdb import rows
+from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.connected import Connected
+
+STEPS_BETWEEN = 2000  # of SQLite's machine, between two looks at the clock
+HERDS = {
+    "single": "splitter = ''",
+    "split": "splitter <> '' AND size > 0",
+    "not split": "splitter <> '' AND size = 0 AND step = 'finished'",
+    "will split": "splitter <> '' AND size = 0 AND step <> 'finished'",
+}
+BADLY = "('failed', 'killed', 'new')"
+FAILED = f"EXISTS (SELECT 1 FROM tally WHERE grid = id AND state IN {BADLY} AND count > 0)"
+WORD = (
+    "(job_type LIKE ?1 ESCAPE '\\' OR owner LIKE ?1 ESCAPE '\\' OR reason LIKE ?1 ESCAPE '\\' "
+    "OR key LIKE ?1 ESCAPE '\\' OR CAST(id AS TEXT) = ?2)"
+)
+RAN_ON = (
+    "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n "
+    "AND h.host IN (SELECT value FROM json_each(?)))"
+)
+HAS_PHASE = (
+    "EXISTS (SELECT 1 FROM detail d WHERE d.grid = l.grid AND d.n = l.n AND "
+    "substr(d.content, 1, 14 + length(?1)) = '<phase name=\"' || ?1 || '\"')"
+)
+SEEN = (
+    "SELECT l.n, l.state, l.attempt, l.submission, l.due, l.wish, l.witness, l.reason, {kind}, l.updated, "
+    "ifnull(a.host, ''), ifnull(a.started, '') FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
+    "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE "
+)
+HOSTS = (
+    "SELECT host, count(*), sum(bad), max(CASE WHEN bad THEN updated ELSE '' END) FROM "
+    "(SELECT host, updated, verdict NOT IN ('', 'completed') AS bad FROM attempt WHERE grid = ? AND host <> '') "
+    "GROUP BY host ORDER BY sum(bad) DESC, count(*) DESC, host LIMIT ?"
+)
+ENDS = (
+    "SELECT substr(updated, 1, 16) AS minute, state, count(*) FROM local_job WHERE grid = ? "
+    "AND state IN ('completed', 'failed', 'killed') GROUP BY minute, state ORDER BY minute"
+)
+STARTS = (
+    "SELECT substr(started, 1, 16) AS minute, 'started', count(*) FROM attempt WHERE grid = ? "
+    "AND started <> '' GROUP BY minute ORDER BY minute"
+)
+# The journal is in the order of time, and has no index by it: its end is looked at.
+LATELY = (
+    "SELECT substr(at, 1, 16) AS minute, now, count(*) FROM journal WHERE seq > (SELECT max(seq) FROM journal) - ? "
+    "AND n IS NOT NULL AND now IN ('completed', 'failed', 'killed', 'running') GROUP BY minute, now ORDER BY minute"
+)
+RECORDS = (
+    "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 100000 "
+    "LIMIT ?"
+)
+TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
+Clauses = list[tuple[str, tuple[Any, ...]]]
+
+
+class Browsed(Connected):
+    """A status DB that people look through."""
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Give up what is read inside of it once so much time has gone: `TooLong`."""
+        until = time.monotonic() + seconds
+        self.db.set_progress_handler(lambda: time.monotonic() > until, STEPS_BETWEEN)
+        try:
+            yield
+        except TooLong:
+            raise TooLong(f"it takes more than {seconds:g} s to find that; narrow it by a filter") from None
+        finally:
+            self.db.set_progress_handler(None, 0)
+
+    def is_of_before(self) -> bool:
+        """Tell whether the store has the format of an older JIM, which its next keeper changes."""
+        return self._format < rows.VERSION
+
+    # Grid jobs
+
+    def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
+        """Give the next grid jobs that fit, the newest first, without their requests."""
+        order = "updated DESC, id DESC" if asked.changed else "id DESC"
+        which, values = _and([*_grid_jobs(asked), *_after(asked)])
+        found = self.db.execute(f"SELECT * FROM grid_job WHERE {which} ORDER BY {order} LIMIT ?", (*values, limit))
+        return list(rows.grid_jobs(found, lambda _: "{}"))
+
+    def count_grid_jobs(self, asked: GridJobsAsked, at_most: int) -> int:
+        """Count the grid jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        return self._count("grid_job", _grid_jobs(asked), at_most)
+
+    def _count(self, table: str, clauses: Clauses, at_most: int) -> int:
+        which, values = _and(clauses)
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {which} LIMIT ?)"
+        return int(self.db.execute(sql, (*values, at_most + 1)).fetchone()[0])
+
+    def tallies(self, grids: Iterable[int]) -> dict[int, dict[State, int]]:
+        """Count the local jobs of grid jobs by state."""
+        found: dict[int, dict[State, int]] = {}
+        for grid, state, count in self.db.execute(TALLIES, (json.dumps(list(grids)),)):
+            found.setdefault(grid, {})[State(state)] = count
+        return found
+
+    def choices(self, limit: int) -> tuple[list[str], list[str]]:
+        """Give the job types, and the owners, that there are."""
+        types, owners = (
+            [str(each) for (each,) in self.db.execute(f"SELECT DISTINCT {name} FROM grid_job LIMIT ?", (limit,))]
+            for name in ("job_type", "owner")
+        )
+        return sorted(types), sorted(owners)
+
+    def carried_by(self, batch_id_or_mark: str) -> list[tuple[int, int]]:
+        """Give the submissions, as grid job and number, that have a batch id or a mark."""
+        sql = "SELECT grid, k FROM submission WHERE batch_id = ?1 OR mark = ?1 ORDER BY grid DESC, k DESC LIMIT 100"
+        return list(self.db.execute(sql, (batch_id_or_mark,)))
+
+    def ran_on(self, host: str, limit: int) -> list[int]:
+        """Give grid jobs of which an attempt ran on a host."""
+        sql = "SELECT DISTINCT grid FROM attempt WHERE host = ? LIMIT ?"
+        return [grid for (grid,) in self.db.execute(sql, (host, limit))]
+
+    # Local jobs
+
+    def local_jobs_page(self, grid: int, asked: LocalJobsAsked, limit: int) -> list[LocalJobSeen]:
+        """Give the next local jobs that fit, by their numbers."""
+        which, values = _and([*_local_jobs(grid, asked), ("l.n > ?", (asked.after,))])
+        kind = "l.kind" if self._format >= rows.WITH_KINDS else "''"
+        sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
+        return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
+
+    def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
+        """Count the local jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        return self._count("local_job l", _local_jobs(grid, asked), at_most)
+
+    def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
+        """Give the state of each local job that fits, by their numbers."""
+        which, values = _and(_local_jobs(grid, asked))
+        found = self.db.execute(f"SELECT l.n, l.state FROM local_job l WHERE {which} ORDER BY l.n", values)
+        return ((n, rows.STATES[state]) for n, state in found)
+
+    def blocks(self, grid: int, size: int) -> Iterator[tuple[int, State, int]]:
+        """Count the local jobs of each block of so many numbers by state."""
+        sql = "SELECT n / ?1 AS block, state, count(*) FROM local_job WHERE grid = ?2 GROUP BY block, state"
+        return ((block, rows.STATES[state], count) for block, state, count in self.db.execute(sql, (size, grid)))
+
+    def hosts(self, grid: int, limit: int) -> list[HostSeen]:
+        """Give the hosts on which attempts of a grid job ran, those with the most failures first."""
+        return [HostSeen._make(row) for row in self.db.execute(HOSTS, (grid, limit))]
+
+    # What happened when
+
+    def minutes(self, grid: int) -> list[Minute]:
+        """Count by minute how local jobs of a grid job ended, and how many attempts started."""
+        return [Minute._make(row) for sql in (ENDS, STARTS) for row in self.db.execute(sql, (grid,))]
+
+    def lately(self, lines: int) -> list[Minute]:
+        """Count by minute what the last lines of the journal tell of local jobs."""
+        return [Minute._make(row) for row in self.db.execute(LATELY, (lines,))]
+
+    def records_of_completed(self, grid: int, limit: int) -> list[str]:
+        """Give the exit records of completed attempts, at most so many."""
+        return [str(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
+
+
+def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
+    return " AND ".join(sql for sql, _ in clauses) or "true", tuple(each for _, values in clauses for each in values)
+
+
+def _any(column: str, values: tuple[Any, ...]) -> Clauses:
+    """Say in SQL that a column has one of these values; nothing given means any."""
+    return [(f"{column} IN ({', '.join('?' * len(values))})", values)] if values else []
+
+
+def _grid_jobs(asked: GridJobsAsked) -> Clauses:
+    clauses = [*_any("step", asked.steps), *_any("job_type", asked.types), *_any("owner", asked.owners)]
+    if asked.herds:
+        clauses.append((f"({' OR '.join(f'({HERDS[each]})' for each in asked.herds)})", ()))
+    if asked.outcomes is not None:
+        ended, marks = json.dumps(asked.outcomes), "IN (SELECT value FROM json_each(?))"
+        sql = f"((step = 'finished' AND outcome {marks}) OR id {marks})"
+        clauses.append((sql, (ended, json.dumps(asked.also))))
+    clauses += [(_named(WORD, 2), _likes(word)) for word in asked.words]
+    clauses += [("created >= ?", (asked.since,))] if asked.since else []
+    clauses += [("created < ?", (asked.until,))] if asked.until else []
+    clauses += [(FAILED, ())] if asked.failed else []
+    return clauses
+
+
+def _named(sql: str, count: int) -> str:
+    """Write out numbered marks: SQLite counts them over the whole statement, of which this is a part."""
+    for number in range(1, count + 1):
+        sql = sql.replace(f"?{number}", "?")
+    return sql
+
+
+def _likes(word: str) -> tuple[str, ...]:
+    escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return (*[f"%{escaped}%"] * 4, word)
+
+
+def _after(asked: GridJobsAsked) -> Clauses:
+    if asked.after is None:
+        return []
+    return [("(updated, id) < (?, ?)", asked.after)] if asked.changed else [("id < ?", (asked.after[1],))]
+
+
+def _local_jobs(grid: int, asked: LocalJobsAsked) -> Clauses:
+    clauses: Clauses = [("l.grid = ?", (grid,)), *_any("l.state", tuple(state.value for state in asked.states))]
+    clauses += [*_any("l.attempt", asked.attempts), *_any("l.submission", asked.submissions)]
+    if asked.reasons:
+        sql = " OR ".join(["l.reason GLOB ?"] * len(asked.reasons))
+        clauses.append((f"({sql})", tuple(map(_glob, asked.reasons))))
+    if asked.hosts:
+        clauses.append((RAN_ON, (json.dumps(asked.hosts),)))
+    if asked.held is not None:
+        clauses.append((f"(l.state = 'waiting' AND l.due {'=' if asked.held else '<'} ?)", (HELD,)))
+    clauses += [(_named(HAS_PHASE, 1), (phase, phase)) for phase in asked.phases]
+    if asked.numbers:
+        clauses.append((_between(len(asked.numbers)), tuple(n for both in asked.numbers for n in both)))
+    return clauses
+
+
+def _between(count: int) -> str:
+    return f"({' OR '.join(['l.n BETWEEN ? AND ?'] * count)})"
+
+
+def _glob(words: str) -> str:
+    """Write words as a pattern of SQLite's, in which * alone has a meaning."""
+    return "".join(f"[{each}]" if each in "[?" else each for each in words)
+
+
+def _seen(row: tuple[Any, ...]) -> LocalJobSeen:
+    n, state, attempt, submission, due, wish, witness, reason, kind, *told = row
+    held = due == HELD and state == State.WAITING.value
+    return LocalJobSeen(n, rows.STATES[state], attempt, submission, held, wish, witness, reason, Kind(kind), *told)
