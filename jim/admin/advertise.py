@@ -16,6 +16,7 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.files import read_regular
 from jim.model import State
+from jim.site.drain import in_words
 from jim.site.file import Site
 
 # What comes of reading what another account, or another version, has written.
@@ -41,6 +42,7 @@ def offer(site: Site, clock: Clock) -> dict[str, Any]:
         "most_memory_mb": site.batch.most_memory_mb,
         "most_cores": site.batch.most_cores,
         "most_local_jobs": site.limits.local_jobs,
+        "drained": in_words(site),
         **_live(site),
         "site_test": _last_test(site),
     }

@@ -11,13 +11,16 @@ from jim.admin import init as site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadRequest, BadSite, UnknownJob
+from jim.site import drain
 from jim.site import file as site_file
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim site` takes."""
-    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check|test|moved|restored", required=True)
+    verbs = parser.add_subparsers(
+        dest="site_verb", metavar="init|check|test|drain|undrain|moved|restored", required=True
+    )
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
     init.add_argument("--work", default="", help="directory that the worker nodes see, if not the state directory")
@@ -26,12 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--json", action="store_true", help="print one JSON document")
     verbs.add_parser("moved", help="go on with a state directory that is in a new place, or on a new machine")
     verbs.add_parser("restored", help="go on with one that comes from a backup or a snapshot, or is a copy")
+    draining = verbs.add_parser("drain", help="take no new grid jobs for a while; what was taken in goes on")
+    draining.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
+    draining.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
+    verbs.add_parser("undrain", help="take new grid jobs again")
     site_test.add_arguments(verbs.add_parser("test", help="run jobs through the batch system, for real"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a site, or check one."""
     verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
+    verbs |= {"drain": _drain, "undrain": _undrain}
     return verbs[arguments.site_verb](arguments)
 
 
@@ -74,6 +82,18 @@ def _go_on(arguments: argparse.Namespace) -> int:
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)
     wake(site.state)
+    return 0
+
+
+def _drain(arguments: argparse.Namespace) -> int:
+    say(drain.drain(site_file.load(), arguments.until, arguments.reason).words())
+    return 0
+
+
+def _undrain(arguments: argparse.Namespace) -> int:
+    del arguments  # it takes none
+    was = drain.undrain(site_file.load())
+    say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
     return 0
 
 

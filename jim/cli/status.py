@@ -14,6 +14,7 @@ from jim.model import Step
 from jim.reading.quantities import counted, span
 from jim.reading.view import View, add_json, look
 from jim.site import file as site_file
+from jim.site.drain import in_words
 
 FINISHED_SHOWN = 20
 
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` hands one in")
     else:
         table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
+    if not arguments.json:
         _warn(view, jobs)
     return 0
 
@@ -81,7 +83,10 @@ def _row(view: View, job: GridJob) -> tuple[object, ...]:
 
 
 def _warn(view: View, jobs: list[GridJob]) -> None:
-    """Say what makes every age grow."""
+    """Say what makes every age grow, and that nothing new is taken in."""
+    drained = in_words(view.site)
+    if drained:
+        say(f"\n{drained}")
     if all(job.step is Step.FINISHED for job in jobs):
         return
     heart = view.heart()

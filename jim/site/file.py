@@ -73,6 +73,11 @@ class Site(NamedTuple):
         return self.state.parent / ".turns" / self.state.name if self.managed else None
 
     @property
+    def drain(self) -> Path:
+        """The file that says that the site takes no new grid jobs; root makes that of a managed site."""
+        return self.state.parent / ".drain" if self.managed else self.state / "drain"
+
+    @property
     def _published(self) -> Path:
         return self.state.parent / ".published"
 
