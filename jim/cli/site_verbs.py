@@ -19,7 +19,7 @@ from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim site` takes."""
     verbs = parser.add_subparsers(
-        dest="site_verb", metavar="init|check|test|drain|undrain|moved|restored", required=True
+        dest="site_verb", metavar="init|check|test|drain|undrain|backup|moved|restored", required=True
     )
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
@@ -33,13 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     draining.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
     draining.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
     verbs.add_parser("undrain", help="take new grid jobs again")
+    save = verbs.add_parser("backup", help="save the state directory, while the keeper is at work, for a restore")
+    save.add_argument("file", metavar="FILE", type=Path, help="the tar to write, on another disk")
     site_test.add_arguments(verbs.add_parser("test", help="run jobs through the batch system, for real"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a site, or check one."""
     verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
-    verbs |= {"drain": _drain, "undrain": _undrain}
+    verbs |= {"drain": _drain, "undrain": _undrain, "backup": _backup}
     return verbs[arguments.site_verb](arguments)
 
 
@@ -82,6 +84,14 @@ def _go_on(arguments: argparse.Namespace) -> int:
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)
     wake(site.state)
+    return 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    from jim.admin.saving import save
+
+    for line in save(site_file.load(), arguments.file.absolute()):
+        say(line)
     return 0
 
 

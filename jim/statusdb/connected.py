@@ -44,6 +44,10 @@ class Connected:
         """Tell whether there is anything in it; who is killed while making it leaves an empty file."""
         return self._format > 0
 
+    def copy_to(self, file: Path) -> None:
+        """Write the whole store, as it is at one moment, into a new file."""
+        self.db.execute("VACUUM INTO ?", (str(file),))
+
     def look_for_damage(self, seconds: float) -> bool:
         """Read it for so long; tell whether that was all of it. What is damaged is `Damaged`."""
         until = time.monotonic() + seconds

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from jim.clock import Clock
@@ -61,6 +62,9 @@ class Store(Protocol):
 
     def is_made(self) -> bool:
         """Tell whether there is anything in it: who is killed while making a store leaves an empty one."""
+
+    def copy_to(self, file: Path) -> None:
+        """Write the whole store, as it is at one moment, into a new file that a store can be opened from."""
 
     def look_for_damage(self, seconds: float) -> bool:
         """Read the store for so long; tell whether that was all of it. Of one that makes no sense, raise `Damaged`."""

@@ -90,6 +90,32 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     assert hurt.door("site", "check").returncode == 0
 
 
+def test_a_backup_that_was_taken_at_work_is_put_back_and_goes_on(place):
+    """By `jim site backup`, while the keeper runs and an attempt, too; what was sent after it is found again."""
+    hurt = place("p", settings=SHARED)
+    hurt.submit(2, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: len(hurt.events("start")) == 2, "both run")
+    until(lambda: all_begun(hurt, 2), "both are known to run")
+    backup = hurt.place / "backup.tar"
+    assert hurt.door("site", "backup", str(backup)).returncode == 0
+    assert submit(hurt, "forgotten") == 2
+    until(lambda: (hurt.site.work / "2/s1").exists(), "it is sent")
+    keeper.kill()
+    keeper.wait()
+    with tarfile.open(backup) as tar:
+        tar.extractall(hurt.place / "backup", filter="data")
+    put_back(hurt, hurt.place / "backup")
+    refused(hurt, "is older than what was done with it")
+    told = "\n".join(restoring.restored(hurt.site))
+    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more" in told
+    assert submit(hurt, "new") > 2
+    (hurt.place / "payload.sh.go").touch()
+    hurt.finish()
+    hurt.check(2)
+    assert sorted(hurt.events("start")) == [(0, 1), (1, 1)]
+
+
 def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     """Rolled back with its VM, while the first attempts ran: by now one has ended, and the second attempt runs."""
     hurt = place("p", settings=SHARED, batch="touch_seconds = 1")

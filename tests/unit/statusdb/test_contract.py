@@ -17,6 +17,7 @@ import pytest
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, UnknownJob
 from jim.jobs import HELD, Alike, Change, Submission, whole_reason
 from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb import file_of
 from jim.statusdb.contract import Store
 from tests.unit.statusdb.grounds import CREATED, GROUNDS, REQUEST, Sqlite, add, die_halfway
 
@@ -554,6 +555,21 @@ def publish_at_length(store: Store, within: Callable[[], AbstractContextManager[
     with within():
         for n in range(1000):
             store.publish(1, 0, f"name {n}", "long" * 1000)
+
+
+def test_a_copy_is_the_store_as_it_is_at_one_moment(
+    ground: Sqlite, store: Store, reader: Store, tmp_path: Path
+) -> None:
+    add(store)
+    sent(store)
+    (tmp_path / "copy").mkdir()
+    with store.transaction():
+        add(store, 2)
+        reader.copy_to(file_of(tmp_path / "copy"))
+    with closing(type(ground)(tmp_path / "copy").open(write=False)) as copy:
+        assert copy.grid_jobs() == [store.grid_job(1)]
+        assert copy.local_jobs(1) == store.local_jobs(1)
+        assert copy.attempts(1) == store.attempts(1)
 
 
 def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
