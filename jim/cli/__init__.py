@@ -108,8 +108,10 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     if not words:
         say(GUIDE)
-    elif words[0] in ("-h", "--help", "help"):
+    elif words[0] in ("-h", "--help") or words == ["help"]:
         say(_overview())
+    elif words[0] == "help":
+        return _run([*words[1:2], "--help"])
     elif words[0] == "--version":
         say(f"jim {__version__}")
     elif words[0] not in VERBS:

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from jim.cli.text import facts, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import facts, say, say_json
 from jim.errors import BadRequest
 from jim.handlers.base import COMMON, Attribute, Handler
 from jim.reading.view import add_json

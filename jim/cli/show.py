@@ -10,7 +10,8 @@ from typing import Any
 
 from jim.cli import outputs
 from jim.cli.arguments import whole_number
-from jim.cli.text import facts, plain, say, say_json, say_json_in_parts, table
+from jim.cli.table import table
+from jim.cli.text import facts, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import Piece, State
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jim import request as requests
-from jim.cli.text import plain, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import plain, say, say_json
 from jim.errors import BadRequest
 from jim.reading.masks import mask_in_words, more
 from jim.reading.view import add_json

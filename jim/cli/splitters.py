@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from jim.cli.text import say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import say, say_json
 from jim.reading.view import add_json
 from jim.splitting import registry
 from jim.splitting.parameters import Declaration, declared

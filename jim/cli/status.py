@@ -7,7 +7,8 @@ import json
 import os
 import sys
 
-from jim.cli.text import escaped, plain, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step

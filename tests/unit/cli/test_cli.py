@@ -508,6 +508,13 @@ def test_keeper_end_says_so_where_the_keeper_does_not_end(home, monkeypatch):
     lock.release()
 
 
+def test_help_of_a_verb_is_told_in_both_ways(home):
+    assert home.out("help", "show") == home.out("show", "--help")
+    assert home.out("help") == home.out("--help") == home.out("help", "help")
+    code, _, error = home.run("help", "shwo")
+    assert (code, "did you mean 'show'?" in error) == (2, True)
+
+
 def test_the_version_is_told_without_python(tmp_path):
     """Python alone takes four times as long as all of it."""
     python = tmp_path / "python3"

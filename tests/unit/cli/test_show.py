@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jim.cli.text import say_json, say_json_in_parts, table
+from jim.cli.text import say_json, say_json_in_parts
 from jim.model import Piece, State, Step, Witness
 from jim.reading.phases import Phase, add_up
 from jim.statusdb.sqlite import Store
@@ -268,14 +268,6 @@ def test_what_is_printed_in_parts_is_the_same_document(capsys):
     whole = capsys.readouterr().out
     say_json_in_parts(document | {"e": iter(document["e"]), "h": iter(())})
     assert capsys.readouterr().out == whole
-
-
-def test_a_table_in_blocks_is_printed_whole(capsys, monkeypatch):
-    monkeypatch.setattr("jim.cli.text.BLOCK", 2)
-    table(("id", "words"), (("1", "a"), ("2", "longer"), ("3333", "b")))
-    assert capsys.readouterr().out == "id  words\n1   a\n2     longer\n3333  b\n"
-    table(("id", "words"), ())
-    assert capsys.readouterr().out == "id  words\n"
 
 
 def test_show_as_json(home):
