@@ -46,6 +46,10 @@ class Clock:
         """Tell the seconds since 1970, now or at some seconds since boot, whatever was done to the clock meanwhile."""
         return (self.boot() if boot is None else boot) + self.followed
 
+    def boot_at(self, steady: float) -> float:
+        """Tell the seconds since boot at which it will be, or was, so many seconds since 1970."""
+        return steady - self.followed
+
     def utc(self) -> str:
         """Tell the time as RFC 3339, in UTC."""
         seconds, rest = divmod(time.time_ns(), 10**9)

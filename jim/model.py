@@ -41,6 +41,15 @@ class State(Enum):
 
 
 FROZEN = frozenset({State.COMPLETED_FROZEN, State.FAILED_FROZEN})
+# The batch system has it, or may have it.
+IN_BATCH = (
+    State.SUBMITTING,
+    State.SUBMITTED,
+    State.HELD,
+    State.RUNNING,
+    State.SUSPENDED,
+    State.COMPLETING,
+)
 FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW}) | FROZEN
 
 

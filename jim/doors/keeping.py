@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, MutableMapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import Any, Protocol
 
 from jim.clock import Clock
+from jim.errand import Errand
 from jim.site.file import Site
 from jim.statusdb.contract import Store
-
-T = TypeVar("T")
 
 
 class Workers(Protocol):
     """Threads for what takes long."""
 
-    def busy(self, name: Hashable, /) -> bool:
-        """Tell whether work of this name is under way."""
+    def start(self, errand: Errand[Any], /) -> float:
+        """Do an errand beside the keeper's loop, unless it is under way, or put off because it has failed."""
 
-    def start(
-        self,
-        name: Hashable,
-        task: Callable[[], T],
-        then: Callable[[T], None],
-        failed: Callable[[BaseException], None],
-        /,
-    ) -> None:
-        """Do `task` beside the keeper's loop; the loop gets its result by `then`, or what it raised by `failed`."""
+    def pace(self, key: Hashable, /) -> bool:
+        """Tell whether something may be done or said now, and put the next time off: longer each time."""
+
+    def forget(self, key: Hashable, /) -> None:
+        """Forget all failures of something, and how often it was said."""
 
 
 class Keeper(Protocol):
@@ -51,10 +46,3 @@ class Keeper(Protocol):
     @property
     def answered(self) -> Mapping[int, bytes]:
         """What polls print of grid jobs that have not ended, of all doors, by their numbers."""
-
-    @property
-    def paced(self) -> MutableMapping[Hashable, Any]:
-        """The tries of which the next one is put off, by their names: to forget a name that is done with."""
-
-    def pace(self, name: Hashable) -> bool:
-        """Tell whether the next try of `name` is due, and count it as made."""

@@ -17,8 +17,10 @@ from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
 from jim.keeper import due, serial
-from jim.keeper.keeper import House, Workers
+from jim.keeper.keeper import Keeper
+from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
+from jim.keeper.workers import Workers
 from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
@@ -37,7 +39,7 @@ def site_of(state: Path) -> Site:
     return site_file.load(str(state.resolve()))
 
 
-def open_house(site: Site) -> House:
+def open_keeper(site: Site) -> Keeper:
     """Open a state directory as its keeper."""
     make_state(site)
     clock = Clock()
@@ -53,9 +55,7 @@ def open_house(site: Site) -> House:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(), hold)
-    house.places.update(store.places())
-    return house
+    return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers))
 
 
 def hold_of(site: Site, store: Store) -> Hold:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import State, Verb
+from jim.model import IN_BATCH, State, Verb
 from jim.reading.quantities import span
 from jim.reading.view import View
 from jim.workdir import credentials
@@ -83,9 +83,10 @@ def _held(job: GridJob, held: list[LocalJob]) -> Wait:
 def _throttle(view: View, job: GridJob) -> str:
     """Say which limit of the site holds sending up."""
     limits, queued = view.site.limits, view.store.in_batch()
-    if sum(queued.values()) >= limits.queued:
-        return f"throttle: {sum(queued.values()):,} in the queue of {limits.queued:,} allowed"
-    mine = queued.get(job.id, 0)
+    if queued >= limits.queued:
+        return f"throttle: {queued:,} in the queue of {limits.queued:,} allowed"
+    counts = view.store.counts(job.id)
+    mine = sum(counts.get(state, 0) for state in IN_BATCH)
     if mine >= limits.queued_per_grid_job:
         return f"throttle: {mine:,} of this grid job in the queue of {limits.queued_per_grid_job:,} allowed"
     return ""

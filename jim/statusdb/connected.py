@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from jim.clock import Clock
@@ -20,8 +20,9 @@ class Connected:
     def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
         if not write and not file.exists():
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
-        self.file, self.clock = file, clock
+        self.file, self.clock, self._writes = file, clock, write
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
+        self._in_batch: int | None = None  # local jobs, once they are counted
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:
             raise JimError(f"{self.file} was written by a newer JIM (format {self._format}, this one knows {VERSION})")
@@ -68,11 +69,23 @@ class Connected:
 
     def transaction(self) -> AbstractContextManager[None]:
         """Do all of it or nothing; inside a larger transaction, it is a part of that."""
-        return transaction(self.db)
+        return self._counted(transaction(self.db))
 
     def part(self) -> AbstractContextManager[None]:
         """Do all of it or nothing, inside a transaction that goes on without it."""
-        return part(self.db)
+        return self._counted(part(self.db))
+
+    @contextmanager
+    def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
+        """Forget what is counted in memory where what it counts has been undone."""
+        whole = False
+        try:
+            with some:
+                yield
+            whole = True
+        finally:
+            if not whole:
+                self._in_batch = None
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Read everything as it is at one moment, whatever the keeper writes meanwhile."""

@@ -144,8 +144,8 @@ class Store(Protocol):
     def counts(self, grid: int) -> dict[State, int]:
         """Count a grid job's local jobs by state, without looking at them; none before `end_split`."""
 
-    def in_batch(self) -> dict[int, int]:
-        """Count, for each grid job, the local jobs that the batch system has or may have."""
+    def in_batch(self) -> int:
+        """Count the local jobs that the batch system has or may have, of all grid jobs. To ask costs nothing."""
 
     # Splitting
 
@@ -173,6 +173,12 @@ class Store(Protocol):
         due: float = math.inf,
     ) -> list[LocalJob]:
         """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+
+    def completing(self) -> Iterator[tuple[int, int]]:
+        """Name the local jobs, of all grid jobs, whose outputs are not verified yet."""
+
+    def next_due(self, grid: int) -> float:
+        """Tell when the first of the local jobs that wait is due; `HELD` where none waits, or all are held."""
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are.
@@ -239,8 +245,14 @@ class Store(Protocol):
     def given_up(self) -> list[Attempt]:
         """Give the attempts that are to end (`over`), and have no verdict yet."""
 
-    def live(self) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+    def live(self, grid: int | None = None) -> Iterator[Live]:
+        """Give every attempt, of a grid job or of all, that the batch system was seen or told to have.
+
+        One that has a verdict is live no more.
+        """
+
+    def has_started_off(self, host: str) -> bool:
+        """Tell whether any attempt has started on another host."""
 
     def ended(self, grid: int) -> Iterator[Ended]:
         """Give how each local job ended, in order, read in parts: a slow reader holds up nobody."""

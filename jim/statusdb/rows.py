@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import FINAL, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ ENDED = (
 )
 
 
+IN_BATCH_STATES = frozenset(state.value for state in IN_BATCH)
+IN_BATCH_WORDS = ", ".join(map(repr, sorted(IN_BATCH_STATES)))
+COMPLETING = "SELECT grid, n FROM local_job INDEXED BY local_job_completing WHERE state = 'completing' ORDER BY grid, n"
+NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ?"
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"

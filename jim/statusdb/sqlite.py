@@ -11,30 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission, whole_reason
-from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.jobs import HELD, Alike, Change, GridJob, Journal, LocalJob, Submission, whole_reason
+from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.browsed import Browsed
+from jim.statusdb.submissions import Submissions
 
 if TYPE_CHECKING:
     from jim.database import Cursor
 
-IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
 
-
-class Store(Browsed):
+class Store(Browsed, Submissions):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
         """Open the same file for another thread, to read."""
         return Store(self.file, self.clock)
-
-    def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
-        """Change columns of one row."""
-        columns = {**columns, "updated": self.clock.utc()}
-        names = ", ".join(f"{name} = ?" for name in columns)
-        which, values = rows.where(**where)
-        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
 
     # Grid jobs
 
@@ -132,11 +124,15 @@ class Store(Browsed):
         found = self.db.execute("SELECT state, count FROM tally WHERE grid = ? AND count > 0", (grid,))
         return {State(state): count for state, count in found}
 
-    def in_batch(self) -> dict[int, int]:
-        """Count, for each grid job, the local jobs that the batch system has or may have."""
-        marks = ",".join("?" * len(IN_BATCH))
-        found = self.db.execute(f"SELECT grid, sum(count) FROM tally WHERE state IN ({marks}) GROUP BY grid", IN_BATCH)
-        return dict(found.fetchall())
+    def in_batch(self) -> int:
+        """Count the local jobs that the batch system has or may have; who writes counts once, then with each change."""
+        if self._in_batch is not None:
+            return self._in_batch
+        found = self.db.execute(f"SELECT ifnull(sum(count), 0) FROM tally WHERE state IN ({rows.IN_BATCH_WORDS})")
+        counted = int(found.fetchone()[0])
+        if self._writes:
+            self._in_batch = counted
+        return counted
 
     # Splitting
 
@@ -190,6 +186,15 @@ class Store(Browsed):
         sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, limit)).fetchall()
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
+
+    def completing(self) -> Iterator[tuple[int, int]]:
+        """Name the local jobs whose outputs are not verified yet."""
+        return iter(self.db.execute(rows.COMPLETING).fetchall())
+
+    def next_due(self, grid: int) -> float:
+        """Tell when the first of the local jobs that wait is due."""
+        due = self.db.execute(rows.NEXT_DUE, (grid,)).fetchone()[0]
+        return HELD if due is None else float(due)
 
     def state(self, grid: int, n: int) -> State:
         """Give the state of one local job, and nothing else of it."""
@@ -249,6 +254,8 @@ class Store(Browsed):
         moved = self.db.execute(changed, (*columns.values(), now, *those)).rowcount
         if moved and state != was.value:
             self.db.execute(rows.COUNT, (grid, was.value, state, moved))
+            if self._in_batch is not None:
+                self._in_batch += moved * ((state in rows.IN_BATCH_STATES) - (was in IN_BATCH))
         return moved
 
     # Submissions and attempts
@@ -273,54 +280,6 @@ class Store(Browsed):
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
             self._move(grid, State.WAITING, which, values, told)
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
-
-    def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states."""
-        which, values = rows.where(grid=grid)
-        sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
-        return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
-
-    def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
-        row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
-        return rows.submission(row) if row else None
-
-    def set_submission(self, grid: int, k: int, **columns: Any) -> None:
-        """Change columns of a submission."""
-        self._set("submission", rows.with_reason(columns), grid=grid, k=k)
-
-    def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
-        which = "grid = ? AND k = ? AND idx = ?"
-        found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
-        return next(rows.attempts(found), None)
-
-    def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission."""
-        which, values = rows.where(grid=grid, n=n, k=k)
-        # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
-        index = "INDEXED BY attempt_of" if n is not None else ""
-        found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return list(rows.attempts(found))
-
-    def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end, and have no verdict yet."""
-        return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
-
-    def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
-        """Change columns of an attempt."""
-        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
-
-    def live(self) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
-        return map(rows.live, self.db.execute(rows.live_of(self._format)))
-
-    def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
-        first = 0
-        while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
-            yield from map(Ended._make, part)
-            first = part[-1][0] + 1
 
     def end_submissions(self) -> None:
         """Close the submissions of which no attempt is live."""

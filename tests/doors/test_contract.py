@@ -168,7 +168,7 @@ def test_two_doors_in_one_state_directory_each_have_their_words(world, submit, t
     world.go()
     assert world.answer(1) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
     assert [poll(world, number)["end"] for number in (2, 3)] == ["done", "failed"]
-    assert sorted(world.house.doors) == ["gram", TOY]
+    assert sorted(world.keeper.doors.by_name) == ["gram", TOY]
 
 
 def test_a_cancel_through_another_door_is_taken_in(world, submit, call):
@@ -228,7 +228,7 @@ def test_a_grid_job_that_was_removed_before_its_door_was_mended_holds_up_no_othe
     world.store.remove(world.store.grid_job(1))
     world.submit(key="of gram")
     world.run_all(2)
-    assert (world.answer(2), list(world.house.answered)) == ("GRAM_SCRIPT_JOB_STATE:8\n\n", [])
+    assert (world.answer(2), list(world.keeper.answered)) == ("GRAM_SCRIPT_JOB_STATE:8\n\n", [])
 
 
 def test_a_door_that_is_gone_holds_up_no_other(world, submit):

@@ -14,10 +14,12 @@ from jim.doors import inbox
 from jim.doors.gram.day_files import expect, file_of
 from jim.errors import BadSite
 from jim.files import replace
-from jim.keeper.keeper import House, Workers
+from jim.keeper.keeper import Keeper
+from jim.keeper.open_doors import OpenDoors
+from jim.keeper.rounds import Rounds
 from jim.keeper.telling import tell
+from jim.keeper.workers import Workers
 from jim.model import State
-from jim.run_grid_job import Rounds
 from jim.site.file import Site
 from jim.site.settings import General, Limits
 from tests.gram.script import DONE, FAILED, PENDING, call, description, ended, files
@@ -28,42 +30,43 @@ from tests.stand_ins import World
 
 @pytest.fixture
 def telling(place):
-    """A keeper's house whose site lets it tell GRAM how jobs are, in a directory that is there."""
+    """A keeper whose site lets it tell GRAM how jobs are, in a directory that is there."""
     events = place.directory / "events"
     events.mkdir()
-    house = House(
+    keeper = Keeper(
         site=Site(place.state, site=General(gram_events=str(events))),
         store=place.store,
         channel=None,
         clock=Clock(),
-        workers=Workers(1),
+        workers=Workers(Clock(), 1),
         hold=None,
+        doors=OpenDoors(""),
     )
-    yield house
-    house.workers.stop()
+    yield keeper
+    keeper.workers.stop()
 
 
-def told(house):
+def told(keeper):
     """Give today's events without their times, which must be now."""
-    file = file_of(Path(house.site.site.gram_events), time.time())
+    file = file_of(Path(keeper.site.site.gram_events), time.time())
     lines = [line.split(";") for line in file.read_text().splitlines()]
     assert all(each[0] == "1" and abs(int(each[1]) - time.time()) < 60 for each in lines)
     return [";".join(each[2:]) for each in lines]
 
 
-def handed_in(house, place, answer):
+def handed_in(keeper, place, answer):
     """Let GRAM hand in job 7, as a door does."""
     file = place.directory / "jim-description"
     file.write_text(json.dumps(description(place.directory)))
-    expect(house.site.state, Path(house.site.site.gram_events), "173.72", file)
-    replace(house.site.state / "keys" / inbox.request_name("173.72"), b'{"id": 7, "key": "173.72"}')
-    (house.site.state / "answers/7").write_bytes(answer)
+    expect(keeper.site.state, Path(keeper.site.site.gram_events), "173.72", file)
+    replace(keeper.site.state / "keys" / inbox.request_name("173.72"), b'{"id": 7, "key": "173.72"}')
+    (keeper.site.state / "answers/7").write_bytes(answer)
 
 
-def finish(house):
-    tell(house)
-    while not house.workers.idle():
-        house.workers.deliver(20)
+def finish(keeper):
+    tell(keeper)
+    while not keeper.workers.idle():
+        keeper.workers.deliver(20)
 
 
 def test_each_state_is_told_once_and_the_last_after_the_results(telling, place):
@@ -123,8 +126,8 @@ class Hands(Clock):
         return self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0]
 
 
-def lines_of(house, day):
-    return (Path(house.site.site.gram_events) / day).read_text().splitlines()
+def lines_of(keeper, day):
+    return (Path(keeper.site.site.gram_events) / day).read_text().splitlines()
 
 
 def test_tomorrow_is_there_before_midnight_and_after_it_the_keeper_goes_on_there(telling, place):
@@ -203,8 +206,8 @@ def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monke
     with pytest.raises(Killed):
         finish(telling)
     monkeypatch.undo()
-    for memory in (telling.doors, telling.paced):
-        memory.clear()
+    telling.doors = OpenDoors("")
+    telling.workers.forget(("gram", 7))
     finish(telling)
     assert told(telling) == ["7;8;0"] * (2 if step.endswith("_forget") else 1)
     assert not list((place.state / "gram").iterdir())
@@ -217,7 +220,7 @@ def _die(*_):
 def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, monkeypatch, capsys):
     handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
     tell(telling)
-    assert not Rounds(telling).idle()
+    assert not Rounds(telling, ()).idle()
     started = []
     monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
     monkeypatch.setattr("jim.cli.keeper.runs", lambda _: False)
@@ -226,7 +229,7 @@ def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, 
     assert started == [place.state]
     (place.state / "answers/7").unlink()
     tell(telling)
-    assert Rounds(telling).idle()
+    assert Rounds(telling, ()).idle()
     assert main(["keeper", "--all"]) == 0
     assert "nothing to do" in capsys.readouterr().out
 
@@ -236,7 +239,7 @@ def test_a_job_whose_time_was_over_is_forgotten(telling, place):
     (place.state / "answers/7").unlink()
     tell(telling)
     assert not list((place.state / "gram").iterdir())
-    assert telling.doors["gram"].idle()
+    assert telling.doors.by_name["gram"].idle()
 
 
 def test_events_that_cannot_be_told_stop_nothing(telling, place):

@@ -70,7 +70,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
     assert found.said.count("no such controller") == 1
     assert found.todo.startswith("run that command as this account until it answers")
     (left,) = own.remains
-    mark = f"jim-{own.rounds.house.hold.instance}-1-1"
+    mark = f"jim-{own.rounds.keeper.hold.instance}-1-1"
     assert (left.level, left.said) == ("warning", f"after 2 s these may still be there: {mark}")
     assert left.todo == f"find them: {command} {mark}"
 

@@ -95,7 +95,9 @@ def test_the_files_are_found() -> None:
 
 # Which way imports point. The first pattern that fits a file says what it may import of JIM; each file has one.
 
-GROUND = {f"jim.{name}" for name in ("model", "jobs", "errors", "clock", "files", "database", "command", "plugins")}
+GROUND = {
+    f"jim.{name}" for name in ("model", "jobs", "errors", "errand", "clock", "files", "database", "command", "plugins")
+}
 WORK = {"jim.work", "jim.request", "jim.splitting", "jim.site", "jim.handlers.base"}
 WORKDIR = {"jim.workdir", "jim.evidence", "jim.site", "jim.handlers.base"}
 STATUSDB = {"jim.statusdb", "jim.evidence"}
@@ -109,6 +111,7 @@ MAY_IMPORT = [
     ("jim/model.py", set()),
     ("jim/errors.py", {"jim.model"}),
     ("jim/clock.py", set()),
+    ("jim/errand.py", {"jim.errors"}),
     ("jim/jobs.py", {"jim.model"}),
     ("jim/command.py", {"jim.model"}),
     ("jim/database.py", {"jim.errors"}),
@@ -249,7 +252,7 @@ def test_a_store_is_known_by_its_contract() -> None:
     """Another database may be in its place: nobody else knows SQLite, its statements, or the module that has them."""
     others = [file for file in FILES if not file.startswith(KNOWS_SQLITE)]
     assert {file for file in importers("sqlite3") if not file.startswith(KNOWS_SQLITE)} == set()
-    own = {f"jim.statusdb.{name}" for name in ("sqlite", "connected", "rows")}
+    own = {f"jim.statusdb.{name}" for name in ("sqlite", "submissions", "connected", "rows")}
     assert {file: ours(file) & own for file in others if ours(file) & own} == {}
     assert {file for file in importers("jim.database") if file in others} == {"jim/work/catalogue.py"}
     found = {place for file in others for place in reaches_into_a_database(file)}

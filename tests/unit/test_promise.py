@@ -408,7 +408,7 @@ def test_the_throttle_holds_for_site_grid_job_and_submission(tmp_path, monkeypat
     world = World(tmp_path, monkeypatch, limits=limits)
     first, second = world.submit(10, key="a"), world.submit(10, key="b")
     world.go(20, 1.0)
-    assert world.store.in_batch() == {first: 3, second: 2}
+    assert (world.store.in_batch(), world.store.counts(first)[State.SUBMITTED]) == (5, 3)
     assert max(submission.size for submission in world.store.submissions("confirmed")) == 2
     world.run_all(first)
     world.run_all(second)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jim.doors.gram.protocol import USER_CANCELLED, is_failure
 from jim.keeper import fulfilling
-from jim.keeper.aging import age
-from jim.keeper.arrivals import take_inbox
+from jim.keeper.aging import Aging
+from jim.keeper.arrivals import TakingInbox
 from jim.model import State, Step
 from jim.reading import waits
 from jim.reading.view import View
@@ -86,8 +86,8 @@ def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
     grid = world.submit(7)
     world.until(lambda: len(world.batch.tasks) == 2)
     world.store.set_grid_job(grid, wish="cancel")
-    monkeypatch.setattr(world.house.workers, "later", lambda _, task: told.append(task))
-    fulfilling.fulfil(world.house)
+    monkeypatch.setattr(world.keeper.workers, "later", lambda _, task: told.append(task))
+    world.move(fulfilling.Fulfilling)(world.keeper, world.store.grid_job(grid))
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 2, State.WAITING: 3}
     while told:
         told.pop()()
@@ -160,10 +160,10 @@ def test_a_grid_job_that_is_being_removed_does_not_open_again(world, monkeypatch
     world.batch.finish(1, code=9)
     world.until(lambda: world.finished(grid))
     monkeypatch.setattr(world.clock, "utc", lambda: "2100-01-01T00:00:00.000Z")
-    world.house.next_aging = 0.0
-    age(world.house)
+    world.keeper.workers.forget("age")
+    world.move(Aging)(world.keeper)
     world.wish("retry", str(grid))
-    take_inbox(world.house)
+    world.move(TakingInbox)(world.keeper)
     assert world.state(grid) is State.FAILED
     world.go(3)
     assert world.store.grid_jobs(*Step) == []

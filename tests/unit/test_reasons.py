@@ -206,7 +206,7 @@ def test_what_accounting_says_is_read_by_the_adapter(said, kind) -> None:
 def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> None:
     told = {("1", 1): Observation(State.FAILED, "m", reason="time limit", kind=Kind.NODE)}
     monkeypatch.setattr(world.batch, "parse_history", lambda answer: told)
-    assert world.house.channel.history(["1"]) == told
+    assert world.keeper.channel.history(["1"]) == told
 
 
 # Refusals

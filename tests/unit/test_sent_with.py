@@ -75,7 +75,7 @@ def test_a_site_s_own_limit_is_stored_too(world):
 
 def before(world):
     """Bring a status DB back to the format of before, and open it anew."""
-    world.house.store.close()
+    world.keeper.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
         db.executescript(TO_FORMAT_4)
 

@@ -70,7 +70,6 @@ def steps_of(store: Store, look: Callable[[], object]) -> int:
         lambda store, grid: store.local_jobs(grid, (State.COMPLETING,)),
         lambda store, grid: store.wished(grid),
         lambda store, grid: store.counts(grid),
-        lambda store, grid: store.in_batch(),
         lambda store, grid: store.attempts(grid, n=1),
         lambda store, grid: store.attempts(grid, k=1),
     ],

@@ -13,6 +13,7 @@ from jim.doors import inbox
 from jim.errors import Away, Busy, Damaged, DiskFull, NotStorable, StoreError
 from jim.handlers.base import Handler
 from jim.keeper import collecting
+from jim.keeper.arrivals import TakingInbox
 from jim.keeper.settling import _take_record
 from jim.model import State, Step
 from jim.run_grid_job import serve
@@ -115,10 +116,10 @@ def test_an_exit_record_that_cannot_be_stored_stays_in_the_spool(world, monkeypa
 
 def test_an_exit_record_that_was_found_and_cannot_be_stored_is_no_bad_one(world, monkeypatch):
     monkeypatch.setattr("jim.keeper.settling.arrivals.ended", fails)
-    world.house.doubts[1, 1, 1] = "doubt"
+    world.keeper.doubts[1, 1, 1] = "doubt"
     with pytest.raises(DiskFull):
-        _take_record(world.house, (1, 1, 1), "record")
-    assert world.house.doubts == {(1, 1, 1): "doubt"}
+        _take_record(world.keeper, (1, 1, 1), "record")
+    assert world.keeper.doubts == {(1, 1, 1): "doubt"}
 
 
 def test_a_wish_that_cannot_be_stored_stays_in_the_inbox_and_is_not_called_impossible(world, monkeypatch):
@@ -139,12 +140,12 @@ def test_a_wish_that_cannot_be_stored_stays_in_the_inbox_and_is_not_called_impos
 def test_a_resplit_that_cannot_be_looked_at_is_neither_impossible_nor_made_anew(world, monkeypatch):
     split(world)
     world.until(lambda: world.store.grid_jobs(Step.ACTIVE))
-    world.house.resplits[1] = "kept"
+    world.move(TakingInbox).resplits.made[1] = "kept"
     inbox.wish(world.site.state, "resplit", "1.0", parameters={"lumis_per_job": 1})
     monkeypatch.setattr(world.store, "local_job", fails)
     with pytest.raises(DiskFull):
         world.go(1)
-    assert (world.house.resplits, len(inbox.names(world.site.state))) == ({1: "kept"}, 1)
+    assert (world.move(TakingInbox).resplits.made, len(inbox.names(world.site.state))) == ({1: "kept"}, 1)
 
 
 def test_outputs_are_not_spoilt_by_a_store_that_cannot_be_read(world, monkeypatch):

@@ -17,6 +17,7 @@ from jim.jobs import HELD
 from jim.model import Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
+from jim.statusdb.sqlite import Store
 from tests.exit_records import record
 from tests.stand_ins import World
 
@@ -206,7 +207,7 @@ def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
 def test_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, monkeypatch)
     world.batch.can_avoid = True
-    world.house.hosts.add("node2")
+    monkeypatch.setattr(Store, "has_started_off", lambda *_: True)
     seen = submissions(world, monkeypatch)
     grid = world.submit(1)
     vanish(world, "node1")
@@ -222,7 +223,7 @@ def test_elsewhere_is_not_insisted_on(tmp_path: Path, monkeypatch: pytest.Monkey
     """A batch system that knows no such host refuses: then it may go anywhere."""
     world = World(tmp_path, monkeypatch)
     world.batch.can_avoid = True
-    world.house.hosts.add("node2")
+    monkeypatch.setattr(Store, "has_started_off", lambda *_: True)
     seen = submissions(world, monkeypatch)
     grid = world.submit(1)
     vanish(world, "node1")

@@ -17,11 +17,12 @@ from jim.admin.finding import WARNING, Finding
 from jim.doors import inbox
 from jim.errors import JimError, UnknownJob
 from jim.jobs import GridJob, LocalJob, whole_reason
+from jim.keeper.fulfilling import unsaid
 from jim.keeper.looking_up import LOST
-from jim.keeper.opening import open_house
+from jim.keeper.opening import open_keeper
 from jim.model import FINAL, NO_REASON, Kind, Reason, State, Step, SubmissionState, Verb
 from jim.plugins import foreign
-from jim.run_grid_job import Rounds
+from jim.run_grid_job import rounds
 from jim.site.file import Site, make_state
 
 PREFIX = "site-test-"
@@ -68,9 +69,9 @@ class TrialSite:
             make_state(self.site)
             self.ledger.mkdir(exist_ok=True)
             with foreign(self.fault):
-                self.rounds = Rounds(open_house(self.site))
+                self.rounds = rounds()(open_keeper(self.site))
             undoing.pop_all()
-        self.store, self.adapter = self.rounds.house.store, self.rounds.house.adapter
+        self.store, self.adapter = self.rounds.keeper.store, self.rounds.keeper.adapter
         slower = max(1.0, site.batch.command_seconds / COMMAND_SECONDS)
         self.patience = PATIENCE_SECONDS * slower + 2 * site.batch.visible_seconds
 
@@ -83,9 +84,9 @@ class TrialSite:
         while not self._all_cancelled() and time.monotonic() < began + limit:
             with suppress(JimError, OSError):  # what is wrong with the batch system has been said
                 self._round()
-            in_vain = self._stumbled() and not self.rounds.house.unsaid
+            in_vain = self._stumbled() and not unsaid(self.rounds.keeper)
             limit = min(CLEANING_SECONDS, STUMBLING_SECONDS) if in_vain else CLEANING_SECONDS
-        while not self.rounds.house.workers.idle():  # a command under way would make its files again
+        while not self.rounds.keeper.workers.idle():  # a command under way would make its files again
             with suppress(JimError, OSError), foreign(self.fault):
                 self.rounds.deliver(ROUND_SECONDS)
         with suppress(JimError):
@@ -197,7 +198,7 @@ class TrialSite:
 
     def _troubles(self) -> tuple[Reason, Reason]:
         """Give why the batch system, and its history, gave no good answer when they were asked last."""
-        return self.rounds.house.health.trouble, self.rounds.house.history.trouble
+        return self.rounds.keeper.health.trouble, self.rounds.keeper.history.trouble
 
     def _stumbled(self) -> Reason:
         """Give what the batch system, or its history, has said last, if its adapter stumbled over it."""
@@ -214,7 +215,7 @@ class TrialSite:
     @property
     def silent(self) -> bool:
         """Tell whether the batch system, or its history, did not answer when it was asked last."""
-        return bool(self.rounds.house.health.failures or self.rounds.house.history.failures)
+        return bool(self.rounds.keeper.health.failures or self.rounds.keeper.history.failures)
 
     def _answers(self) -> bool:
         """Tell whether it answers what it is asked, and has jobs of ours, unless it was given none."""

@@ -16,7 +16,8 @@ from jim.doors.gram import day_files, protocol
 from jim.doors.gram.request import Description, one
 from jim.doors.gram.results import UNCHANGED, deliver
 from jim.doors.keeping import Keeper
-from jim.errors import JimError, UnknownJob
+from jim.errand import Errand
+from jim.errors import UnknownJob
 from jim.files import read_regular
 from jim.statusdb.record import exit_code
 
@@ -49,7 +50,7 @@ class Events:
             day_files.append(directory, keeper.clock, events)
         except OSError as error:  # jobs go on, whether or not somebody hears of it
             self.told.clear()
-            if keeper.pace("gram events"):
+            if keeper.workers.pace("gram events"):
                 log.error("GRAM cannot be told how its jobs are: %s", error)
 
     def _answer(self, keeper: Keeper, file: Path, number: int) -> bytes:
@@ -62,7 +63,7 @@ class Events:
 
     def _forget(self, keeper: Keeper, file: Path, number: int) -> None:
         file.unlink(missing_ok=True)
-        keeper.paced.pop(("gram", number), None)
+        keeper.workers.forget(("gram", number))
         self.told.pop(number, None)
         self.jobs.pop(file.name, None)
 
@@ -78,16 +79,10 @@ class Events:
 
     def _end(self, keeper: Keeper, file: Path, number: int) -> None:
         """Deliver the results of a job that has ended, in a worker, and tell its last event."""
-        name = ("gram", number)
-        if keeper.workers.busy(name) or not keeper.pace(name):
-            return
         description: Description = json.loads(file.read_bytes())
-        keeper.workers.start(
-            name,
-            partial(deliver, keeper.site.state, number, description),
-            partial(self._ended, keeper, file, number, one(description, "jobdir")),
-            partial(_not_delivered, number),
-        )
+        work = partial(deliver, keeper.site.state, number, description)
+        done = partial(self._ended, keeper, file, number, one(description, "jobdir"))
+        keeper.workers.start(Errand(("gram", number), work, done, partial(_not_delivered, number), repeats=True))
 
     def _ended(self, keeper: Keeper, file: Path, number: int, jobdir: str, said: bytes) -> None:
         if said == UNCHANGED and Path(jobdir).exists():  # a full disk: what GRAM has forgotten needs nothing any more
@@ -114,6 +109,4 @@ def _number_of(keeper: Keeper, name: str) -> int:
 
 
 def _not_delivered(number: int, error: BaseException) -> None:
-    if not isinstance(error, JimError | OSError):
-        raise error
     log.warning("%d: its results cannot be delivered, will be tried again: %s", number, error)

@@ -3,6 +3,7 @@
 import json
 import tarfile
 
+from jim.keeper.arrivals import TakingInbox
 from jim.model import State, Step
 from jim.request import check
 from jim.work.pieces import herd_of
@@ -67,7 +68,7 @@ def test_the_keeper_goes_on_while_a_worker_splits_again(world):
         )
     for _ in range(2):  # while what the worker has made is not delivered
         world.rounds.round()
-        assert world.house.workers.busy(("resplit", 1))
+        assert world.keeper.workers.busy(("resplit", 1))
         assert (world.store.grid_job(1).size, states(world)[0]) == (2, "failed")
         assert all(path.exists() for path in wishes)  # a keeper that dies now finds them again
     world.go(3)
@@ -75,7 +76,7 @@ def test_the_keeper_goes_on_while_a_worker_splits_again(world):
     assert [path.exists() for path in wishes] == [False, False]
     told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
     assert told == ["1.0 is failed_frozen: only what has completed, failed or been killed is split again"]
-    assert not world.house.resplits
+    assert not world.move(TakingInbox).resplits.made
 
 
 def test_a_resplit_that_cannot_be_changes_nothing(world):

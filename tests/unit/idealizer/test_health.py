@@ -34,7 +34,7 @@ def test_other_grid_jobs_go_on(world):
     world.batch.finish("2")
     world.go(5, 1.0)
     assert world.finished(other)
-    assert not world.house.health.trouble
+    assert not world.keeper.health.trouble
 
 
 def test_no_end_is_told_before_they_answer(world):

@@ -86,10 +86,10 @@ def test_a_spool_file_whose_entry_cannot_be_looked_at_is_tried_again(begun, monk
             self.entries = scandir(place)
 
     monkeypatch.setattr("jim.keeper.arrivals.os.scandir", Entries)
-    arrivals.take_spool(begun.house)
+    arrivals.take_spool(begun.keeper)
     assert (rejected(begun), begun.state(1)) == ([], State.SUBMITTED)
     out.clear()
-    arrivals.take_spool(begun.house)
+    arrivals.take_spool(begun.keeper)
     assert begun.state(1) is State.RUNNING
 
 

@@ -35,15 +35,13 @@ def ended(world, *codes):
 
 def collecting(world, monkeypatch, *codes):
     """End a grid job whose outputs cannot be gathered yet; give what lets them be."""
-    gather = world.house.workers.start
+    gather = world.keeper.workers.start
     held = []
 
-    def start(name, *rest, **more):
-        if name == ("collect", 1) and not held:
-            return
-        gather(name, *rest, **more)
+    def start(errand):
+        return 0.0 if errand.key == ("collect", 1) and not held else gather(errand)
 
-    monkeypatch.setattr(world.house.workers, "start", start)
+    monkeypatch.setattr(world.keeper.workers, "start", start)
     ended(world, *codes)
     world.until(lambda: world.store.grid_job(1).step is Step.COLLECTING)
     return lambda: held.append(True)

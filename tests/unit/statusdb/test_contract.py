@@ -286,8 +286,55 @@ def test_an_intent_stores_all_that_is_to_go_out(store: Store) -> None:
     found = store.submission(1, 1)
     assert found
     assert (found.mark, found.size, found.state, found.wall_seconds) == ("mark", 2, SubmissionState.INTENDED, 60)
-    assert (store.in_batch(), store.grid_job(1).submissions) == ({1: 2}, 1)
+    assert (store.in_batch(), store.grid_job(1).submissions) == (2, 1)
     assert int(store.fact("serial")) == serial + 1
+
+
+def test_what_the_batch_system_has_is_counted_with_each_change_and_never_by_half(store: Store, reader: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+    assert (store.in_batch(), reader.in_batch()) == (6, 6)
+    moved(store, State.SUBMITTING, State.COMPLETED, 0, 1)
+    assert (store.in_batch(), reader.in_batch()) == (4, 4)
+
+    def fails(together: AbstractContextManager[None]) -> None:
+        with together:
+            moved(store, State.SUBMITTING, State.FAILED, 2)
+            assert store.in_batch() == 3
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails(store.transaction())
+    assert (store.in_batch(), reader.in_batch()) == (4, 4)
+    with store.transaction():
+        with pytest.raises(KeyError):
+            fails(store.part())
+        assert store.in_batch() == 4
+
+
+def test_what_is_to_be_verified_is_named_whatever_its_grid_job(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+        store.set_local_job(grid, grid, state=State.COMPLETING)
+    assert list(store.completing()) == [(1, 1), (2, 2)]
+
+
+def test_when_the_first_that_waits_is_due(store: Store) -> None:
+    add(store)
+    assert store.next_due(1) == 0.0
+    for n, due in enumerate((70.0, HELD, 50.0)):
+        store.set_local_job(1, n, due=due)
+    assert (store.next_due(1), store.next_due(2)) == (50.0, HELD)
+
+
+def test_whether_anything_has_started_elsewhere(store: Store) -> None:
+    add(store)
+    sent(store)
+    assert not store.has_started_off("node1")
+    store.set_attempt(1, 1, 1, host="node1")
+    assert (store.has_started_off("node1"), store.has_started_off("node2")) == (False, True)
 
 
 def test_submissions_are_given_by_state(store: Store) -> None:

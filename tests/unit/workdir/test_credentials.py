@@ -198,7 +198,8 @@ def expired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[World, int
     proxy.write_bytes(LONG)
     grid = world.submit(2, proxy=str(proxy))
     world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
-    time[0], world.house.next_renewal = LONG_END + 1.0, 0.0
+    time[0] = LONG_END + 1.0
+    world.keeper.workers.forget("credentials")
     world.go(30, seconds=1.0)
     monkeypatch.setenv("JIM_STATE", str(world.site.state))
     return world, grid
