@@ -23,11 +23,16 @@ $(VENV)/demo: $(VENV)/core
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
 	@touch $@
 
-$(VENV)/tests: $(VENV)/core
+# What `jim pages` needs beside.
+$(VENV)/pages: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 waitress
+	@touch $@
+
+$(VENV)/tests: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
 	@touch $@
 
-$(VENV)/checks: $(VENV)/core
+$(VENV)/checks: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check lxml-stubs mypy ruff types-psutil
 	@touch $@
 
