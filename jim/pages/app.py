@@ -23,8 +23,10 @@ from jim import __version__
 from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
 from jim.pages import shown, svg
 from jim.pages.access import NOBODY, Access, Large, Rates
+from jim.pages.lately import Lately
 from jim.pages.live import Made, Renderings
 from jim.reading import lists, words
+from jim.reading.files import Gone
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
@@ -71,9 +73,13 @@ class Pages:
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
+    lately: Lately = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
+
+    def __post_init__(self) -> None:
+        self.lately = Lately(self.open)
 
     @contextmanager
     def viewing(self, seconds: float = STATEMENT_SECONDS) -> Iterator[View]:
@@ -279,6 +285,8 @@ def _told(error: Exception) -> tuple[int, str, str]:
         return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
     if isinstance(error, BadRequest):
         return 400, str(error), "Correct the address, or go back."
+    if isinstance(error, Gone):
+        return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
     if isinstance(error, UnknownJob):
         return 404, str(error), "Grid jobs are removed some time after they have ended; the site says when."
     if isinstance(error, TooLong):

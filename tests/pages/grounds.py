@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
+from jim.workdir.tar import Tar
 
 PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 SEGV = Reason(Kind.EXIT, {"code": 139}, "exit 139: Segmentation fault (core dumped)")
@@ -90,6 +93,30 @@ class Ground:
         self.store.set_grid_job(number, step=Step.ACTIVE)
         self.clock.at = None
         return mark
+
+    def leave(self, number: int, k: int, idx: int, name: str, content: bytes) -> Path:
+        """Leave a file of an attempt: stdout, stderr, an output, or the wrapper's log."""
+        place = self.site.work / str(number) / f"s{k}"
+        path = place / f"log.{idx}" if name == "log" else place / f"run.{idx}" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def collect(self, number: int, files: Mapping[str, bytes], beside: Mapping[str, bytes] | None = None) -> Path:
+        """Put files into the tar of a finished grid job, and others beside it."""
+        place = self.site.work / str(number) / "result"
+        place.mkdir(parents=True, exist_ok=True)
+        for name, content in (beside or {}).items():
+            (place / name).write_bytes(content)
+        tar = place / f"{number}.tar"
+        with tar.open("wb") as out:
+            made = Tar(out)
+            for name, content in files.items():
+                made.add(name, len(content), [content])
+            made.end()
+        result = {"tar": str(tar), "bytes": tar.stat().st_size, "local_jobs": 1, "beside": sorted(beside or {})}
+        self.store.set_grid_job(number, result={**result, "line": "Z mass 91.2 ± 0.1 GeV"})
+        return tar
 
     def change(
         self, number: int, numbers: Sequence[int], was: State, now: State, witness: Witness, why: Reason | None = None
@@ -183,6 +210,19 @@ def ended(ground: Ground, number: int, size: int, ago: float, bad: int = 0, job_
     ground.clock.at = None
 
 
+def png(width: int = 320, height: int = 200) -> bytes:
+    """Make a picture: a peak."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    tops = [height - 10 - int(170 / (1 + ((x - 170) / 14) ** 2)) for x in range(width)]
+    lines = [b"\0" + bytes(60 if y > tops[x] else 250 for x in range(width)) for y in range(height)]
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"".join(lines)))
+    return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
+
+
 def many(ground: Ground) -> None:
     """Fill a state directory with what a busy account has."""
     for number in range(1, 12):
@@ -196,6 +236,15 @@ def many(ground: Ground) -> None:
         18, "req-00018", "alice", ground.clock.utc(), {"job_type": "executable", "key": "req-00018"}
     )
     ground.clock.at = None
+    for n in range(0, 200):
+        words = "".join(f"event {event}: reconstructed in {2.1 + event % 7 / 10:.1f} s\n" for event in range(250))
+        ground.leave(12, 1, n + 1, "stdout", words.encode())
+        ground.leave(12, 1, n + 1, "stderr", b"Segmentation fault (core dumped)\n" if n % 24 == 1 else b"")
+        ground.leave(12, 1, n + 1, "log", f"jim: attempt 1 of 12.{n} on wn013\n".encode())
+    for n in range(52):
+        ground.leave(16, 1, n + 1, "stdout", b"merging 12 files\nwriting /scratch/merged.root\n")
+        ground.leave(16, 1, n + 1, "stderr", b"write: no space left on /scratch\n" if n < 41 else b"")
+    ground.collect(13, {f"13.{n}/merged_{n}.root": bytes(1000 * n) for n in range(250)}, {"mass.png": png()})
     ground.beat()
 
 
