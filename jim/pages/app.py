@@ -100,7 +100,7 @@ class Pages:
 
     def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "") -> None:
         """Serve a page at a rule, and its mirrors at the same with a format behind."""
-        name = name or make.__name__
+        name, rule = name or make.__name__, in_full(rule)
         app.add_url_rule(rule, name, self._serving(make, "", formats))
         for each in formats:
             if each != "html":
@@ -120,6 +120,11 @@ class Pages:
         with self.viewing() as view:
             made: Made = make(self, view, kind, **names)
         return made
+
+
+def in_full(rule: str) -> str:
+    """Write out what a grid job's and a local job's number may be."""
+    return rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
 
 
 def _accepted(formats: tuple[str, ...]) -> str:

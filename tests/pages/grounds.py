@@ -236,7 +236,7 @@ def many(ground: Ground) -> None:
         18, "req-00018", "alice", ground.clock.utc(), {"job_type": "executable", "key": "req-00018"}
     )
     ground.clock.at = None
-    for n in range(0, 200):
+    for n in range(200):
         words = "".join(f"event {event}: reconstructed in {2.1 + event % 7 / 10:.1f} s\n" for event in range(250))
         ground.leave(12, 1, n + 1, "stdout", words.encode())
         ground.leave(12, 1, n + 1, "stderr", b"Segmentation fault (core dumped)\n" if n % 24 == 1 else b"")

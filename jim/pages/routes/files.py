@@ -14,7 +14,7 @@ from werkzeug.wsgi import wrap_file
 
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.jobs import Attempt
-from jim.pages.app import XML, Pages, Refused
+from jim.pages.app import XML, Pages, Refused, in_full
 from jim.pages.live import Made
 from jim.reading import files
 from jim.reading.files import Found
@@ -29,16 +29,16 @@ LOGS = ("stdout", "stderr", "log")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the pages."""
-    pages.add(app, "/jobs/<int:number>/<int:n>/log/<name>", log, "html")
-    pages.add(app, "/jobs/<int:number>/result", result, "html")
+    pages.add(app, "/jobs/<G>/<N>/log/<name>", log, "html")
+    pages.add(app, "/jobs/<G>/result", result, "html")
     for rule, make in (
-        ("/jobs/<int:number>.xml", document),
-        ("/jobs/<int:number>/<int:n>/output/<path:name>", output),
-        ("/jobs/<int:number>/result/tar", tar),
-        ("/jobs/<int:number>/result/beside/<name>", beside),
-        ("/jobs/<int:number>/result/picture/<name>", picture),
+        ("/jobs/<G>.xml", document),
+        ("/jobs/<G>/<N>/output/<path:name>", output),
+        ("/jobs/<G>/result/tar", tar),
+        ("/jobs/<G>/result/beside/<name>", beside),
+        ("/jobs/<G>/result/picture/<name>", picture),
     ):
-        app.add_url_rule(rule, make.__name__, _with(pages, make))
+        app.add_url_rule(in_full(rule), make.__name__, _with(pages, make))
 
 
 def _with(pages: Pages, make: Any) -> Any:

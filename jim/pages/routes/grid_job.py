@@ -25,8 +25,8 @@ COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness",
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<int:number>", grid_job, "html", "json", "csv")
-    pages.add(app, "/jobs/<int:number>/explain.json", explained, "json")
+    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv")
+    pages.add(app, "/jobs/<G>/explain.json", explained, "json")
 
 
 def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:

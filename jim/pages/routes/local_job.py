@@ -24,8 +24,8 @@ PHASE = "<phase "
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<int:number>/<int:n>", local_job, "html", "json", "xml")
-    pages.add(app, "/jobs/<int:number>/<int:n>/explain.json", explained_local, "json")
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml")
+    pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
 
 
 def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
