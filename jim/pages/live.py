@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 FRESH_SECONDS = 1.0
 MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
 # What tells an age changes all the time: the browser counts it on by itself.
-AGES = re.compile(rb"<time\b[^>]*?(?:datetime=\"([^\"]*)\")?[^>]*>[^<]*</time>|data-now=\"[^\"]*\"")
-CLOCKED = re.compile(rb"<time\b[^>]*data-clock=[^>]*>[^<]*</time>")
+AGES = re.compile(rb'<time datetime="([^"]*)"[^>]*>[^<]*</time>')
+CLOCKED = re.compile(rb"<time\b[^>]* data-clock=[^>]*>[^<]*</time>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,12 @@ class Made:
     def tag(self, name: str) -> str:
         """Name this content: the same as long as nothing but ages has changed, for half a minute at most."""
         still = AGES.sub(rb"\1", CLOCKED.sub(b"", self.body)) if self.kind.startswith("text/html") else self.body
-        half = int(time.time() // 30)
-        return hashlib.sha256(f"{name} {half} ".encode() + still).hexdigest()[:32]
+        return hashlib.sha256(f"{name} {half_minute()} ".encode() + still).hexdigest()[:32]
+
+
+def half_minute() -> int:
+    """Number the half minutes: pages are sent anew as often, whatever may have been overlooked."""
+    return int(time.time() // 30)
 
 
 @dataclass

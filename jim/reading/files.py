@@ -132,17 +132,12 @@ def open_output(view: View, job: GridJob, local: LocalJob, name: str) -> Found:
 
 
 def _in_tar(job: GridJob, name: str, size: int) -> Found:
-    tar = open_result(job)
-    with suppress(tarfile.TarError), tarfile.open(fileobj=tar.file, mode="r:") as members:
-        for member in members:
+    found = open_result(job)
+    with found.file as file, suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as tar:
+        for member in tar:
             if member.name == name and member.isreg() and member.size == size:
-                return Found(_again(tar), member.offset_data, member.size)
-    tar.file.close()
+                return Found(os.fdopen(os.dup(file.fileno()), "rb"), member.offset_data, member.size)
     raise Gone(f"{name} is neither where it was written nor in the tar")
-
-
-def _again(tar: Found) -> IO[bytes]:
-    return os.fdopen(os.dup(tar.file.fileno()), "rb")
 
 
 # The result of a grid job

@@ -62,19 +62,25 @@ class Page(HTMLParser):
         self.html, self.elements, self.texts = html, [], []  # type: ignore[var-annotated]
         self.rows: list[list[str]] = []
         self.names: list[str] = []  # of rows
+        self.inside = False  # of a table
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        self.inside = self.inside or tag == "table"
         if tag == "tr":
             self.rows.append([])
             self.names.append(dict(attrs).get("id") or "")
         if tag in ("td", "th") and self.rows:
             self.rows[-1].append("")
 
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "table":
+            self.inside = False
+
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
-        if self.rows and self.rows[-1]:
+        if self.inside and self.rows and self.rows[-1]:
             self.rows[-1][-1] = f"{self.rows[-1][-1]}{data}"
 
     @property
