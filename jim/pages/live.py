@@ -35,7 +35,7 @@ class Made:
 
 
 def half_minute() -> int:
-    """Number the half minutes: pages are sent anew as often, whatever may have been overlooked."""
+    """Give the number of this half minute: pages are sent anew as often, whatever may have been overlooked."""
     return int(time.time() // 30)
 
 

@@ -16,7 +16,7 @@ from tests.pages.grounds import Ground, ended, large
 def busy(ground: Ground) -> Ground:
     ended(ground, 1, 4, 7200)
     ended(ground, 2, 5, 3600, bad=2, job_type="executable")
-    large(ground, 3, 400)
+    large(ground, 3, 120)
     ground.add(4, 3, 60, owner="alice")
     return ground
 
