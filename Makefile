@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus lint types bench torture root figures live live-long glitch-report clean
+.PHONY: help demo test browser corpus lint types bench torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,11 +23,23 @@ $(VENV)/demo: $(VENV)/core
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
 	@touch $@
 
-$(VENV)/tests: $(VENV)/core
+# What `jim pages` needs beside.
+$(VENV)/pages: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 waitress
+	@touch $@
+
+$(VENV)/tests: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
 	@touch $@
 
-$(VENV)/checks: $(VENV)/core
+# A real browser, which looks at the pages; axe judges whether everybody can use them.
+$(VENV)/browser: $(VENV)/tests
+	@command -v chromium >/dev/null && command -v npm >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install chromium and npm, as root: apt-get install chromium npm" >&2; exit 3; }; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium npm >/dev/null; }
+	$(BIN)/pip install --quiet --disable-pip-version-check playwright
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core
+	@touch $@
+
+$(VENV)/checks: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check lxml-stubs mypy ruff types-psutil
 	@touch $@
 
@@ -36,6 +48,9 @@ demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
 
 test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST) -m 'not torture and not live'
+
+browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")

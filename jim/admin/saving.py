@@ -15,9 +15,10 @@ from jim.files import sync_directory
 from jim.site.file import Site
 from jim.statusdb import file_of, is_there, open_store
 
-# In this order, and all of them before the store: what a keeper takes from the inbox meanwhile is in the store then.
-# What is there twice is taken in once.
-FILES = ("instance", "next-id", "serial", "site.toml", "inbox", "keys", "answers", "gram")
+# Not saved: the work directory, the queue of the local batch system, and what tells of the keeper that runs now. The
+# store is copied after everything else: what a keeper takes from the inbox meanwhile is in the store then, and what is
+# there twice is taken in once.
+LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work")
 
 
 def save(site: Site, file: Path) -> Iterator[str]:
@@ -45,12 +46,12 @@ def save(site: Site, file: Path) -> Iterator[str]:
 
 
 def _files(state: Path) -> Iterator[Path]:
-    for name in FILES:
-        place = state / name
-        if place.is_dir():
+    for place in sorted(state.iterdir()):
+        if place.name.startswith((".", *LEFT_OUT)):
+            continue
+        yield place
+        if place.is_dir() and not place.is_symlink():
             yield from sorted(each for each in place.rglob("*") if not each.name.startswith("."))
-        else:
-            yield place
 
 
 def _add(tar: tarfile.TarFile, path: Path, state: Path) -> None:

@@ -50,6 +50,7 @@ VERBS = {
     "copy": Verb("copy", "write the request that does what one local job did", "jim copy 12.3 > one.json"),
     "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
+    "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
     "site": Verb("site_verbs", "make or check a site", "jim site check"),
     "advertise": Verb("advertise", "say what this site offers, as a ClassAd or as JSON", "jim advertise --json"),
     "gram": Verb("gram", "put JIM behind a Globus gatekeeper, or check that it is", "jim gram check"),

@@ -16,8 +16,8 @@ from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
 from jim.jobs import Attempt, GridJob, LocalJob
+from jim.reading.files import log_files
 from jim.reading.view import View, add_json, look
-from jim.workdir.submission import submission_directory
 
 BLOCK = 65_536
 
@@ -79,9 +79,7 @@ def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:
 
 
 def _files(view: View, attempt: Attempt) -> list[Path]:
-    directory = submission_directory(view.directory(attempt.grid), attempt.k)
-    place = directory / f"run.{attempt.idx}"
-    return [place / "stdout", place / "stderr", directory / f"log.{attempt.idx}"]
+    return list(log_files(view, attempt).values())
 
 
 def _fact(path: Path) -> dict[str, Any]:

@@ -13,14 +13,12 @@ from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.text import facts, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
-from jim.model import Piece, State
+from jim.model import State
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
-from jim.reading.masks import mask_in_words, more
+from jim.reading.masks import piece_words
 from jim.reading.phases import phases
 from jim.reading.quantities import ago, counted, how_many
 from jim.reading.view import View, add_json, look
-
-LONGEST_PIECE = 60  # in a table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,19 +133,7 @@ def _size(job: GridJob) -> str:
 def _row(view: View, local: LocalJob) -> tuple[object, ...]:
     changed = ago(view.age(local.updated))
     name = f"{local.grid}.{local.n}"
-    return name, local.state.value, local.attempt, _piece(local.piece), local.witness, changed, local.reason
-
-
-def _piece(piece: Piece, *, whole: bool = False) -> str:
-    if piece.files:
-        return f"{piece.files[0]}{more(len(piece.files) - 1)}{mask_in_words(piece.mask)}"
-    if piece.first_event is not None and piece.events:
-        return f"events {piece.first_event:,}–{piece.first_event + piece.events - 1:,}"
-    words = " ".join(piece.arguments)
-    if whole or len(words) <= LONGEST_PIECE:
-        return words
-    half = LONGEST_PIECE // 2
-    return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs
+    return name, local.state.value, local.attempt, piece_words(local.piece), local.witness, changed, local.reason
 
 
 def _say_rest(view: View, job: GridJob, wanted: Wanted, shown: Counter[State]) -> None:
@@ -188,7 +174,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield "reason", plain(local.reason)
     yield from _times(view.local_record(job, local))
     yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated
-    yield "piece", plain(_piece(local.piece, whole=True))
+    yield "piece", plain(piece_words(local.piece, whole=True))
     yield "split from", "" if local.piece.source is None else f"{job.id}.{local.piece.source}"
     for name, value in local.piece.variables.items():
         yield "variable", plain(f"{name} = {value}")

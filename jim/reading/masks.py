@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from jim.model import Piece
+
 RANGES_SHOWN = 4
+LONGEST_PIECE = 60  # in a table
 
 
 def more(count: int) -> str:
@@ -28,3 +31,16 @@ def _range(mask: Mapping[str, Any], what: str) -> str:
     if first is None:
         return ""
     return f"{what}s {first:,}{'–' if last is None else f'–{last:,}'}"
+
+
+def piece_words(piece: Piece, *, whole: bool = False) -> str:
+    """Say what a piece is, in a line of a table or whole."""
+    if piece.files:
+        return f"{piece.files[0]}{more(len(piece.files) - 1)}{mask_in_words(piece.mask)}"
+    if piece.first_event is not None and piece.events:
+        return f"events {piece.first_event:,}–{piece.first_event + piece.events - 1:,}"
+    words = " ".join(piece.arguments)
+    if whole or len(words) <= LONGEST_PIECE:
+        return words
+    half = LONGEST_PIECE // 2
+    return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs

@@ -32,7 +32,7 @@ class Phase:
 
 def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
     """Give the phases of a grid job, or of one local job, in the order in which its job type goes through them."""
-    found = add_up(content for _, _, content, _ in view.store.details(job.id, n))
+    found = add_up(view.store.published(job.id, n))
     order: tuple[str, ...] = ()
     with suppress(JimError, OSError):  # the job type may be gone by now
         order = handler_of(job.job_type, view.site.site.handlers).phases
@@ -40,15 +40,16 @@ def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
     return sorted(found, key=lambda phase: place.get(phase.name, len(place)))
 
 
-def add_up(published: Iterable[str]) -> list[Phase]:
-    """Add up `<phase name done total unit/>` elements; what else was published is no progress."""
+def add_up(published: Iterable[tuple[str, int]]) -> list[Phase]:
+    """Add up `<phase name done total unit/>` elements, each with how often it was published; no other is progress."""
     found: dict[tuple[str, str], Phase] = {}
-    for content in published:
+    for content, times in published:
         facts = dict(ATTRIBUTE.findall(content)) if content.startswith("<phase ") else {}
         done, total = facts.get("done", ""), facts.get("total", "")
         if "name" not in facts or not (done.isdecimal() and total.isdecimal()):
             continue
         key = facts["name"], facts.get("unit", "")
         old = found.get(key, Phase(*key[:1], 0, 0, key[1], 0))
-        found[key] = Phase(key[0], old.done + int(done), old.total + int(total), key[1], old.local_jobs + 1)
+        so_far = old.done + times * int(done), old.total + times * int(total)
+        found[key] = Phase(key[0], *so_far, key[1], old.local_jobs + times)
     return list(found.values())

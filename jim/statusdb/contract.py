@@ -265,6 +265,9 @@ class Store(Protocol):
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
         """Give what was published, in order, read in parts: local job, name, content, when."""
 
+    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
+        """Give each content that was published, and how often: progress is alike in most local jobs."""
+
     # What people look through: parts of it, by a key, in bounded time
 
     def at_most(self, seconds: float) -> AbstractContextManager[None]:

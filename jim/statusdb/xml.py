@@ -116,6 +116,20 @@ def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> N
     out.write(b"\n")
 
 
+def of_local_job(store: Store, grid: int, n: int) -> bytes:
+    """Give what a grid job's document tells of one local job, as a document of its own."""
+    element = _local_job(store, store.local_job(grid, n))
+    whole: bytes = etree.tostring(element, encoding="utf-8", xml_declaration=True)
+    return whole + b"\n"
+
+
+def indented(content: str) -> str:
+    """Write a published element for people: each element in a line of its own."""
+    element = etree.fromstring(content, _parser())
+    etree.indent(element)
+    return etree.tostring(element, encoding="unicode", with_tail=False)
+
+
 def schema() -> bytes:
     """Give the RELAX NG schema of the documents; what is inside `detail` it leaves to whoever publishes."""
     return Path(__file__).with_name("jim-status.rng").read_bytes()

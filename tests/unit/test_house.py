@@ -132,6 +132,7 @@ MAY_IMPORT = [
     ("jim/doors/*", GROUND | DOORS),
     ("jim/keeper/*", GROUND | KEEPER),
     ("jim/reading/*", GROUND | READING),
+    ("jim/pages/*", GROUND | READING | {"jim.pages"}),
     ("jim/run_grid_job.py", GROUND | {"jim.keeper", "jim.doors", "jim.site", "jim.run_grid_job"}),
     ("jim/admin/*", GROUND | KEEPER | READING | {"jim.admin", "jim.run_grid_job"}),
     ("jim/cli/*", {"jim"}),

@@ -317,7 +317,7 @@ def test_phases_are_added_up():
         '<x:other xmlns:x="urn:x"><phase name="a" done="1" total="2" unit="events"/></x:other>',
         "<phase/>",
     ]
-    assert add_up(published) == [
+    assert add_up((content, 1) for content in published) == [
         Phase("generate", 367, 500, "events", 2),
         Phase("initialise", 1, 1, "steps", 1),
     ]

@@ -1,0 +1,1 @@
+"""The status DB that people browse: web pages that only read."""

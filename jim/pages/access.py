@@ -1,0 +1,154 @@
+"""Who may look: one person, by a token that works once and becomes a cookie, from this account and no other."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jim.files import put_once
+
+DAYS = 30  # a session lasts
+RATE, BURST = 20.0, 60.0  # requests a second, and at once
+MOST_CLIENTS = 1_000
+AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
+ORPHAN = "0"  # the inode of a socket that nobody has any more
+LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
+NOBODY = ""  # all requests without a session are one client
+
+
+def key_of(state: Path) -> bytes:
+    """Give the key that signs cookies; it is made once, so that a restart logs nobody out."""
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return put_once(state / "pages.key", secrets.token_hex(32).encode())
+
+
+def uid_of_peer(address: str, port: int, own_address: str, own_port: int) -> int | None:
+    """Tell whose the other end of a local connection is; None: nobody's that can be found."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            found = uid_in(Path(f"/proc/net/{table}").read_text(), (address, port), (own_address, own_port))
+            if found is not None:
+                return found
+    return None
+
+
+def uid_in(table: str, local: tuple[str, int], remote: tuple[str, int]) -> int | None:
+    """Find the owner of a socket in the kernel's table; one that was let go of belongs to nobody."""
+    ours, theirs = (_ends(*each) for each in (local, remote))
+    for line in table.splitlines()[1:]:
+        words = line.split()
+        if words[1] in ours and words[2] in theirs and words[9] != ORPHAN:
+            return int(words[7])
+    return None
+
+
+def _ends(address: str, port: int) -> set[str]:
+    """Write an end of a connection as the kernel does: an IPv4 one may be told as one of IPv6."""
+    packed = ipaddress.ip_address(address).packed
+    mapped = bytes(10) + b"\xff\xff" + packed if len(packed) == 4 else packed
+    return {f"{_words(each)}:{port:04X}" for each in (packed, mapped)}
+
+
+def _words(packed: bytes) -> str:
+    return "".join(packed[at : at + 4][::-1].hex() for at in range(0, len(packed), 4)).upper()
+
+
+@dataclass
+class Access:
+    """Sessions of one listener."""
+
+    key: bytes
+    port: int
+    uid: int = field(default_factory=os.getuid)
+    peer: Callable[[str, int, str, int], int | None] = uid_of_peer
+    clock: Callable[[], float] = time.time
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    _used: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def cookie(self) -> str:
+        """Name the cookie: browsers send cookies to every port of a host."""
+        return f"jim-{self.port}"
+
+    def is_own_peer(self, environ: Mapping[str, object]) -> bool:
+        """Tell whether the account itself is at the other end."""
+        try:
+            address, port = str(environ["REMOTE_ADDR"]), int(str(environ["REMOTE_PORT"]))
+            return self.peer(address, port, "127.0.0.1", self.port) == self.uid
+        except (KeyError, ValueError):
+            return False
+
+    def is_own_host(self, host: str) -> bool:
+        """Tell whether a request was meant for this machine by its loopback name, with any port."""
+        return LOOPBACK.fullmatch(host) is not None
+
+    def session(self, cookie: str) -> str:
+        """Give the session that a cookie is for; nothing for one that is not ours, or too old."""
+        name, _, rest = cookie.partition(".")
+        end, _, mac = rest.partition(".")
+        if not hmac.compare_digest(mac.encode(), self._mac(name, end).encode()):
+            return NOBODY
+        return name if int(end) > self.clock() else NOBODY
+
+    def begin(self, token: str) -> str:
+        """Take the token, once; give the cookie of a new session, or nothing."""
+        with self._lock:
+            if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
+                return ""
+            self._used = True
+        name, end = secrets.token_hex(16), str(int(self.clock()) + DAYS * 86_400)
+        return f"{name}.{end}.{self._mac(name, end)}"
+
+    def _mac(self, name: str, end: str) -> str:
+        return hmac.new(self.key, f"{self.port} {name} {end}".encode(), "sha256").hexdigest()
+
+
+class Rates:
+    """How many requests a client may still make: a bucket that fills by and by."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, client: str) -> bool:
+        """Take one request; tell whether it was there."""
+        with self._lock:
+            now = self._clock()
+            left, then = self._left.pop(client, (BURST, now))
+            left = min(BURST, left + RATE * (now - then))
+            self._left[client] = max(0.0, left - 1), now
+            if len(self._left) > MOST_CLIENTS:
+                del self._left[next(iter(self._left))]
+            return left >= 1
+
+
+class Large:
+    """How many large documents are being made: few at once, so that pages go on meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock, self._now = threading.Lock(), dict[str, int]()
+
+    def begin(self, client: str) -> bool:
+        """Begin one; tell whether it may be made now."""
+        with self._lock:
+            if self._now.get(client, 0) >= AT_ONCE or sum(self._now.values()) >= AT_ONCE_IN_ALL:
+                return False
+            self._now[client] = self._now.get(client, 0) + 1
+            return True
+
+    def end(self, client: str) -> None:
+        """End one."""
+        with self._lock:
+            self._now[client] -= 1
+            if not self._now[client]:
+                del self._now[client]

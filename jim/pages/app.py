@@ -1,0 +1,312 @@
+"""The pages as a WSGI application: who may ask, what every answer has, and errors as pages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import logging
+import mimetypes
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, Response, g, redirect, render_template, request
+from jinja2 import StrictUndefined
+from werkzeug.exceptions import HTTPException
+
+from jim import __version__
+from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.pages import shown, svg
+from jim.pages.access import NOBODY, Access, Large, Rates
+from jim.pages.lately import Lately
+from jim.pages.live import Made, Renderings
+from jim.reading import lists, quantities
+from jim.reading.files import Gone
+from jim.reading.site_view import health
+from jim.reading.view import View, look
+
+log = logging.getLogger(__name__)
+ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
+OPEN = "healthz"  # the one endpoint that needs no session
+STATEMENT_SECONDS = 2.0
+LONGEST_LINE = 8 * 1024
+SECURITY = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+HTML, JSON, CSV, XML, TEXT = (
+    "text/html; charset=utf-8",
+    "application/json",
+    "text/csv; charset=utf-8",
+    "application/xml",
+    "text/plain; charset=utf-8",
+)
+KINDS = {"html": HTML, "json": JSON, "csv": CSV, "xml": XML}
+Make = Callable[..., Made]
+
+
+def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
+    """Give the static files by names that hold their hash: such a file never changes."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        found[path.name] = f"{path.stem}.{digest}{path.suffix}", content
+    return found
+
+
+@dataclass
+class Pages:
+    """What all pages share."""
+
+    access: Access
+    open: Callable[[], View] = look
+    rates: Rates = field(default_factory=Rates)
+    large: Large = field(default_factory=Large)
+    renderings: Renderings = field(default_factory=Renderings)
+    lately: Lately = field(init=False)
+    static: dict[str, tuple[str, bytes]] = field(
+        default_factory=lambda: _hashed(Path(__file__).with_name("static")),
+    )
+
+    def __post_init__(self) -> None:
+        self.lately = Lately(self.open)
+
+    @contextmanager
+    def viewing(self, seconds: float = STATEMENT_SECONDS) -> Iterator[View]:
+        """Read the store as it is at one moment, and not for long."""
+        view = self.open()
+        with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
+            yield view
+
+    def html(self, view: View, template: str, **more: Any) -> Made:
+        """Render a page."""
+        seen = health(view)
+        now, beat = view.now(), ""
+        facts = {"view": view, "now": now, "health": seen, "here": request.full_path.rstrip("?"), **more}
+        body = render_template(template, **facts).encode(errors="backslashreplace")
+        if seen.heart.beats:
+            beat = now
+        return Made(body, HTML, now, beat, seen.seen)
+
+    def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "") -> None:
+        """Serve a page at a rule, and its mirrors at the same with a format behind."""
+        name, rule = name or make.__name__, in_full(rule)
+        app.add_url_rule(rule, name, self._serving(make, "", formats))
+        for each in formats:
+            if each != "html":
+                mirror = f"{'/index' if rule == '/' else rule}.{each}"
+                app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats))
+
+    def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
+        def serve(**names: Any) -> Response:
+            kind = fixed or _accepted(formats)
+            cached = f"{kind} {request.full_path}"
+            made = self.renderings.get(cached, lambda: self._make(make, kind, names))
+            return answer(made, cached)
+
+        return serve
+
+    def _make(self, make: Make, kind: str, names: dict[str, Any]) -> Made:
+        with self.viewing() as view:
+            made: Made = make(self, view, kind, **names)
+        return made
+
+
+def in_full(rule: str) -> str:
+    """Write out what a grid job's and a local job's number may be."""
+    return rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
+
+
+def _accepted(formats: tuple[str, ...]) -> str:
+    """Choose the format by what the browser accepts: HTML, unless something else is wanted more."""
+    if len(formats) < 2:
+        return formats[0]
+    best = request.accept_mimetypes.best_match([KINDS[each].partition(";")[0] for each in formats], "text/html")
+    return next(each for each in formats if KINDS[each].startswith(str(best)))
+
+
+def as_json(document: Any) -> Made:
+    """Give a document as the command line prints it."""
+    return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
+
+
+def as_csv(name: str, head: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Made:
+    """Give a table for spreadsheets."""
+    return Made(shown.as_csv(head, rows), CSV, headers=(("Content-Disposition", f'attachment; filename="{name}.csv"'),))
+
+
+def answer(made: Made, name: str) -> Response:
+    """Send what was made, or say that the browser has it already."""
+    tag = f'"{made.tag(name)}"'
+    same = made.status == 200 and tag in request.headers.get("If-None-Match", "")
+    response = Response(b"" if same else made.body, 304 if same else made.status, content_type=made.kind)
+    response.headers["ETag"] = tag
+    for header, value in (("Now", made.now), ("Keeper-Seen", made.keeper_seen), ("Batch-Seen", made.batch_seen)):
+        if value:
+            response.headers[f"JIM-{header}"] = value
+    response.headers.extend(made.headers)
+    return response
+
+
+def make_app(pages: Pages) -> Flask:
+    """Put the pages together."""
+    app = Flask("jim.pages", static_folder=None, template_folder="templates", root_path=str(Path(__file__).parent))
+    app.jinja_options = {
+        **app.jinja_options,
+        "finalize": shown.finalize,
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+    app.jinja_env.globals.update(_in_templates(pages))
+    app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False
+    for name in ROUTES:
+        importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
+    app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
+    app.before_request(lambda: _admit(pages))
+    app.after_request(_finish)
+    app.register_error_handler(Exception, lambda error: _failed(pages, error))
+    return app
+
+
+def _in_templates(pages: Pages) -> dict[str, Any]:
+    return {
+        "static": lambda name: f"/static/{pages.static[name][0]}",
+        "svg": svg,
+        "words": quantities,
+        "cut": shown.cut,
+        "counted": lists.counted,
+        "version": __version__,
+    }
+
+
+def _static(pages: Pages, name: str) -> Response:
+    for hashed, content in pages.static.values():
+        if hashed == name:
+            kind = mimetypes.guess_type(name)[0] or "text/plain"
+            response = Response(content, content_type=f"{kind}; charset=utf-8")
+            response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+            return response
+    raise UnknownJob(f"there is no file {name}")
+
+
+# Before and after each request
+
+
+class Refused(JimError):
+    """A request that is not served, with its status."""
+
+    def __init__(self, status: int, words: str, **headers: str) -> None:
+        super().__init__(words)
+        self.status, self.headers = status, headers
+
+
+def _admit(pages: Pages) -> Response | None:
+    """Let only the person in who has started the pages."""
+    g.began, g.client = time.monotonic(), NOBODY
+    access = pages.access
+    if request.method not in ("GET", "HEAD"):
+        raise Refused(405, "these pages can only be read", Allow="GET, HEAD")
+    if len(request.full_path) > LONGEST_LINE:
+        raise Refused(414, "this address is too long")
+    if not access.is_own_host(request.headers.get("Host", "")):
+        raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
+    if not access.is_own_peer(request.environ):
+        raise Refused(403, "these pages answer only the account that has started them")
+    g.client = access.session(request.cookies.get(access.cookie, ""))
+    if not pages.rates.take(g.client):
+        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
+    token = request.args.get("token")
+    if token is not None and request.endpoint != OPEN:
+        return _with_token(access, token)
+    if g.client == NOBODY and request.endpoint != OPEN:
+        raise Refused(401, "these pages need the address that `jim pages` prints; it works once, for one browser")
+    return None
+
+
+def _with_token(access: Access, token: str) -> Response:
+    """Begin a session, and lead to the same page without the token."""
+    cookie = "" if g.client else access.begin(token)
+    if not cookie and not g.client:
+        raise Refused(401, "this address was used before: start `jim pages` again for a new one")
+    rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
+    from urllib.parse import urlencode
+
+    where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
+    response: Any = redirect(where if where.startswith("/") and not where.startswith("//") else "/", 303)
+    if cookie:
+        response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
+    return response  # type: ignore[no-any-return]
+
+
+def _finish(response: Response) -> Response:
+    for name, value in SECURITY.items():
+        response.headers[name] = value
+    response.headers.setdefault("Cache-Control", "private, no-cache")
+    response.headers.add("Vary", "Accept, Cookie")
+    took = 1000 * (time.monotonic() - g.get("began", time.monotonic()))
+    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, took)
+    return response
+
+
+# Errors
+
+
+def _failed(pages: Pages, error: Exception) -> Response:
+    """Say what failed, what is known nevertheless, and what to do."""
+    status, said, todo = _told(error)
+    if status >= 500 and not isinstance(error, JimError):
+        log.error("%s %s: %s", request.method, shown.visible(request.path), error, exc_info=error)
+    facts = {"status": status, "phrase": HTTPStatus(status).phrase, "said": said, "todo": todo}
+    if request.path.endswith(".json"):
+        document = {"error": said, "status": status, "todo": todo}
+        response = Response(json.dumps(document, indent=2), status, content_type=JSON)
+    else:
+        known = _known_nevertheless(pages) if isinstance(error, StoreError) else {}
+        styled = g.get("client", NOBODY) != NOBODY
+        page = render_template("error.html", known=known, styled=styled, **facts)
+        response = Response(page, status, content_type=HTML)
+    for name, value in (error.headers if isinstance(error, Refused) else {}).items():
+        response.headers[name] = value
+    return response
+
+
+def _told(error: Exception) -> tuple[int, str, str]:
+    if isinstance(error, Refused):
+        return error.status, str(error), ""
+    if isinstance(error, HTTPException):
+        words = {404: "there is no such page", 405: "these pages can only be read"}
+        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
+    if isinstance(error, BadRequest):
+        return 400, str(error), "Correct the address, or go back."
+    if isinstance(error, Gone):
+        return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
+    if isinstance(error, UnknownJob):
+        return 404, str(error), "Grid jobs are removed some time after they have ended; the site says when."
+    if isinstance(error, TooLong):
+        return 503, str(error), "Give a state or a range of numbers, and try again."
+    if isinstance(error, JimError | OSError):
+        return 503, str(error), "What runs goes on meanwhile. Try again, or run `jim site check`."
+    return 500, "a fault in JIM itself", "Please report it, with what the pages have logged."
+
+
+def _known_nevertheless(pages: Pages) -> dict[str, Any]:
+    """Give what the keeper last published, where the store itself cannot be read."""
+    from jim.site import file as site_file
+
+    with suppress(OSError, ValueError, JimError):
+        site = site_file.load()
+        told = json.loads(site.summary.read_text())
+        return {"at": str(told["at"]), "jobs": [each for each in told["jobs"] if isinstance(each, dict)][:50]}
+    return {}

@@ -1,0 +1,216 @@
+"""Logs, outputs, the result, and documents: what is read from the disk, or is too large for a page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+from urllib.parse import quote
+
+from flask import Flask, Response, g, request
+from werkzeug.wsgi import wrap_file
+
+from jim.errors import BadRequest, JimError, UnknownJob
+from jim.jobs import Attempt
+from jim.pages.app import XML, Pages, Refused, in_full
+from jim.pages.live import Made
+from jim.reading import files
+from jim.reading.files import Found
+from jim.reading.view import View
+
+LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024
+MEMBERS = 100
+DOCUMENT_SECONDS = 300.0
+LEAST_FREE = 10**9
+LOGS = ("stdout", "stderr", "log")
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the pages."""
+    pages.add(app, "/jobs/<G>/<N>/log/<name>", log, "html")
+    pages.add(app, "/jobs/<G>/result", result, "html")
+    for rule, make in (
+        ("/jobs/<G>.xml", document),
+        ("/jobs/<G>/<N>/output/<path:name>", output),
+        ("/jobs/<G>/result/tar", tar),
+        ("/jobs/<G>/result/beside/<name>", beside),
+        ("/jobs/<G>/result/picture/<name>", picture),
+    ):
+        app.add_url_rule(in_full(rule), make.__name__, _with(pages, make))
+
+
+def _with(pages: Pages, make: Any) -> Any:
+    def serve(**names: Any) -> Response:
+        response: Response = make(pages, **names)
+        return response
+
+    return serve
+
+
+# Logs
+
+
+def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> Made:
+    """Show a part of a log: its end, or from a byte on."""
+    if name not in LOGS:
+        raise UnknownJob(f"there is no log {name!r}: say stdout, stderr or log")
+    job, local = view.grid_job(number), view.store.local_job(number, n)
+    attempts = view.store.attempts(number, n=n)
+    attempt = _attempt(attempts, _number("attempt", len(attempts)), f"{number}.{n}")
+    found = files.open_log(view, attempt, name)
+    with found.file as file:
+        begin = _number("from", max(0, found.size - LOG_BYTES))
+        most = min(MOST_LOG_BYTES, _number("bytes", LOG_BYTES))
+        if begin > found.size:
+            raise files.Gone(f"{name} has {found.size:,} bytes by now, and was longer")
+        content = os.pread(file.fileno(), most, begin)
+    shown = {"log": name, "begin": begin, "end": begin + len(content), "size": found.size, "step": LOG_BYTES}
+    text = content.decode(errors="backslashreplace")
+    facts = {"job": job, "local": local, "attempt": attempt, "attempts": attempts, "names": LOGS, **shown}
+    return pages.html(view, "log.html", text=text, **facts)
+
+
+def _number(name: str, default: int) -> int:
+    unknown = set(request.args) - {"from", "attempt", "bytes"}
+    if unknown:
+        raise BadRequest(f"unknown filter {min(unknown)!r} (known: attempt, bytes, from)")
+    text = request.args.get(name, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise BadRequest(f"{name} cannot be {text[:80]!r}: expected a number")
+    return int(text)
+
+
+def _attempt(attempts: list[Attempt], wanted: int, local: str) -> Attempt:
+    for attempt in attempts:
+        if attempt.attempt == wanted:
+            return attempt
+    if not attempts:
+        raise UnknownJob(f"{local} has not been sent yet, so there are no logs")
+    raise UnknownJob(f"there is no attempt {wanted} of {local}; it had {len(attempts)}")
+
+
+# Downloads
+
+
+def output(pages: Pages, number: int, n: int, name: str) -> Response:
+    """Send an output of a completed local job."""
+    with pages.viewing() as view:
+        job, local = view.grid_job(number), view.store.local_job(number, n)
+        found = files.open_output(view, job, local, name)
+    return download(found, name.rpartition("/")[2])
+
+
+def result(pages: Pages, view: View, kind: str, number: int) -> Made:
+    """Show what came of a grid job: pictures, and the members of the tar."""
+    job = view.grid_job(number)
+    unknown = set(request.args) - {"after"}
+    after = request.args.get("after", "0")
+    if unknown or not after.isascii() or not after.isdecimal() or len(after) > 18:
+        raise BadRequest("the result takes after, a place in the tar, and nothing else")
+    listed, last = files.members(job, int(after), MEMBERS)
+    facts = {"job": job, "members": listed, "after": last, "first": after == "0"}
+    return pages.html(view, "result.html", pictures=files.pictures(job), **facts)
+
+
+def tar(pages: Pages, number: int) -> Response:
+    """Send the tar of a grid job, or a range of it."""
+    with pages.viewing() as view:
+        found = files.open_result(view.grid_job(number))
+    wanted = request.range
+    if wanted is None or len(wanted.ranges) != 1 or wanted.units != "bytes":
+        return download(found, f"{number}.tar")
+    begin, end = wanted.range_for_length(found.size) or (0, 0)
+    if begin >= end:
+        found.file.close()
+        raise Refused(416, "the tar is shorter than that", **{"Content-Range": f"bytes */{found.size}"})
+    response = download(Found(found.file, begin, end - begin), f"{number}.tar", status=206)
+    response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{found.size}"
+    return response
+
+
+def beside(pages: Pages, number: int, name: str) -> Response:
+    """Send what the job type has put beside the tar."""
+    with pages.viewing() as view:
+        return download(files.open_beside(view.grid_job(number), name), name)
+
+
+def picture(pages: Pages, number: int, name: str) -> Response:
+    """Show a picture that the job type has put beside the tar."""
+    with pages.viewing() as view:
+        found = files.open_beside(view.grid_job(number), name)
+    kind = files.picture_kind(found)
+    if not kind:
+        found.file.close()
+        raise UnknownJob(f"{name} is no picture that is shown: PNG or JPEG, of 10 MB at most")
+    response = download(found, name)
+    response.content_type = kind
+    response.headers["Content-Disposition"] = "inline"
+    return response
+
+
+def download(found: Found, name: str, status: int = 200) -> Response:
+    """Send a part of a file as a download; waitress sends it by and by, and needs no thread for that."""
+    found.file.seek(found.begin)
+    body: Any = wrap_file(request.environ, found.file, 64 * 1024) if _is_streamed() else _bytes(found)
+    response = Response(body, status, content_type="application/octet-stream", direct_passthrough=_is_streamed())
+    response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
+    response.headers["Content-Length"] = str(found.size)
+    response.headers["Accept-Ranges"] = "bytes"
+    return response
+
+
+def _is_streamed() -> bool:
+    return "wsgi.file_wrapper" in request.environ
+
+
+def _bytes(found: Found) -> Iterator[bytes]:
+    left = found.size
+    with found.file as file:
+        while left and (block := file.read(min(left, 64 * 1024))):
+            left -= len(block)
+            yield block
+
+
+# Documents
+
+
+@contextmanager
+def _place(pages: Pages) -> Iterator[None]:
+    """Have a place among those for whom large documents are made."""
+    client = g.client
+    if not pages.large.begin(client):
+        raise Refused(429, "other large documents are being made; try again in a while", **{"Retry-After": "5"})
+    try:
+        yield
+    finally:
+        pages.large.end(client)
+
+
+def document(pages: Pages, number: int) -> Response:
+    """Send a grid job's document: written at the store's pace to a file that has no name, and sent afterwards."""
+    from jim.statusdb.xml import write
+
+    with _place(pages), pages.viewing(DOCUMENT_SECONDS) as view:
+        view.store.grid_job(number)
+        file = tempfile.TemporaryFile(prefix="jim-pages-")  # noqa: SIM115 - sent after this has ended
+        try:
+            _require_room(file)
+            write(view.store, number, file, strict=view.site.site.strict_status)
+            _require_room(file)
+        except BaseException:
+            file.close()
+            raise
+    response = download(Found(file, 0, file.tell()), f"{number}.xml")
+    response.content_type = XML
+    del response.headers["Content-Disposition"], response.headers["Accept-Ranges"]
+    return response
+
+
+def _require_room(file: IO[bytes]) -> None:
+    about = os.fstatvfs(file.fileno())
+    if about.f_bavail * about.f_frsize < LEAST_FREE:
+        raise JimError("the disk on which the document would be written is nearly full")

@@ -1,0 +1,93 @@
+"""/jobs/G: one grid job."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask, request
+
+from jim.jobs import GridJob
+from jim.model import State, Step
+from jim.pages.app import Pages, as_csv, as_json
+from jim.pages.live import Made
+from jim.reading import documents, filters, groups, history, lists
+from jim.reading import map as mapping
+from jim.reading.phases import phases
+from jim.reading.view import View
+from jim.statusdb.asked import LocalJobSeen
+from jim.statusdb.record import status
+
+HOSTS_SHOWN = 12
+COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness", "updated", "reason", "wish")
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv")
+    pages.add(app, "/jobs/<G>/explain.json", explained, "json")
+
+
+def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:
+    """Give one grid job, with a page of its local jobs."""
+    job = view.grid_job(number)
+    if kind == "json" and not request.args:
+        return as_json(documents.of_job(view, job))
+    asked = filters.read(lists.LOCAL_JOBS, request.args.items(multi=True))
+    page = lists.local_jobs(view, job, asked)
+    if kind == "csv":
+        return as_csv(f"{job.id}", COLUMNS, (_row(job, each) for each in page.rows))
+    after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+    if kind == "json":
+        rows = [dict(zip(COLUMNS, _row(job, each), strict=True)) for each in page.rows]
+        following = f"/jobs/{job.id}.json{after}" if after else None
+        return as_json({"local_jobs": rows, "next": following, "shown_of": page.shown_of})
+    return pages.html(view, "grid_job.html", asked=asked, page=page, after=after, **_facts(view, job, asked))
+
+
+def _row(job: GridJob, each: LocalJobSeen) -> tuple[object, ...]:
+    return (f"{job.id}.{each.n}", each.state.value, *(getattr(each, name) for name in COLUMNS[2:]))
+
+
+def _facts(view: View, job: GridJob, asked: filters.Filters) -> dict[str, Any]:
+    counts = view.store.counts(job.id)
+    minutes = history.minutes(view, job)
+    ended = job.updated if job.step.value == "finished" else view.now()
+    return {
+        "job": job,
+        "counts": counts,
+        "status": status(job, counts, strict=view.site.site.strict_status),
+        "waits": documents.waits(view, job),
+        "phases": phases(view, job),
+        "drawn": mapping.map_of(view, job, asked),
+        "failures": groups.failures(view, job.id, job.owner) if job.size else None,
+        "hosts": view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else [],
+        "timeline": history.timeline(minutes, ended),
+        "pace": history.pace(view, job, minutes),
+        "spreads": history.spreads(view, job),
+        "journal": view.store.own_journal(job.id, documents.SHOWN),
+        "bad": sum(counts.get(state, 0) for state in groups.BADLY),
+        "failed_query": urlencode([("state", state.value) for state in groups.BADLY if counts.get(state)]),
+        "reason_query": lambda words: urlencode({"reason": words[: filters.LONGEST]}, errors="surrogateescape"),
+        "host_query": lambda host: urlencode({"host": host}, errors="surrogateescape"),
+        "states": State,
+        "steps": list(Step),
+        "number": _number,
+        "told": _told,
+    }
+
+
+def _number(value: float) -> str:
+    """Write a measured number with three digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _told(value: object) -> str:
+    """Write a value of a request."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def explained(_: Pages, view: View, kind: str, number: int) -> Made:
+    """Say what a grid job waits for."""
+    return as_json(documents.explained(view, view.grid_job(number)))

@@ -1,0 +1,70 @@
+"""/jobs: the list of grid jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+from flask import Flask, request
+
+from jim.jobs import GridJob
+from jim.model import State
+from jim.pages.app import Pages, as_csv, as_json
+from jim.pages.live import Made
+from jim.reading import filters, lists
+from jim.reading.view import View
+
+MOST_CHOICES = 100
+COLUMNS = ("id", "key", "type", "owner", "step", "status", "herd", "reason", "created", "updated")
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/jobs", grid_jobs, "html", "json", "csv")
+
+
+def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
+    """Give a page of the list."""
+    asked = filters.read(lists.GRID_JOBS, request.args.items(multi=True))
+    page = lists.grid_jobs(view, asked)
+    if kind == "csv":
+        return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page))
+    after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+    if kind == "json":
+        following = f"/jobs.json{after}" if after else None
+        return as_json({"jobs": lists.records(view, page.rows), "next": following, "shown_of": page.shown_of})
+    types, owners = view.store.choices(MOST_CHOICES)
+    tallies = view.store.tallies([job.id for job in page.rows])
+    return pages.html(
+        view,
+        "jobs.html",
+        asked=asked,
+        page=page,
+        after=after,
+        tallies=tallies,
+        choices={"type": types, "owner": owners},
+        found=_named(view, asked),
+    )
+
+
+def _value(state: State) -> str:
+    return state.value
+
+
+def _rows(view: View, page: lists.Page[GridJob]) -> Iterator[tuple[object, ...]]:
+    for job in page.rows:
+        record = view.record(job)
+        counts = (record["counts"].get(state.value, 0) for state in State)
+        yield (*(record[name] for name in COLUMNS), job.size, *counts)
+
+
+def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:
+    """Give what a single word of a search names beside grid jobs: a batch job, a mark, a host; with where it leads."""
+    word = lists.first_word(asked.one("q"))
+    if not word:
+        return []
+    carried = view.store.carried_by(word)
+    found = [(f"submission {k} of grid job {grid}", f"/jobs/{grid}?submission={k}") for grid, k in carried]
+    for grid in view.store.ran_on(word, MOST_CHOICES):
+        found.append((f"host {word}, in grid job {grid}", f"/jobs/{grid}?{urlencode({'host': word})}"))
+    return found

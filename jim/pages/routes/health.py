@@ -1,0 +1,26 @@
+"""/healthz: is all of it there? It needs no session, and tells no names."""
+
+from __future__ import annotations
+
+from flask import Flask, Response
+
+from jim.errors import StoreError
+from jim.pages.app import OPEN, TEXT, Pages
+from jim.reading.site_view import health
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    app.add_url_rule("/healthz", OPEN, lambda: healthz(pages))
+
+
+def healthz(pages: Pages) -> Response:
+    """Say in one line whether the store can be read, and whether a keeper is at work where there is work."""
+    try:
+        with pages.viewing() as view:
+            seen = health(view)
+    except StoreError:
+        return Response("the status DB cannot be read\n", 503, content_type=TEXT)
+    if seen.unfinished and not seen.heart.beats:
+        return Response("no keeper is at work, and there is unfinished work\n", 503, content_type=TEXT)
+    return Response("ok\n", 200, content_type=TEXT)

@@ -1,0 +1,87 @@
+"""/jobs/G/n: one local job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Flask
+
+from jim.jobs import Attempt, LocalJob
+from jim.model import State
+from jim.pages.app import XML, Pages, as_json
+from jim.pages.live import Made
+from jim.reading import documents
+from jim.reading.claims import age, running
+from jim.reading.files import outputs, sizes
+from jim.reading.masks import piece_words
+from jim.reading.phases import phases
+from jim.reading.view import View
+
+LOGS_OF = 10  # attempts, the last ones, of which logs are looked for
+PHASE = "<phase "
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml")
+    pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
+
+
+def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
+    """Give one local job."""
+    job, local = view.grid_job(number), view.store.local_job(number, n)
+    if kind == "json":
+        return as_json(documents.of_member(view, job, local))
+    if kind == "xml":
+        from jim.statusdb.xml import of_local_job
+
+        return Made(of_local_job(view.store, number, n), XML)
+    attempts = view.store.attempts(number, n=n)
+    mine = running(view, local) if local.state is State.RUNNING else None
+    made, files = outputs(view, local)
+    return pages.html(
+        view,
+        "local_job.html",
+        job=job,
+        local=local,
+        record=view.local_record(job, local),
+        waits=documents.waits(view, job, local),
+        attempts=[_attempt(view, each, logs=at < LOGS_OF) for at, each in enumerate(reversed(attempts))],
+        running=mine,
+        claim_age=age(view, mine) if mine else None,
+        phases=phases(view, job, n),
+        published=list(_published(view, local)),
+        piece=piece_words(local.piece, whole=True),
+        outputs=files if made else (),
+        journal=view.store.journal(number, n, documents.SHOWN),
+        last=job.size - 1,
+    )
+
+
+def explained_local(_: Pages, view: View, kind: str, number: int, n: int) -> Made:
+    """Say what a local job waits for."""
+    return as_json(documents.explained(view, view.grid_job(number), view.store.local_job(number, n)))
+
+
+def _attempt(view: View, attempt: Attempt, *, logs: bool) -> dict[str, Any]:
+    """Tell of one attempt what its row shows."""
+    submission = view.store.submission(attempt.grid, attempt.k)
+    record = documents.exit_record(attempt)
+    share = 100 * record.cpu / record.seconds if record and record.seconds > 0 else None
+    return {
+        "attempt": attempt,
+        "batch_id": submission.batch_id if submission else "",
+        "record": record,
+        "share": share,
+        "logs": sizes(view, attempt) if logs else {},
+    }
+
+
+def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str]]:
+    """Give what the payload published beside phases, written for people."""
+    from jim.statusdb.xml import indented
+
+    for _, name, content, updated in view.store.details(local.grid, local.n):
+        if not content.startswith(PHASE):
+            yield name, indented(content), updated

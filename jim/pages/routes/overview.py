@@ -1,0 +1,66 @@
+"""/: the site at a glance."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import Flask
+
+from jim.pages.app import Pages, as_json
+from jim.pages.live import Made
+from jim.reading import history, lists
+from jim.reading.filters import Filters
+from jim.reading.site_view import WhatWaits, health, in_trouble, unfinished_counts
+from jim.reading.view import View
+
+TROUBLE_DAYS = 7
+NEWEST = 8
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/", overview, "html", "json")
+
+
+def overview(pages: Pages, view: View, kind: str) -> Made:
+    """Show what is going on."""
+    since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
+    trouble = in_trouble(view, since.isoformat())
+    counts = unfinished_counts(view)
+    waits_at, waits = pages.lately.get()
+    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))
+    if kind == "json":
+        return as_json(
+            {
+                "site": view.site.site.name,
+                "keeper": view.heart().beats,
+                "batch_seen": view.seen(),
+                "trouble": health(view).trouble.words,
+                "counts": {state.value: count for state, count in lists.counted(counts)},
+                "in_trouble": lists.records(view, trouble),
+                "waits_at": waits_at,
+                "waits": [_wait(each) for each in waits],
+            }
+        )
+    hour, whole = history.last_hour(view)
+    numbers = [job.id for job in (*trouble, *newest.rows)]
+    return pages.html(
+        view,
+        "overview.html",
+        counts=counts,
+        trouble=trouble,
+        waits_at=waits_at,
+        waits=waits,
+        newest=newest,
+        hour=hour,
+        whole=whole,
+        tallies=view.store.tallies(numbers),
+        days=TROUBLE_DAYS,
+    )
+
+
+def _wait(each: WhatWaits) -> dict[str, Any]:
+    wait = each.wait
+    told = {"what": wait.what, "witness": wait.witness, "seen": wait.seen, "next": wait.next}
+    return {**told, "grid_jobs": list(each.grid_jobs)}

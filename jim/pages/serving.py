@@ -1,0 +1,74 @@
+"""The pages' own process: one listener on loopback, for one person."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from waitress.server import create_server
+
+from jim.pages.access import Access, key_of
+from jim.pages.app import Pages, make_app
+from jim.reading.view import look
+from jim.site.file import Site
+
+THREADS = 8
+CONNECTIONS = 1_000
+IDLE_SECONDS = 60  # without progress a connection is closed
+LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
+
+
+@dataclass
+class Serving:
+    """A listener that serves the pages of a state directory."""
+
+    server: Any
+    access: Access
+
+    @property
+    def port(self) -> int:
+        """Tell the port."""
+        return self.access.port
+
+    @property
+    def url(self) -> str:
+        """Give the address that works once."""
+        return f"http://127.0.0.1:{self.port}/?token={self.access.token}"
+
+    @property
+    def tunnel(self) -> str:
+        """Give the command that brings the pages to a browser on another machine."""
+        return f"ssh -L {self.port}:127.0.0.1:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
+
+    def run(self) -> None:
+        """Serve until somebody interrupts it."""
+        self.server.run()
+
+    def close(self) -> None:
+        """End it."""
+        self.server.close()
+
+
+def serve(site: Site, port: int = 0) -> Serving:
+    """Listen on loopback; port 0 is a free one."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    access = Access(key_of(site.state), listener.getsockname()[1], os.getuid())
+    server = create_server(
+        make_app(Pages(access, look)),
+        sockets=[listener],
+        threads=THREADS,
+        connection_limit=CONNECTIONS,
+        channel_timeout=IDLE_SECONDS,
+        cleanup_interval=10,
+        asyncore_use_poll=True,
+        max_request_header_size=LONGEST_HEADER,
+        max_request_body_size=LONGEST_BODY,
+        ident="jim",
+        clear_untrusted_proxy_headers=True,
+    )
+    return Serving(server, access)

@@ -1,0 +1,46 @@
+"""How text from anywhere is shown in HTML and in CSV, beyond what Jinja2 escapes by itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+LONGEST = 500  # characters of a text; the whole is one click away
+FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+def visible(text: str) -> str:
+    """Show by its number what would be invisible, or change how the text around is shown."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else f"⟨U+{ord(each):04X}⟩" for each in text)
+
+
+def finalize(value: Any) -> Any:
+    """Make whatever a template shows visible; what is HTML already is left as it is."""
+    if value is None:
+        return ""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """Shorten a text."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Write a table as CSV; no cell of text can be taken for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(head)
+    writer.writerows([_cell(each) for each in row] for row in rows)
+    return out.getvalue().encode(errors="backslashreplace")
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value

@@ -1,0 +1,148 @@
+// Pages work without this: it lets ages tick, replaces parts that have changed, and finds cells of the map.
+"use strict";
+(() => {
+	const $ = (query, from) => [...(from || document).querySelectorAll(query)], id = (name) => document.getElementById(name);
+	const EVERY = 5000, LONGEST = 60000, LATE = 15;
+	const clock = () => performance.now() / 1000; // nobody can set it
+	let tag = "", heard = clock(), pause = EVERY, timer, late;
+	const on = () => localStorage.getItem("jim-live") !== "off";
+
+	// Ages
+	const span = (seconds) => {
+		if (seconds < 10) return Math.max(0, Math.floor(seconds)) + " s";
+		let left = Math.round(seconds);
+		const words = [];
+		for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]) {
+			if (left >= size || words[0]) words.push(Math.floor(left / size) + " " + unit);
+			left %= size;
+		}
+		return words.slice(0, 2).filter((word) => word[0] !== "0").join(" ");
+	};
+	const begin = (from) => $("time[data-age]", from).forEach((each) => { each.since = clock() - each.dataset.age; });
+	const tick = () => {
+		for (const each of $("time[data-age]")) if (each.since !== undefined) each.textContent = span(clock() - each.since) + " ago";
+		const silent = clock() - heard > LATE && on() && !document.hidden;
+		if (silent && !late) {
+			late = document.createElement("p");
+			late.className = "band bad";
+			late.setAttribute("role", "status");
+			document.querySelector(".top").after(late);
+		}
+		if (silent) late.textContent = `Not updated for ${span(clock() - heard)}: the pages do not answer. Is jim pages still running?`;
+		else if (late) late = late.remove();
+	};
+	const clocks = (headers) => {
+		for (const [name, key] of [["Keeper", "keeper"], ["Batch", "batch"]]) {
+			const age = (Date.parse(headers.get("JIM-Now")) - Date.parse(headers.get(`JIM-${name}-Seen`))) / 1000;
+			if (age >= 0) $(`time[data-clock=${key}]`).forEach((each) => { each.since = clock() - age; });
+		}
+	};
+
+	// Live parts
+	const parts = (from) => new Map($("[data-part]", from).map((each) => [each.dataset.part, each]));
+	const bare = (part) => part.innerHTML.replace(/ data-age="[^"]*"|>[^<]* ago</g, "");
+	const texts = new Map();
+	const note = (from) => parts(from).forEach((each, name) => texts.set(name, bare(each)));
+	const busy = (part) => {
+		const chosen = getSelection();
+		return (!chosen.isCollapsed && part.contains(chosen.anchorNode)) || (part.contains(document.activeElement) && /INPUT|SELECT/.test(document.activeElement.tagName));
+	};
+	const replace = (part, fresh) => {
+		const open = $("details[open][id]", part).map((each) => each.id), at = document.activeElement;
+		const name = at.id ? "#" + CSS.escape(at.id) : `a[href="${CSS.escape(at.getAttribute("href"))}"]`, focused = part.contains(at);
+		part.innerHTML = fresh.innerHTML;
+		open.forEach((each) => { if (id(each)) id(each).open = true; });
+		const again = focused && part.querySelector(name);
+		if (again) again.focus({ preventScroll: true });
+	};
+	let said = 0;
+	const take = (text) => {
+		const fresh = new DOMParser().parseFromString(text, "text/html"), news = parts(fresh), olds = parts();
+		if ([...olds.keys()].join() === [...news.keys()].join()) {
+			for (const [name, each] of news) {
+				if (texts.get(name) === bare(each) || busy(olds.get(name))) continue;
+				texts.set(name, bare(each));
+				replace(olds.get(name), each);
+				begin(olds.get(name));
+			}
+		} else if (!busy(id("main"))) {
+			note(fresh);
+			replace(id("main"), fresh.getElementById("main"));
+			replace(olds.get("health"), news.get("health"));
+			begin();
+		}
+		$(".asof time")[0].textContent = $(".asof time", fresh)[0].textContent;
+		if (fresh.title !== document.title && clock() > said) {
+			said = clock() + 30;
+			id("said").textContent = document.title = fresh.title;
+		}
+	};
+	const poll = async () => {
+		try {
+			const answer = await fetch(location.href, { headers: { "If-None-Match": tag }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+			if (answer.status === 401) return location.reload();
+			if (answer.status === 200) take(await answer.text());
+			else if (answer.status !== 304) throw answer;
+			heard = clock();
+			pause = EVERY;
+			tag = answer.headers.get("ETag");
+			clocks(answer.headers);
+		} catch { pause = Math.min(LONGEST, pause * 1.5); }
+		tick();
+		wait();
+	};
+	const wait = () => {
+		clearTimeout(timer);
+		if (on() && !document.hidden) timer = setTimeout(poll, pause * (0.9 + 0.2 * Math.random()));
+	};
+	const button = $("#live button")[0];
+	if (button) {
+		const show = () => button.setAttribute("aria-pressed", on());
+		const anew = () => { heard = clock(); show(); tick(); wait(); };
+		button.onclick = () => { localStorage.setItem("jim-live", on() ? "off" : "on"); anew(); };
+		document.onvisibilitychange = () => { anew(); if (on() && !document.hidden) poll(); };
+		id("live").hidden = false;
+		note();
+		begin();
+		anew();
+		setInterval(tick, 1000);
+	}
+
+	// The map
+	let cell = -1, asked;
+	const facts = () => {
+		const { first, count, per, columns } = Object.fromEntries(Object.entries($("#map svg")[0].dataset).map(([name, value]) => [name, +value]));
+		const n = first + cell * per, last = Math.min(n + per, first + count) - 1, grid = id("map").dataset.grid;
+		return { n, per, columns, cells: Math.ceil(count / per), grid, name: `${grid}.${n}${per > 1 ? ` to ${grid}.${last}` : ""}`, where: `/jobs/${grid}${per > 1 ? `?n=${n}-${last}` : `/${n}`}` };
+	};
+	const go = (to) => {
+		const { cells, columns } = facts(), cursor = $("#map .cursor")[0];
+		cell = Math.min(cells - 1, Math.max(0, to));
+		cursor.setAttribute("x", cell % columns * 5);
+		cursor.setAttribute("y", Math.floor(cell / columns) * 5);
+		$("#map svg")[0].classList.add("on");
+		const { n, per, grid, name } = facts(), line = id("where");
+		line.textContent = name;
+		clearTimeout(asked);
+		if (per === 1) asked = setTimeout(async () => {
+			const answer = await fetch(`/jobs/${grid}.json?n=${n}`), [found] = answer.ok ? (await answer.json()).local_jobs : [];
+			if (found) id("where").textContent = `${name}: ${found.state}${found.host && " on " + found.host}${found.reason && ": " + found.reason.slice(0, 200)}`;
+		}, 200);
+	};
+	const at = (event) => {
+		const box = $("#map svg")[0].getBoundingClientRect(), { columns, cells } = facts();
+		return Math.floor((event.clientY - box.top) / box.height * Math.ceil(cells / columns)) * columns + Math.floor((event.clientX - box.left) / box.width * columns);
+	};
+	const onMap = (name, act) => document.addEventListener(name, (event) => { if (event.target.closest && event.target.closest("#map")) act(event); });
+	onMap("click", (event) => { go(at(event)); location.href = facts().where; });
+	onMap("mousemove", (event) => { if (at(event) !== cell) go(at(event)); });
+	onMap("focusin", () => { if (cell < 0) go(0); });
+	onMap("keydown", (event) => {
+		const { columns, cells, where } = facts();
+		const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns, PageUp: -10 * columns, PageDown: 10 * columns, Home: -cells, End: cells };
+		if (event.key === "Enter") location.href = where;
+		if (!(event.key in steps)) return;
+		event.preventDefault();
+		go(cell + steps[event.key]);
+	});
+})();

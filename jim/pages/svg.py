@@ -1,0 +1,142 @@
+"""Pictures made of numbers: the one place that gives HTML as it is. No text of anybody's comes in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from jim.model import State
+from jim.reading.history import Timeline
+from jim.reading.lists import counted
+from jim.reading.map import Look, Map, Run
+
+PITCH = 5  # of cells; a cell is 4 wide and high, so that there is a gap
+
+
+class Ink(NamedTuple):
+    """How a state looks: what its cells are filled with, and the mark on them."""
+
+    mark: str = ""  # the outline of a mark in a cell of 4 × 4
+    hollow: bool = False
+
+
+CROSS = "M.7.7L3.3 3.3M3.3.7L.7 3.3"
+INKS: Mapping[State, Ink] = {
+    State.COMPLETED: Ink(),
+    State.COMPLETING: Ink("M0 3h4"),
+    State.RUNNING: Ink("M0 4L4 0"),
+    State.SUSPENDED: Ink("M1.3.5v3M2.7.5v3"),
+    State.HELD: Ink("M2 .5v3"),
+    State.SUBMITTED: Ink("M2 1.5v1", hollow=True),
+    State.SUBMITTING: Ink("M.5 2h3", hollow=True),
+    State.WAITING: Ink(hollow=True),
+    State.FAILED: Ink(CROSS),
+    State.KILLED: Ink("M.7 2h2.6"),
+    State.NEW: Ink(CROSS, hollow=True),
+    State.COMPLETED_FROZEN: Ink("M0 0L4 4", hollow=True),
+    State.FAILED_FROZEN: Ink(CROSS, hollow=True),
+}
+
+
+def name_of(state: State) -> str:
+    """Name a state in a class."""
+    return state.value.replace("_", "-")
+
+
+def patterns() -> Markup:
+    """Define how each state looks, once for a page."""
+    return Markup('<svg class="defs" aria-hidden="true" focusable="false"><defs>{}</defs></svg>').format(
+        Markup("").join(_pattern(state, ink) for state, ink in INKS.items())
+    )
+
+
+def _pattern(state: State, ink: Ink) -> Markup:
+    name = name_of(state)
+    inset = ".4" if ink.hollow else "0"
+    side = "3.2" if ink.hollow else "4"
+    cell = f'<rect class="{"hollow" if ink.hollow else "ink"}" x="{inset}" y="{inset}" width="{side}" height="{side}"/>'
+    mark = f'<path class="mark" d="{ink.mark}"/>' if ink.mark else ""
+    return Markup(  # noqa: S704
+        f'<pattern id="p-{name}" class="s-{name}" width="{PITCH}" height="{PITCH}" patternUnits="userSpaceOnUse">'
+        f"{cell}{mark}</pattern>"
+    )
+
+
+def key(state: State) -> Markup:
+    """Draw the sign of a state, to stand before its word."""
+    return Markup(  # noqa: S704
+        f'<svg class="key" viewBox="0 0 4 4" aria-hidden="true" focusable="false">'
+        f'<rect width="4" height="4" fill="url(#p-{name_of(state)})"/></svg>'
+    )
+
+
+def map_of(drawn: Map) -> Markup:
+    """Draw the map: a path for each look, whatever the number of cells."""
+    paths = "".join(_path(look, runs) for look, runs in drawn.runs.items())
+    width, height = drawn.columns * PITCH - 1, drawn.rows * PITCH - 1
+    return Markup(  # noqa: S704
+        f'<svg class="map c{drawn.columns}" viewBox="0 0 {width} {height}" data-first="{drawn.first}" '
+        f'data-count="{drawn.count}" data-per="{drawn.per_cell}" data-columns="{drawn.columns}" '
+        f'aria-hidden="true" focusable="false">{paths}<rect class="cursor" width="4" height="4"/></svg>'
+    )
+
+
+def _path(look: Look, runs: Iterable[Run]) -> str:
+    steps, x, y = [], 0, 0
+    for run in runs:
+        left, top = run.column * PITCH, run.row * PITCH + 2
+        length = run.length * PITCH - 1
+        steps.append(f"m{left - x} {top - y}h{length}")
+        x, y = left + length, top
+    dim = " dim" if look.dim else ""
+    return f'<path class="d{look.shade}{dim}" stroke="url(#p-{name_of(look.state)})" d="{"".join(steps)}"/>'
+
+
+def bar(counts: Mapping[State, int]) -> Markup:
+    """Draw shares of states as one bar."""
+    total, x, parts = sum(counts.values()), 0.0, []
+    for state, count in counted(counts):
+        width = 100 * count / total
+        parts.append(f'<rect class="s-{name_of(state)} ink" x="{x:.2f}" width="{width:.2f}" height="8"/>')
+        x += width
+    return Markup(  # noqa: S704
+        '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def progress(done: int, total: int) -> Markup:
+    """Draw how much of something is done; more than all is a full bar with a mark."""
+    share = min(100.0, 100 * done / total) if total else 0.0
+    over = '<rect class="over" x="97" width="3" height="8"/>' if done > total else ""
+    return Markup(  # noqa: S704
+        '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        f'<rect class="done" width="{share:.2f}" height="8"/>{over}</svg>'
+    )
+
+
+HEIGHT = 40
+STACKED = ("completed", "failed", "killed")
+
+
+def bars(timeline: Timeline, what: Sequence[str] = STACKED) -> Markup:
+    """Draw counts over time as stacked bars."""
+    series = [timeline.counts[each] for each in what if each in timeline.counts]
+    names = [each for each in what if each in timeline.counts]
+    length = len(series[0]) if series else 0
+    most = max((sum(each) for each in zip(*series, strict=True)), default=0) or 1
+    base, paths = [0.0] * length, []
+    for name, counts in zip(names, series, strict=True):
+        steps = []
+        for at, count in enumerate(counts):
+            if count:
+                height = max(0.6, HEIGHT * count / most)
+                steps.append(f"M{at * 4 + 2} {HEIGHT - base[at]:.1f}v-{height:.1f}")
+                base[at] += height
+        paths.append(f'<path class="t-{name}" d="{"".join(steps)}"/>')
+    return Markup(  # noqa: S704
+        f'<svg class="bars" viewBox="0 0 {length * 4} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true" '
+        f'focusable="false">{"".join(paths)}</svg>'
+    )

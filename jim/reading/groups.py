@@ -1,0 +1,74 @@
+"""Reasons that differ only in numbers and names, put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from jim.jobs import Alike
+from jim.model import State
+from jim.reading.view import View
+
+MOST_READ = 2_000  # different reasons
+MOST_SHOWN = 20
+BADLY = (State.FAILED, State.KILLED, State.NEW)
+# What stays of a reason's numbers: how something ended. A path, a word in quotes, and any word with a digit is a name.
+KEPT = re.compile(r"\b(?:exit|signal|Signal|code) -?\d{1,5}\b")
+NAME = re.compile(
+    r"(?<![\w.,])\d[\d,.]*(?=[\s:;)]|$)|'[^']*'|\"[^\"]*\"|(?<!\w)/[^\s:,;()]+|[^\s:;,()='\"]*\d[^\s:;,()='\"]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Local jobs that ended for the same reason, but for numbers and names."""
+
+    words: str  # * stands for what differs
+    times: int
+    wordings: int  # how many different reasons these are
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The most frequent groups, and what is left."""
+
+    shown: Sequence[Group]
+    others: int  # local jobs of other groups
+
+
+def alike(words: str, names: Iterable[str] = ()) -> str:
+    """Write a reason with * in place of numbers and names."""
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"\0{'k' * len(kept)}\0"
+
+    text = KEPT.sub(keep, words.replace("\0", "*"))
+    for name in names:
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "*", text) if name else text
+    text = re.sub(r"\*+", "*", NAME.sub("*", text))
+    return re.sub("\0(k+)\0", lambda found: kept[len(found[1]) - 1], text)
+
+
+def grouped(found: Sequence[Alike], names: Iterable[str] = ()) -> list[Group]:
+    """Put reasons together, the most frequent first; one that stands alone is told as it was written."""
+    names = tuple(names)
+    by_words: dict[tuple[str, str], list[Alike]] = {}
+    for each in found:
+        by_words.setdefault((each.reason.kind, alike(each.reason.words, names)), []).append(each)
+    groups = [
+        Group(those[0].reason.words if len(those) == 1 else words, sum(each.times for each in those), len(those))
+        for (_, words), those in by_words.items()
+    ]
+    return sorted(groups, key=lambda group: -group.times)
+
+
+def failures(view: View, grid: int, owner: str = "") -> Groups:
+    """Give the reasons for which local jobs of a grid job did not complete."""
+    counts = view.store.counts(grid)
+    bad = sum(counts.get(state, 0) for state in BADLY)
+    found, _ = view.store.reasons(grid, BADLY, MOST_READ) if bad else ([], 0)
+    groups = grouped(found, (owner,))[:MOST_SHOWN]
+    return Groups(groups, bad - sum(group.times for group in groups))

@@ -1,0 +1,163 @@
+"""How a grid job, or the site, has got on: by minute, its pace, and what its attempts took."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import quantiles
+
+from jim.errors import JimError
+from jim.evidence.exit_record import read_exit_record
+from jim.jobs import GridJob
+from jim.model import State, Step
+from jim.reading.view import View
+from jim.statusdb.asked import Minute
+
+FEWEST = 20  # completions in an hour from which an end is estimated
+HOUR = 60  # minutes
+BARS = 120  # of a timeline
+LOOKED_AT = 1_000  # exit records of which quartiles are taken
+MOST = 100_000  # local jobs; with more, a look at each takes too long
+TAIL = 20_000  # lines of the journal
+ENDS = ("completed", "failed", "killed")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Counts by steps of equal length, the last of which ends now, or when the grid job ended."""
+
+    begin: str
+    step_minutes: int
+    counts: Mapping[str, Sequence[int]]  # by what happened
+
+    @property
+    def most(self) -> int:
+        """Give the highest count."""
+        return max((count for each in self.counts.values() for count in each), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """When a grid job is likely to end, and what that rests on."""
+
+    end: str
+    last_hour: int  # completions
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Quartiles of what completed attempts took."""
+
+    what: str
+    unit: str
+    quartiles: tuple[float, float, float]
+    of: int  # attempts
+
+
+def minutes(view: View, job: GridJob) -> list[Minute]:
+    """Count by minute what happened to the local jobs of a grid job; nothing where that takes too long."""
+    return view.store.minutes(job.id) if 0 < job.size <= MOST else []
+
+
+def timeline(found: Sequence[Minute], end: str, what: Sequence[str] = ("started", *ENDS)) -> Timeline | None:
+    """Put counts by minute into steps of equal length up to `end`; None: nothing has happened."""
+    known = [each for each in found if each.what in what]
+    if not known:
+        return None
+    last = max(_minute(end), *(_minute(each.at) for each in known))
+    first = min(_minute(each.at) for each in known)
+    step = next(size for size in _steps() if (last - first) // 60 // size < BARS)
+    first -= first % (60 * step)
+    count = (last - first) // 60 // step + 1
+    counts = {each: [0] * count for each in what}
+    for each in known:
+        counts[each.what][(_minute(each.at) - first) // 60 // step] += each.times
+    return Timeline(_text(first), step, {name: each for name, each in counts.items() if any(each)})
+
+
+def _steps() -> list[int]:
+    hours = [HOUR * count for count in (1, 2, 6, 12, 24, 48, 168)]
+    return [1, 2, 5, 10, 30, *hours, *(168 * HOUR * 2**power for power in range(1, 30))]
+
+
+def _minute(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text[:16]}:00+00:00").timestamp())
+
+
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, tz=datetime.fromisoformat("1970-01-01T00:00:00+00:00").tzinfo).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    )
+
+
+def last_hour(view: View) -> tuple[Timeline | None, bool]:
+    """Count by minute what happened in the last hour; and tell whether the journal's end reaches as far back."""
+    now = _minute(view.now())
+    found = view.store.lately(TAIL)
+    whole = sum(each.times for each in found) < TAIL // 2 or any(_minute(each.at) < now - 3600 for each in found)
+    begin = now - 60 * (HOUR - 1)
+    counts: dict[str, list[int]] = {}
+    for each in found:
+        place = (_minute(each.at) - begin) // 60
+        if 0 <= place < HOUR:
+            counts.setdefault(each.what, [0] * HOUR)[place] += each.times
+    return (Timeline(_text(begin), 1, counts) if counts else None), whole
+
+
+def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
+    """Estimate when a grid job ends, by the completions of the last hour; None: there were too few."""
+    if job.step is not Step.ACTIVE or job.wish:
+        return None
+    now = datetime.fromisoformat(view.now())
+    since = (now - timedelta(hours=1)).isoformat()[:16]
+    done = sum(each.times for each in found if each.what == State.COMPLETED.value and each.at >= since)
+    counts = view.store.counts(job.id)
+    left = sum(count for state, count in counts.items() if not state.final)
+    first = min((each.at for each in found if each.at >= since), default=since)
+    span = max(1.0, (now - datetime.fromisoformat(f"{first}:00+00:00")).total_seconds())
+    if done < FEWEST or not left:
+        return None
+    end = now + timedelta(seconds=left * span / done)
+    return Pace(f"{end.isoformat()[:19]}Z", done, left)
+
+
+def spreads(view: View, job: GridJob) -> list[Spread]:
+    """Give quartiles of what completed attempts took, by their exit records; of the first ones, where there are many.
+
+    Seconds per event are known where the local jobs have events.
+    """
+    counts = view.store.counts(job.id)
+    if not counts.get(State.COMPLETED):
+        return []
+    taken = [each for each in map(_taken, view.store.records_of_completed(job.id, LOOKED_AT)) if each]
+    wall = [seconds for seconds, _ in taken if seconds > 0]
+    share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
+    told = [_spread("run time", "s", wall), _spread("CPU share", "%", share)]
+    if job.events_per_job:
+        told.insert(0, _spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
+    return [each for each in told if each]
+
+
+_CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.M)
+
+
+def _taken(record: str) -> tuple[float, float] | None:
+    """Read how long an attempt ran, and its CPU time: most records tell both in a line of their own."""
+    cpu, up = _CPU.search(record), _UP.search(record)
+    if cpu and up:
+        return float(up[1]), float(cpu[1])
+    try:
+        whole = read_exit_record(record)
+    except JimError:
+        return None
+    return whole.seconds, whole.cpu
+
+
+def _spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:
+    if len(values) < 2:
+        return None
+    low, middle, high = quantiles(values, n=4, method="inclusive")
+    return Spread(what, unit, (low, middle, high), len(values))

@@ -1,0 +1,86 @@
+"""The site at a glance: is all of it there, what is in trouble, what waits and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jim.jobs import GridJob
+from jim.model import State, Step
+from jim.reading.before_submission import Wait
+from jim.reading.documents import waits
+from jim.reading.view import Heart, Trouble, View
+from jim.statusdb.asked import GridJobsAsked
+
+EXPLAINED = 50  # grid jobs with the most unsent local jobs
+IN_TROUBLE = 10
+STALE_INTERVALS = 3
+LEAST_STALE = 15.0  # seconds
+OPEN = tuple(step.value for step in Step if step is not Step.FINISHED)
+NUMBER = re.compile(r"\b\d[\d,.]*\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether what is shown can be believed to be of now."""
+
+    heart: Heart
+    seen: str  # when the batch system last gave a good answer
+    trouble: Trouble
+    system: str
+    unfinished: bool
+    answers_late: bool  # no good answer for longer than three query intervals, while there is work
+
+    @property
+    def stale(self) -> bool:
+        """Tell whether states may have changed since they were seen."""
+        return self.unfinished and (not self.heart.beats or self.answers_late)
+
+
+def health(view: View) -> Health:
+    """Look at the keeper, and at what it last heard from the batch system."""
+    heart, seen = view.heart(), view.seen()
+    unfinished = view.store.unfinished() or bool(view.handed_in())
+    limit = max(LEAST_STALE, STALE_INTERVALS * view.site.batch.query_seconds)
+    late = bool(seen) and bool(view.store.in_batch()) and view.age(seen) > limit
+    return Health(heart, seen, view.published.trouble, view.site.batch.system, unfinished, late)
+
+
+def unfinished_counts(view: View) -> dict[State, int]:
+    """Count the local jobs of unfinished grid jobs by state."""
+    found: dict[State, int] = {}
+    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    for counts in view.store.tallies([job.id for job in jobs]).values():
+        for state, count in counts.items():
+            found[state] = found.get(state, 0) + count
+    return found
+
+
+def in_trouble(view: View, since: str) -> list[GridJob]:
+    """Give unfinished grid jobs of which local jobs have failed, and those that have failed since then."""
+    unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True), IN_TROUBLE)
+    ended = GridJobsAsked(outcomes=("failed",), changed=True)
+    found = [job for job in view.store.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
+    return [*unfinished, *found][:IN_TROUBLE]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatWaits:
+    """What grid jobs wait for, with the numbers of those for which it is the same but for numbers."""
+
+    wait: Wait
+    grid_jobs: Sequence[int]
+
+
+def what_waits(view: View) -> list[WhatWaits]:
+    """Say what waits and why, of the grid jobs with the most unsent local jobs."""
+    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    tallies = view.store.tallies([job.id for job in jobs])
+    jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))
+    found: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
+    for job in jobs[:EXPLAINED]:
+        for wait in waits(view, job):
+            found.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
+    groups = [WhatWaits(those[0][0], [number for _, number in those]) for those in found.values()]
+    return sorted(groups, key=lambda group: -len(group.grid_jobs))

@@ -1,0 +1,325 @@
+"""What only a browser shows: layout, keyboard, live parts, accessibility, and that nothing runs which should not."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from jim.model import State, Witness
+from tests.pages.grounds import png
+
+HOME = Path(__file__).parents[2]
+AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))
+PAGES = {
+    "overview": "/",
+    "list": "/jobs",
+    "filtered list": "/jobs?failed=yes&q=scratch",
+    "empty list": "/jobs?q=nothing-like-that",
+    "10,000 local jobs": "/jobs/12",
+    "failed ones": "/jobs/12?state=failed&limit=200",
+    "failed grid job": "/jobs/16",
+    "not split": "/jobs/18",
+    "local job": "/jobs/12/1",
+    "waiting local job": "/jobs/12/9999",
+    "log": "/jobs/12/1/log/stdout",
+    "result": "/jobs/13/result",
+}
+ERRORS = {"/jobs?status=faild": 400, "/jobs/99": 404, "/nothing": 404, "/jobs/12/9999/log/stdout": 404}
+LOOKS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"width": 320, "color_scheme": "light"},
+}
+
+
+def violations(page) -> list[str]:
+    """Ask axe, evaluated in the page under the page's own policy."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{each['id']}: {each['help']} ({len(each['nodes'])}: {each['nodes'][0]['html'][:200]}) "
+        f"{each['nodes'][0].get('failureSummary', '')[:300]}"
+        for each in found["violations"]
+    ]
+
+
+@pytest.mark.parametrize("how", LOOKS)
+@pytest.mark.parametrize("name", PAGES)
+def test_27_28_86_a_page_is_accessible_silent_and_fits(served, look, name, how) -> None:
+    seen = look(served, **LOOKS[how])
+    page = seen.go(PAGES[name])
+    assert violations(page) == []
+    width = LOOKS[how].get("width", 1280)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert seen.odd == []
+    assert {url.partition("/")[2].split("/")[1] for url in seen.asked} == {f"127.0.0.1:{served.port}"}
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("how", LOOKS)
+def test_86_errors_are_accessible(served, look, how) -> None:
+    seen = look(served, **LOOKS[how])
+    for path, status in ERRORS.items():
+        page = seen.go(path, status)
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
+
+
+@pytest.mark.parametrize("how", LOOKS)
+def test_86_stale_and_empty_pages_are_accessible(alone, look, how) -> None:
+    seen = look(alone, **LOOKS[how])
+    for path in ("/", "/jobs"):
+        assert violations(seen.go(path)) == [], path
+    alone.ground.add(1, 12, 600)
+    alone.ground.beat(ago=40)
+    (alone.state / "keeper.lock").write_text("")
+    alone.ground.site.summary.write_text(json.dumps({"trouble": "squeue: timed out " * 20}))
+    for path in ("/", "/jobs", "/jobs/1", "/jobs/1/0"):
+        page = seen.go(path)
+        expect(page.get_by_text("States may be out of date")).to_be_visible()
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
+
+
+def test_1_hostile_strings_do_nothing_in_a_browser(alone, look) -> None:
+    evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>{{7*7}}\u202e'javascript:alert(3)"
+    ground = alone.ground
+    ground.store.add_grid_job(1, evil, evil, ground.clock.utc(), {"job_type": "executable", "key": evil, evil: evil})
+    ground.store.add_grid_job(2, "two", evil, ground.clock.utc(), {"job_type": evil, "key": "two"})
+    ground.add(3, 3, 60, owner=evil)
+    ground.send(3, 1, [0, 1], 50, evil)
+    ground.store.set_attempt(3, 1, 1, host=evil, reason=evil, started="2026-01-31T11:00:00Z")
+    ground.store.set_local_job(3, 0, state=State.FAILED, reason=evil, witness=Witness.QUEUE)
+    ground.store.publish(3, 0, "x", "<x:y xmlns:x='urn:x'>&lt;script&gt;alert(4)&lt;/script&gt;</x:y>")
+    ground.leave(3, 1, 1, "stdout", evil.encode() * 100)
+    seen = look(alone)
+    for path in ("/", "/jobs", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/3/0", "/jobs/3/0/log/stdout"):
+        page = seen.go(path)
+        page.wait_for_load_state("networkidle")
+        assert page.locator("main img, main script").count() == 0, path
+    assert seen.odd == []
+    page = seen.go("/jobs/3")
+    page.get_by_role("link", name="<script>alert(1)</script>").first.click()
+    page.wait_for_load_state()
+    assert seen.odd == []
+    assert page.url.startswith(alone.at("/jobs/3?"))
+
+
+def test_20_the_map_of_10_000_is_small_and_a_click_opens_the_right_one(served, look) -> None:
+    seen = look(served)
+    page = seen.go("/jobs/12")
+    assert page.evaluate("document.querySelectorAll('*').length") <= 2500
+    assert page.locator("#map svg *").count() <= 30
+    assert len(page.request.get(served.at("/jobs/12")).body()) <= 250_000
+    for n in (0, 199, 200, 4711, 9999):
+        page = seen.go("/jobs/12")
+        box = page.locator("#map svg").bounding_box()
+        x, y = n % 200 + 0.4, n // 200 + 0.4
+        page.mouse.click(box["x"] + x * box["width"] / 200, box["y"] + y * box["height"] / 50)
+        page.wait_for_url(served.at(f"/jobs/12/{n}"))
+
+
+def test_20_the_map_says_by_keys_which_local_job_a_cell_is(served, look) -> None:
+    page = look(served).go("/jobs/12")
+    page.locator("#map").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "PageUp"):
+        page.keyboard.press(key)
+    expect(page.locator("#where")).to_have_text("12.201: completed on wn038")
+    page.keyboard.press("End")
+    expect(page.locator("#where")).to_contain_text("12.9999: waiting")
+    page.keyboard.press("Enter")
+    page.wait_for_url(served.at("/jobs/12/9999"))
+
+
+def test_21_a_cell_of_a_larger_map_opens_its_range(alone, look) -> None:
+    alone.ground.add(1, 30_000, 60)
+    page = look(alone).go("/jobs/1")
+    expect(page.locator("#where")).to_contain_text("A cell is 10 local jobs")
+    page.locator("#map").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.wait_for_url(alone.at("/jobs/1?n=29990-29999"))
+    assert page.locator("tbody tr[id^=n-]").count() == 10
+    page.locator("#map").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.wait_for_url(alone.at("/jobs/1/29999"))
+
+
+def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) -> None:
+    page = look(served).go("/jobs/12")
+    page.locator("[data-part=failures]").get_by_role("link", name="node failure on *").click()
+    page.get_by_label("Host", exact=True).fill("wn014")
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_load_state()
+    rows = page.locator("tbody tr[id^=n-]").evaluate_all("rows => rows.map((each) => each.id)")
+    again = look(served).go(page.url.removeprefix(served.at("")))
+    assert again.locator("tbody tr[id^=n-]").evaluate_all("rows => rows.map((each) => each.id)") == rows
+    assert len(rows) > 5
+    assert {each.strip() for each in again.locator("td[data-label=Reason]").all_inner_texts()} == {
+        "node failure on wn014"
+    }
+
+
+def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(served, look) -> None:
+    page = look(served).go("/")
+
+    def reach(name: str, most: int = 120) -> None:
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            now = page.evaluate(
+                "(document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || '').trim()"
+            )
+            if now == name:
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline == "solid", "where the focus is, is seen"
+                return
+        raise AssertionError(f"{name} is not reached")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
+    page.keyboard.press("Enter")
+    reach("16")
+    page.keyboard.press("Enter")
+    page.wait_for_url(served.at("/jobs/16"))
+    reach("live")
+    page.keyboard.press("Space")
+    assert page.locator("#live button").get_attribute("aria-pressed") == "false"
+    reach("41 failed or killed")
+    page.keyboard.press("Enter")
+    page.wait_for_url(served.at("/jobs/16?state=failed"))
+    reach("16.0")
+    page.keyboard.press("Enter")
+    page.wait_for_url(served.at("/jobs/16/0"))
+    reach("stderr")
+    page.keyboard.press("Enter")
+    expect(page.locator("pre")).to_have_text("write: no space left on /scratch\n")
+    assert page.locator("#live button").get_attribute("aria-pressed") == "false", "the switch is remembered"
+
+
+def test_30_without_javascript_everything_is_shown(served, look) -> None:
+    seen = look(served, java_script_enabled=False)
+    page = seen.go("/jobs/12")
+    assert page.locator("#live").is_hidden()
+    assert page.locator("[data-part]").count() >= 8
+    page.locator("#ranges summary").click()
+    page.get_by_role("link", name="9,800–9,999").click()
+    assert page.url == served.at("/jobs/12?n=9800-9999")
+    assert page.locator("tbody tr[id^=n-]").count() == 50
+    page.get_by_role("link", name="next »").click()
+    page.get_by_role("link", name="12.9850", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("Local job 12.9850")
+    assert seen.odd == []
+
+
+def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> None:
+    ground = alone.ground
+    ground.add(1, 40, 600)
+    ground.send(1, 1, range(40), 500)
+    seen = look(alone)
+    page = seen.go("/jobs/1")
+    page.locator("#journal summary").click()
+    page.locator("#ranges summary").click()
+    page.get_by_role("link", name="1.20", exact=True).focus()
+    page.evaluate("window.scrollTo(0, 300)")
+    ground.beat(ago=0)
+    ground.change(1, [7], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    expect(page.locator("#n-7 td[data-label=State]")).to_have_text("failed", timeout=20_000)
+    expect(page.locator(".sum")).to_contain_text("1 failed or killed")
+    assert page.evaluate("document.activeElement.innerText") == "1.20"
+    assert page.evaluate("scrollY") == 300
+    assert page.locator("#journal").get_attribute("open") is not None
+    assert page.locator("#ranges").get_attribute("open") is not None
+    assert page.title().startswith("1 ")
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', {value: true});document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    before = len(seen.asked)
+    page.wait_for_timeout(7000)
+    assert len(seen.asked) == before, "a hidden tab asks for nothing"
+    assert seen.odd == []
+
+
+def test_31_ages_go_on_without_an_answer_that_is_new(served, look) -> None:
+    page = look(served).go("/jobs/16")
+    age = page.locator(".facts time[data-age]").first
+    first = age.inner_text()
+    expect(age).not_to_have_text(first, timeout=5000)
+
+
+def test_14_pages_that_are_killed_are_told_and_come_back(alone, look) -> None:
+    alone.ground.add(1, 4, 60)
+    page = look(alone).go("/jobs/1")
+    page.wait_for_timeout(300)
+    alone.stop()
+    band = page.get_by_text("the pages do not answer")
+    expect(band).to_be_visible(timeout=25_000)
+    alone.start()
+    expect(band).to_be_hidden(timeout=40_000)
+    assert "Grid job 1" in page.locator("h1").inner_text(), "and nobody has to log in again"
+
+
+def test_32_print_shows_the_map_in_patterns_and_where_links_lead(served, look) -> None:
+    page = look(served).go("/jobs/12")
+    page.emulate_media(media="print")
+    assert page.locator("nav[aria-label=Pages]").is_hidden()
+    assert page.locator(".filters").is_hidden()
+    shown = "getComputedStyle(document.querySelector('.trail a'), '::after').content"
+    assert page.evaluate(shown) == '" (" attr(href) ")"' or "/jobs" in page.evaluate(shown)
+    strokes = page.locator("#map path").evaluate_all("all => all.map((each) => each.getAttribute('stroke'))")
+    assert len(set(strokes)) == len(strokes) >= 5
+    marks = page.locator("pattern").evaluate_all(
+        "all => all.map((each) => each.innerHTML.replace(/class=.{1,9}/g, ''))"
+    )
+    assert max(Counter(marks).values()) <= 3
+    assert page.pdf()[:4] == b"%PDF"
+
+
+def test_33_forced_colours_large_text_and_no_motion(served, look) -> None:
+    seen = look(served, forced_colors="active", reduced_motion="reduce", width=640)
+    for path in ("/", "/jobs", "/jobs/12", "/jobs/12/1"):
+        page = seen.go(path)
+        page.evaluate("document.documentElement.style.fontSize = '28px'")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 640, path
+        assert page.evaluate("document.getAnimations().length") == 0
+        assert page.locator("h1").is_visible()
+    assert "content security policy" not in " ".join(seen.odd).lower()
+
+
+def test_34_the_tree_that_assistive_programs_read(served, look) -> None:
+    page = look(served).go("/jobs/12")
+    for role, name in (
+        ("banner", None),
+        ("navigation", "Pages"),
+        ("search", None),
+        ("main", None),
+        ("contentinfo", None),
+        ("link", "Skip to the content"),
+        ("heading", "Grid job 12 dzero_monte_carlo"),
+        ("list", "Steps"),
+        ("heading", "Waits for"),
+        ("heading", "Failures"),
+        ("table", "Reasons for which local jobs did not complete"),
+        ("table", "Phases, summed over the local jobs that have begun them"),
+        ("button", "live"),
+        ("combobox", "State"),
+    ):
+        found = page.get_by_role(role, name=name) if name else page.get_by_role(role)  # type: ignore[arg-type]
+        assert found.count() >= 1, (role, name)
+    assert page.get_by_role("group", name="Map of 10,000 local jobs").count() == 1
+    assert page.get_by_role("table", name="10,000 local jobs, 50 of them here").get_by_role("row").count() == 51
+
+
+def test_a_picture_is_shown(alone, look) -> None:
+    from jim.model import Step
+
+    alone.ground.add(1, 1, 60)
+    alone.ground.collect(1, {"x": b"x"}, {"mass.png": png(64, 48)})
+    alone.ground.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
+    page = look(alone).go("/jobs/1/result")
+    assert page.locator("img").evaluate("each => [each.complete, each.naturalWidth]") == [True, 64]
