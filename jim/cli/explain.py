@@ -1,4 +1,4 @@
-"""jim explain: what a job waits for, on what evidence, and what happens next and when."""
+"""jim explain: what a job waits for, on which evidence, and what happens next and when."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jim.reading.quantities import ago, counted
 from jim.reading.view import View, add_json, look
 from jim.reading.waits import of_grid_job, of_local_job
 
-NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
+NOTHING = Wait("nothing in the store", "the keeper continues in its next round")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim explain` takes."""
+    """Declare the arguments of `jim explain`."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what it waits for."""
+    """Print what the job waits for."""
     view = look()
     job, members = view.members(arguments.target)
     asked: Sequence[LocalJob | None] = members or [None]

@@ -1,4 +1,4 @@
-"""jim keeper: be the keeper of the own state directory, or start those that are needed."""
+"""jim keeper: runs the keeper of this account, or starts all keepers that are needed."""
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ AT_ONCE = 16  # accounts, for each of which a process is started
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim keeper` takes."""
-    help_ = "start a keeper wherever there are unfinished jobs and none runs; for root of a managed site: every account"
+    """Declare the arguments of `jim keeper`."""
+    help_ = (
+        "start a keeper wherever there are unfinished grid jobs and no keeper runs; as root of a managed "
+        "site: for every account"
+    )
     parser.add_argument("--all", action="store_true", help=help_)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Keep, in the foreground; or start keepers and end."""
+    """Run the keeper in the foreground, or start keepers and exit."""
     site = site_file.load()
     if arguments.all:
         if site.managed and os.getuid() == 0:
-            with ThreadPoolExecutor(AT_ONCE) as pool:  # one that hangs holds up no other
+            with ThreadPoolExecutor(AT_ONCE) as pool:  # a process that hangs does not delay the others
                 return max(pool.map(_start_as, list(_accounts(MANAGED_STATE))), default=0)
         return _start_own()
     make_state(site)
@@ -48,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _start_own() -> int:
-    """Start the own keeper if it is needed, and say so in one line."""
+    """Start this account's keeper if it is needed, and report it in one line."""
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
@@ -67,7 +70,7 @@ def _start_own() -> int:
 
 
 def _is_untold(site: Site, door: str) -> bool:
-    """Tell whether a door has something left to tell; of one that is gone nothing can be told any more."""
+    """Tell whether a door still has something to write; a door that no longer exists has not."""
     try:
         return door_of(door, site.site.handlers).untold(site.state)
     except JimError:
@@ -75,23 +78,23 @@ def _is_untold(site: Site, door: str) -> bool:
 
 
 def _accounts(place: Path) -> Iterator[str]:
-    """Give the accounts whose state directories are their own: a name alone makes nobody's keeper start."""
+    """Return the accounts that own their state directories: a directory name alone must not start a keeper."""
     for directory in sorted(place.iterdir()):
         if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
             continue
         try:
             owner = pwd.getpwnam(directory.name).pw_uid
         except KeyError:
-            say(f"{directory.name}: there is no such account; left alone")
+            say(f"{directory.name}: there is no such account; skipped")
             continue
         if directory.stat().st_uid == owner:
             yield directory.name
         else:
-            say(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
+            say(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; skipped")
 
 
 def _start_as(name: str) -> int:
-    """Let an account look after itself: nothing of its directory is read or written as root."""
+    """Run this verb as the account: root reads and writes nothing in its directory."""
     if name == account():
         return _start_own()
     call = "import sys; from jim.cli import main; sys.exit(main())"

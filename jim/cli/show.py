@@ -1,4 +1,4 @@
-"""jim show: one grid job, or one local job, in detail."""
+"""jim show: a grid job or a local job in detail."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ from jim.reading.view import View, add_json, look
 
 SHOWN = 50
 LONGEST_PIECE = 60  # in a table
-EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
-# When there are too many to show, those that someone may have to look at come first.
+EVENTS = (
+    "first_event",
+    "events",
+    "arguments",
+)  # columns of a piece that are always shown; those of splitters only if present
+# If there are too many local jobs to show, those that may need attention come first.
 FIRST = (
     State.FAILED,
     State.KILLED,
@@ -53,14 +57,14 @@ SUBMISSION_STATES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim show` takes."""
+    """Declare the arguments of `jim show`."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
-    parser.add_argument("--all", action="store_true", help=f"all local jobs, not only {SHOWN}")
+    parser.add_argument("--all", action="store_true", help=f"show all local jobs, not only {SHOWN}")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is stored about it."""
+    """Print what the store has about the job."""
     view = look()
     job, members = view.members(arguments.target)
     if arguments.json:
@@ -98,13 +102,13 @@ def _show_members(view: View, members: Sequence[LocalJob]) -> None:
 
 
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
-    record, wish = view.record(job), f", {job.wish} wished" if job.wish else ""
+    record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "key", plain(job.key)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
-        yield "priority", f"{job.priority} (0 is usual, the highest is sent first)"
+        yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(view.why(job))
     yield from _times(record)
@@ -162,7 +166,7 @@ def _piece(piece: Piece, *, whole: bool = False) -> str:
     if whole or len(words) <= LONGEST_PIECE:
         return words
     half = LONGEST_PIECE // 2
-    return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end, too: there it differs from other local jobs
+    return f"{words[: half - 1]} … {words[-half + 2 :]}"  # its end as well: it differs between local jobs
 
 
 def _say_rest(view: View, job: GridJob, chosen: list[LocalJob]) -> None:
@@ -236,7 +240,7 @@ def _attempt_row(attempt: Attempt) -> tuple[object, ...]:
 
 
 def exit_record(attempt: Attempt) -> ExitRecord | None:
-    """Read the exit record of an attempt, where there is one."""
+    """Read the exit record of an attempt, if there is one."""
     with suppress(JimError):
         return read_exit_record(attempt.record)
     return None

@@ -1,4 +1,4 @@
-"""What reaches a terminal: escaped text, ages in words, tables."""
+"""Output for terminals: escaped text and tables."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COLOURS = {
 
 
 def plain(text: object) -> str:
-    """Give text as one line that no terminal can take for a command: what is not printable is escaped."""
+    """Return text as one line that no terminal interprets as a command; escape what is not printable."""
     words = str(text)
     return words if words.isprintable() else "".join(map(_plain_character, words))
 
 
 def escaped(text: object) -> str:
-    """Like `plain`, of several lines."""
+    """Like `plain`, for several lines."""
     return "\n".join(plain(line.expandtabs()) for line in str(text).split("\n"))
 
 
@@ -44,7 +44,7 @@ def say(text: object = "") -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print one JSON document; JSON escapes by itself what a terminal must not see."""
+    """Print one JSON document; JSON itself escapes control characters."""
     print(json.dumps(document, indent=2))
 
 
@@ -54,14 +54,14 @@ def say_finding(finding: Finding) -> None:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values in two columns, without those that are empty."""
+    """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
             say(f"{name:<13}{value}")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, with colours where there is a terminal for them; rich's own takes 2 ms for a row."""
+    """Print a table, with colours on a terminal. The table of rich takes 2 ms for a row."""
     from rich.cells import cell_len
     from rich.color import ColorSystem
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""What the keeper lends to a door for its work in each round."""
+"""The parts of the keeper that a door may use in each round."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Workers(Protocol):
-    """Threads for what takes long."""
+    """The keeper's worker threads, for work that takes long."""
 
     def busy(self, name: Hashable, /) -> bool:
-        """Tell whether work of this name is under way."""
+        """Tell whether work of this name is running."""
 
     def start(
         self,
@@ -26,11 +26,11 @@ class Workers(Protocol):
         failed: Callable[[BaseException], None],
         /,
     ) -> None:
-        """Do `task` beside the keeper's loop; the loop gets its result by `then`, or what it raised by `failed`."""
+        """Run `task` in a worker thread. The loop then calls `then` with the result, or `failed` with the exception."""
 
 
 class Keeper(Protocol):
-    """What a door may use of the keeper."""
+    """The parts of the keeper that a door may use."""
 
     @property
     def site(self) -> Site:
@@ -38,7 +38,7 @@ class Keeper(Protocol):
 
     @property
     def store(self) -> Store:
-        """What is known of grid jobs; a door only reads it."""
+        """The store of grid jobs; a door only reads it."""
 
     @property
     def clock(self) -> Clock:
@@ -46,15 +46,15 @@ class Keeper(Protocol):
 
     @property
     def workers(self) -> Workers:
-        """What does what takes long."""
+        """The worker threads."""
 
     @property
     def answered(self) -> Mapping[int, bytes]:
-        """What polls print of grid jobs that have not ended, of all doors, by their numbers."""
+        """Return the poll answers of all grid jobs that have not ended, of all doors, by number."""
 
     @property
     def paced(self) -> MutableMapping[Hashable, Any]:
-        """The tries of which the next one is put off, by their names: to forget a name that is done with."""
+        """The names of tries that wait; remove a name when it is no longer needed."""
 
     def pace(self, name: Hashable) -> bool:
-        """Tell whether the next try of `name` is due, and count it as made."""
+        """Tell whether the next try of `name` is due, and count the try."""

@@ -60,26 +60,26 @@ class Store(Connected):
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
-        """Give one grid job."""
+        """Return one grid job."""
         job = next(self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))), None)
         if job is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
         return job
 
     def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all."""
+        """Return the grid jobs at these steps, or all."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
         return list(self._whole(found))
 
     def known_as(self, key: str) -> int:
-        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job that has a key; 0: none has it, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else 0
 
     def places(self) -> dict[int, str]:
-        """Give the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs that have not that of their number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
@@ -116,11 +116,11 @@ class Store(Connected):
         )
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
         return self._journal(*rows.where(grid=grid, n=n), last)
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, and none about its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
@@ -162,7 +162,7 @@ class Store(Connected):
     # Local jobs
 
     def local_job(self, grid: int, n: int) -> LocalJob:
-        """Give one local job."""
+        """Return one local job."""
         found = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n))
         job = next(rows.local_jobs(found), None)
         if job is None:
@@ -172,35 +172,35 @@ class Store(Connected):
     def local_jobs(
         self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
+        """Return a grid job's local jobs in order, in these states, at most so many, due by then."""
         sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
         return list(rows.local_jobs(self.db.execute(sql, (grid, due, limit))))
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
+        """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
         sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
         sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, limit)).fetchall()
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def state(self, grid: int, n: int) -> State:
-        """Give the state of one local job, and nothing else of it."""
+        """Return the state of one local job, and nothing else of it."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
         return State(row[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Give what was wished for a grid job, and for one of its local jobs."""
+        """Return what was wished for a grid job, and for one of its local jobs."""
         sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
         wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
         return wish
 
     def wished(self, grid: int) -> frozenset[int]:
-        """Give the local jobs that someone wished to end and that have not ended."""
+        """Return the local jobs that someone wished to end and that have not ended."""
         sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
         return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person says what becomes of them."""
         return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
@@ -267,13 +267,13 @@ class Store(Connected):
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states."""
+        """Return the submissions in these states."""
         which, values = rows.where(grid=grid)
         sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
         return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
 
     def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
+        """Return one submission."""
         row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
         return rows.submission(row) if row else None
 
@@ -282,13 +282,13 @@ class Store(Connected):
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
+        """Return one attempt by its place in a submission."""
         which = "grid = ? AND k = ? AND idx = ?"
         found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
         return next(rows.attempts(found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission."""
+        """Return the attempts of a grid job, of one local job, or of one submission."""
         which, values = rows.where(grid=grid, n=n, k=k)
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
@@ -296,7 +296,7 @@ class Store(Connected):
         return list(rows.attempts(found))
 
     def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end, and have no verdict yet."""
+        """Return the attempts that are to end, and have no verdict yet."""
         return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
@@ -304,11 +304,11 @@ class Store(Connected):
         self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
 
     def live(self) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+        """Return every attempt that the batch system was seen or told to have, and that has no verdict."""
         return map(rows.live, self.db.execute(rows.live_of(self._format)))
 
     def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
+        """Return how each local job ended, read in parts: a slow reader must not hold up the log of the store."""
         first = 0
         while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
             yield from map(Ended._make, part)
@@ -322,7 +322,7 @@ class Store(Connected):
         )
 
     def submission_numbers(self, grid: int) -> set[int]:
-        """Give the numbers of a grid job's submissions."""
+        """Return the numbers of a grid job's submissions."""
         return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
     def forget_submission(self, grid: int, k: int) -> None:
@@ -347,7 +347,7 @@ class Store(Connected):
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
     def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Give what was published: local job, name, content, when."""
+        """Return what was published: local job, name, content, when."""
         which, values = rows.where(grid=grid, n=n)
         return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
 

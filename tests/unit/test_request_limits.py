@@ -55,5 +55,5 @@ def test_a_long_request_in_rsl_is_refused_in_a_moment(tmp_path, written, reason)
 
 @pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])
 def test_an_id_is_plain_digits(text):
-    with pytest.raises(UnknownJob, match="is no id"):
+    with pytest.raises(UnknownJob, match="is not an id"):
         inbox.target_of(text)

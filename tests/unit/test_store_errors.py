@@ -130,7 +130,9 @@ def test_a_wish_that_cannot_be_stored_stays_in_the_inbox_and_is_not_called_impos
         with pytest.raises(DiskFull):
             world.go(1)
     assert len(inbox.names(world.site.state)) == 1
-    assert not [each for each in world.store.journal(1) if each.now in ("cancel wished", "cancel changes nothing")]
+    assert not [
+        each for each in world.store.journal(1) if each.now in ("cancel was requested", "cancel changes nothing")
+    ]
     world.go(2)
     assert inbox.names(world.site.state) == []
     assert "cancel" in world.store.wishes(1, 0)
@@ -235,7 +237,7 @@ def test_a_door_that_meets_a_locked_store_says_what_to_do(tmp_path, capsys):
             patch.setattr("sqlite3.connect", lambda *place, **more: connect(*place, **more | {"timeout": 0.01}))
             assert serve(look, lambda words, error: complaints.append((words, type(error)))) == 1
     assert [kind for _, kind in complaints] == [Busy]
-    assert "is locked by another program (database is locked). A keeper that is running tries" in complaints[0][0]
+    assert "is locked by another program (database is locked). A running keeper tries" in complaints[0][0]
 
 
 def test_what_cannot_be_stored_is_put_aside_and_what_passes_is_not(world, monkeypatch):

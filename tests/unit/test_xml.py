@@ -90,38 +90,38 @@ def test_what_is_published_is_kept(text, expected):
 
 LAUGHS = "".join('<!ENTITY l%d "%s">' % (n, f"&l{n - 1};" * 10) for n in range(1, 12))  # noqa: UP031
 REFUSED = {
-    "nothing": ("", "no XML"),
-    "words": ("hello", "no XML"),
-    "two roots": ("<a/><b/>", "no XML"),
-    "open end": ("<a>", "no XML"),
+    "nothing": ("", "not XML"),
+    "words": ("hello", "not XML"),
+    "two roots": ("<a/><b/>", "not XML"),
+    "open end": ("<a>", "not XML"),
     "document type": ("<!DOCTYPE a><a/>", "document type"),
     "after a comment": ("<!-- x --><!DOCTYPE a><a/>", "document type"),
-    "behind a split comment": ("<<!--!DOCTYPE a><a/>", "no XML"),
+    "behind a split comment": ("<<!--!DOCTYPE a><a/>", "not XML"),
     "billion laughs": (f'<!DOCTYPE a [<!ENTITY l0 "ha">{LAUGHS}]><a>&l11;</a>', "document type"),
     "laughs in an attribute": (f'<!DOCTYPE a [<!ENTITY l0 "ha">{LAUGHS}]><a b="&l11;"/>', "document type"),
     "external entity": ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "document type"),
     "parameter entity": ('<!DOCTYPE a [<!ENTITY % x SYSTEM "http://localhost/x"> %x;]><a/>', "document type"),
-    "undefined entity": ("<a>&x;</a>", "no XML"),
+    "undefined entity": ("<a>&x;</a>", "not XML"),
     "instruction before": ('<?xml-stylesheet href="x"?><a/>', "instruction"),
     "instruction inside": ("<a><?x y?></a>", "instruction"),
-    "undeclared prefix": ("<m:a/>", "no XML"),
+    "undeclared prefix": ("<m:a/>", "not XML"),
     "our namespace": (f'<a><x:local_job xmlns:x="{NAMESPACE}" state="completed"/></a>', "JIM's own"),
     "33 levels": ("<a>" * 33 + "</a>" * 33, "more than 32 deep"),
-    "thousands of levels": ("<a>" * 9000 + "</a>" * 9000, "no XML|more than 32 deep"),
+    "thousands of levels": ("<a>" * 9000 + "</a>" * 9000, "not XML|more than 32 deep"),
     "257 attributes": (with_attributes(257), "more than 256 attributes"),
     "thousands of attributes": (with_attributes(4500), "more than 256 attributes"),
-    "the same attribute twice": ('<a b="1" b="2"/>', "no XML"),
+    "the same attribute twice": ('<a b="1" b="2"/>', "not XML"),
     "too large": (f"<a>{'x' * 65_536}</a>", "more than 65,536 bytes"),
     "too large in UTF-8": (f"<a>{'é' * 40_000}</a>", "more than 65,536 bytes"),
     "NUL": ("<a>\0</a>", "cannot carry"),
     "escape": ("<a>\x1b[2J</a>", "cannot carry"),
-    "character reference to NUL": ("<a>&#0;</a>", "no XML"),
+    "character reference to NUL": ("<a>&#0;</a>", "not XML"),
     "lone surrogate": ("<a>\ud800</a>", "cannot carry"),
     "phase with an escape": ("phase a 1 2 \x1b", "cannot carry"),
-    "phase that is none": ("phase a 1 many events", "no XML"),
+    "phase that is none": ("phase a 1 many events", "not XML"),
     "other encoding": (
         '<?xml version="1.0" encoding="utf-7"?>+ADw-+ACE-DOCTYPE a+AD4-<a/>',
-        "no XML",
+        "not XML",
     ),
 }
 
@@ -355,5 +355,5 @@ def test_a_bad_expression_is_refused_in_words(store, expression):
 
 def test_an_expression_that_takes_for_ever_is_ended():
     many = b"<a>" + b"<b/>" * 3000 + b"</a>"
-    with pytest.raises(JimError, match="given up: it took more than 1 s"):
+    with pytest.raises(JimError, match="it took more than 1 s"):
         xpath(many, "count(//b[count(//b[count(//b) > 1]) > 1])", cpu_seconds=1)

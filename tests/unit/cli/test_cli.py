@@ -112,22 +112,22 @@ def test_version(home):
     ("words", "code", "said"),
     [
         (("stauts",), 2, "unknown verb 'stauts'; did you mean 'status'?"),
-        (("status", "--jsno"), 2, "unrecognized arguments: --jsno (`jim status --help` shows how)"),
-        (("logs",), 2, "the following arguments are required: G.n (`jim logs --help` shows how)"),
-        (("logs", "1"), 2, "logs takes a local job: say 1.0, not 1"),
-        (("outputs", "1.2"), 2, "outputs takes a whole grid job: say 1, not 1.2"),
+        (("status", "--jsno"), 2, "unrecognized arguments: --jsno (see `jim status --help`)"),
+        (("logs",), 2, "the following arguments are required: G.n (see `jim logs --help`)"),
+        (("logs", "1"), 2, "`jim logs` needs a local job, for example 1.0; 1 is"),
+        (("outputs", "1.2"), 2, "`jim outputs` needs a whole grid job: use 1 instead of 1.2"),
         (("status", "1.9"), 4, "there is no local job 1.9"),
         (("watch", "7.1"), 4, "there is no grid job 7 in "),
-        (("suspend", "1.2"), 2, "suspend takes a whole grid job: say 1, not 1.2"),
-        (("xml",), 2, "say either a grid job or --schema"),
+        (("suspend", "1.2"), 2, "`jim suspend` needs a whole grid job: use 1 instead of 1.2"),
+        (("xml",), 2, "name a grid job or use --schema, not both"),
         (("submit", "/no/such"), 2, "cannot read the request: /no/such: No such file or directory"),
-        (("show", "x"), 4, "'x' is no id: a grid job is a number such as 12, a local job 12.3"),
+        (("show", "x"), 4, "'x' is not an id: a grid job has a number such as 12, a local job a name such as 12.3"),
         (("show", "7"), 4, "there is no grid job 7 in "),
         (("show", "1.9"), 4, "there is no local job 1.9"),
         (("cancel", "7"), 4, "there is no grid job 7 in "),
         (("cancel", "1.9"), 4, "there is no local job 1.9: 1 has 0 … 3"),
         (("outputs", "1"), 6, "1 is not finished (step split); `jim watch 1` follows it to its end"),
-        (("logs", "1.0"), 6, "1.0 has not been sent yet, so there are no logs; `jim explain 1.0` tells why"),
+        (("logs", "1.0"), 6, "1.0 has not been submitted yet, so there are no logs; `jim explain 1.0` says why"),
     ],
 )
 def test_what_is_refused(home, words, code, said):
@@ -148,7 +148,7 @@ def test_a_bad_site_file_exits_3(home):
 def test_a_store_that_is_none(home):
     (home.site.state / "status.db").write_text("no database, but long enough to be looked at " * 50)
     code, _, err = home.run("status")
-    words = "is damaged (file is not a database): end its keeper, and put the whole state directory aside"
+    words = "is damaged (file is not a database): end its keeper, and move the whole state directory away"
     assert (code, err) == (1, f"jim: {home.site.state}/status.db {words} (docs/operating.md, Troubleshooting)\n")
 
 
@@ -209,7 +209,7 @@ def test_dry_run(home, request_file):
         "why          events_per_job of the request\n"
         "each takes   about 8 min 20 s of CPU\n"
         "all take     about 36 min 40 s of CPU, 20 min on the 2 slots of this machine\n"
-        "resources    queue long, at most 1 d each, no memory asked for\n"
+        "resources    queue long, at most 1 d each, no memory requested\n"
         "stored       nothing: this was a dry run\n"
     )
     assert list((home.site.state / "inbox").iterdir()) == []
@@ -283,16 +283,16 @@ def test_dry_run_of_what_would_be_refused(home, tmp_path):
 
 def test_submit_prints_the_id_alone(home, request_file):
     code, out, err = home.run("submit", request_file)
-    assert (code, out, err) == (0, "1\n", "handed in; `jim watch 1` follows it to its end\n")
+    assert (code, out, err) == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
     assert home.woken == [home.site.state]
 
 
 def test_submit_with_the_same_key_is_the_same_grid_job(home, request_file):
     first, again = (home.run("submit", request_file, "--key", "k") for _ in range(2))
-    assert first == (0, "1\n", "handed in; `jim watch 1` follows it to its end\n")
+    assert first == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
     assert again[:2] == (0, "1\n")
     assert re.match(
-        r"its key is that of grid job 1, handed in [0-9.]+ s ago: nothing has changed; `jim watch 1`", again[2]
+        r"its key belongs to grid job 1, submitted [0-9.]+ s ago: nothing has changed; `jim watch 1`", again[2]
     )
 
 
@@ -313,14 +313,17 @@ def wishes(home):
 @pytest.mark.parametrize(
     ("verb", "next_"),
     [
-        ("cancel", "what waits is not sent, the rest is ended at the batch system; what completed is still collected"),
-        ("suspend", "nothing more is sent, what is queued is held, what runs is suspended where the batch system can"),
-        ("resume", "what is held is released, and sending goes on"),
+        (
+            "cancel",
+            "waiting local jobs are not submitted, others are cancelled; completed outputs are still collected",
+        ),
+        ("suspend", "JIM submits no more, holds queued jobs, and suspends running jobs if the batch system can"),
+        ("resume", "JIM releases held jobs, and submits again"),
     ],
 )
 def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
     home.add()
-    assert home.out(verb, "1") == f"1: {verb} wished: {next_}; `jim explain 1` tells how far that is\n"
+    assert home.out(verb, "1") == f"1: {verb} requested: {next_}; `jim explain 1` shows the progress\n"
     assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [(verb, "1")]
     assert home.woken == [home.site.state]
 
@@ -336,35 +339,35 @@ def test_several_are_cancelled_or_none(home):
 def test_a_wish_that_comes_too_late(home):
     home.add()
     home.finish()
-    assert home.out("cancel", "1") == "1: finished as completed already; cancel changes nothing\n"
-    assert home.out("cancel", "1.0") == "1.0: 1 finished as completed already; cancel changes nothing\n"
-    assert home.out("retry", "1.0") == "1.0: nothing failed or was killed; retry changes nothing\n"
+    assert home.out("cancel", "1") == "1: has already finished as completed; cancel changes nothing\n"
+    assert home.out("cancel", "1.0") == "1.0: 1 has already finished as completed; cancel changes nothing\n"
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
     assert wishes(home) == []
 
 
 def test_retry_opens_what_failed(home):
     home.add()
-    assert home.out("retry", "1") == "1: nothing has failed or was killed so far; retry changes nothing\n"
+    assert home.out("retry", "1") == "1: no local job has failed or was killed so far; retry changes nothing\n"
     home.move(2, State.FAILED)
     home.finish("failed", "1 of 4 local jobs failed")
-    assert "1: retry wished: " in home.out("retry", "1")
-    assert "1.2: retry wished: " in home.out("retry", "1.2")
-    assert "1.3: nothing failed" in home.out("retry", "1.3")
+    assert "1: retry requested: " in home.out("retry", "1")
+    assert "1.2: retry requested: " in home.out("retry", "1.2")
+    assert "1.3: no local job failed or was killed" in home.out("retry", "1.3")
 
 
 def test_why_there_is_nothing_to_retry_is_said(home):
     home.add(size=0)
     home.finish("failed", "cannot be split: there are no files")
     assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
-    assert "1 has no local jobs: hand it in anew, with what is wrong put right" in home.run("recover", "1")[2]
+    assert "1 has no local jobs: correct the request and submit it again" in home.run("recover", "1")[2]
     home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
     home.store.end_split(1, 2)
     home.move(0, State.COMPLETED)
     home.finish("failed", "1 of 2 local jobs failed")
     for target in ("1", "1.1"):
-        told = f"{target}: what failed has failed on its creation, and can never run; retry changes nothing\n"
+        told = f"{target}: the failed local jobs failed on their creation, and can never run; retry changes nothing\n"
         assert home.out("retry", target) == told
-    assert home.out("retry", "1.0") == "1.0: nothing failed or was killed; retry changes nothing\n"
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
 
 
 # keeper
@@ -411,7 +414,7 @@ def test_root_lets_each_account_look_after_itself(home, tmp_path, monkeypatch):
         (tmp_path / "managed" / name).mkdir(parents=True)
     (tmp_path / "managed" / "link").symlink_to(tmp_path)
     assert list(keeper._accounts(tmp_path / "managed")) == [mine]
-    assert home.capsys.readouterr().out == "no such account: there is no such account; left alone\n"
+    assert home.capsys.readouterr().out == "no such account: there is no such account; skipped\n"
 
 
 @pytest.mark.parametrize("name", ["status.db", "status.db-wal", "status.db-journal", "keeper.lock"])
@@ -431,7 +434,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody(home, name):
     if name == "keeper.lock":
         assert "keeper started" in done.stdout
     else:
-        assert (done.returncode, f"{name} is no regular file: put it aside" in done.stderr) == (1, True)
+        assert (done.returncode, f"{name} is not a regular file: move it away" in done.stderr) == (1, True)
 
 
 def test_accounts_are_looked_after_at_the_same_time(home, monkeypatch):

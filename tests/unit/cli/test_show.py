@@ -13,7 +13,7 @@ from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
 
 
 def test_no_grid_jobs_yet(home):
-    assert home.out("status") == f"no grid jobs yet in {home.site.state}; `jim submit FILE` hands one in\n"
+    assert home.out("status") == f"no grid jobs yet in {home.site.state}; `jim submit FILE` submits one\n"
     assert home.json("status") == []
 
 

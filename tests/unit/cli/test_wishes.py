@@ -44,13 +44,13 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
     out = home.out("retry", *words)
     count = sum(int(b or a) - int(a) + 1 for a, _, b in (part.partition("-") for part in chosen[2:].split(",")))
     what = "1 local job gets" if count == 1 else f"{count} local jobs get"
-    assert out == f"{words[0]}: retry wished: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
+    assert out == f"{words[0]}: retry requested: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
 
 
 @pytest.mark.parametrize("words", [["--reason", "no such"], ["--reason", "5"], ["--failed", "--reason", "cancelled"]])
 def test_nothing_has_ended_like_that(home, words):
     ended(home)
-    assert home.out("retry", "1", *words) == "1: nothing has ended like that; retry changes nothing\n"
+    assert home.out("retry", "1", *words) == "1: no local job matches --failed and --reason; retry changes nothing\n"
     assert list((home.site.state / "inbox").iterdir()) == []
 
 
@@ -60,7 +60,7 @@ def test_no_number(home, count):
     code, _, err = home.run("retry", "1", f"--max={count}")
     assert (code, err) == (
         2,
-        f"jim: argument --max: '{count}': expected a number from 1 (`jim retry --help` shows how)\n",
+        f"jim: argument --max: '{count}': expected a number from 1 (see `jim retry --help`)\n",
     )
 
 
@@ -94,7 +94,7 @@ def handed_in(home):
 
 def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
     events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
-    assert hand_in(home, "--test", **events) == (0, "1\n", "handed in as a test; `jim watch 1` follows it to its end\n")
+    assert hand_in(home, "--test", **events) == (0, "1\n", "submitted as a test; `jim watch 1` follows it to its end\n")
     [request] = handed_in(home)
     assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
     assert request["key"].startswith("test-")

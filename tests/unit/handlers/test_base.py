@@ -155,7 +155,7 @@ def test_a_line_that_is_no_text_is_named(tmp_path):
 
 
 def test_a_missing_file_and_a_link_are_refused(tmp_path):
-    with pytest.raises(JimError, match=r"local job 5, t\.tsv: the file was not brought back"):
+    with pytest.raises(JimError, match=r"local job 5, t\.tsv: the file is missing"):
         list(column("t.tsv", "mass", [Result(5, tmp_path, ())]))
     (tmp_path / "elsewhere").write_text("mass\n1\n")
     (tmp_path / "t.tsv").symlink_to("elsewhere")

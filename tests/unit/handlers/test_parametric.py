@@ -79,7 +79,7 @@ def test_values_of_the_rfc(options, expected):
         ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
         ({"Parameters": 2, "ParameterStart": "nan"}, "ParameterStart: expected a number"),
         ({"Parameters": 2, "ParameterFactor": [1]}, "ParameterFactor: expected a number"),
-        ({"Parameters": 2000, "ParameterFactor": 2}, "parameter 998 of 2,000 is is too large"),
+        ({"Parameters": 2000, "ParameterFactor": 2}, "parameter 998 of 2,000 is too large"),
     ],
 )
 def test_what_the_rfc_refuses(options, reason):
@@ -224,7 +224,7 @@ def test_a_list_that_is_put_in(text, expected):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"Parameters": 0}, "Parameters: 0 values, where at least one are needed"),
+        ({"Parameters": 0}, "Parameters: 0 values, but at least one needed"),
         ({"Parameters": []}, "Parameters: 0 values"),
         ({"Parameters": -1}, "Parameters: -1 values"),
         ({"Parameters": "3.0"}, "Parameters: expected a whole number"),
@@ -232,12 +232,12 @@ def test_a_list_that_is_put_in(text, expected):
         ({"Parameters": {"a": 1}}, "Parameters: expected a whole number"),
         ({"Parameters.A": 3}, "Parameters.A: expected a list of values, found 3"),
         ({"Parameters": 3, "Parameters.A": 3}, "Parameters.A: expected a list"),
-        ({"Parameters": 3, "Parameters.A": ["x", "y"]}, "Parameters.A: 2 values, where 3 are needed"),
-        ({"Parameters.A": ["x"], "Parameters.B": ["x", "y"]}, "Parameters.B: 2 values, where 1 are needed"),
+        ({"Parameters": 3, "Parameters.A": ["x", "y"]}, "Parameters.A: 2 values, but 3 needed"),
+        ({"Parameters.A": ["x"], "Parameters.B": ["x", "y"]}, "Parameters.B: 2 values, but 1 needed"),
         ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
         ({"Parameters": 2, "ParameterStart.A": "x"}, "ParameterStart.A: expected a number"),
         ({"Parameters": [{"a": 1}]}, "Parameters: expected a value, or a list of values"),
-        ({"Parameters": 2000, "ParameterFactor": 10}, "parameter 302 of 2,000 is is too large"),
+        ({"Parameters": 2000, "ParameterFactor": 10}, "parameter 302 of 2,000 is too large"),
         ({"Parameters": 2000, "ParameterFactor": 10.0}, "is too large"),
     ],
 )

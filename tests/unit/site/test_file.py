@@ -367,7 +367,7 @@ def test_a_directory_does_not_change_the_python_of_the_local_batch_system(write,
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\x7fELF\xff\xfe", r"not a text file (line 1, column 5, after '\x7fELF', is no UTF-8)"),
+        (b"\x7fELF\xff\xfe", r"not a text file (line 1, column 5, after '\x7fELF', is not UTF-8)"),
         (b"[batch]\nslots = " + b"9" * 5000, "a number has more than 4,300 digits"),
         (b"x = " + b"[" * 5000, "nested too deeply"),
     ],
