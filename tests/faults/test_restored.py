@@ -81,7 +81,7 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     with pytest.raises(Outdated, match=r"was not only moved.*Run `jim site restored`"):
         list(restoring.moved(hurt.site))
     told = "\n".join(restoring.restored(hurt.site))
-    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more (its key is forgotten)" in told
+    assert f"{hurt.site.work / '2'} belongs to a grid job that JIM no longer knows (its key is forgotten)" in told
     assert submit(hurt, "newer") == 4, "three was drawn to go past it"
     hurt.finish()
     assert (which(hurt, 2), which(hurt, 4)) == (b"new\n", b"newer\n")

@@ -92,7 +92,7 @@ def test_what_the_jobs_share_is_not_changed():
             {"attribute": "arguments", "multi_attrs": {"environment": [{}]}},
             "multi_attrs: cannot be given together with",
         ),
-        ({"values": [["x"]]}, "values: of which attribute"),
+        ({"values": [["x"]]}, "values: needs the parameter attribute"),
         ({"multi_attrs": {"arguments": [1, 2], "environment": [{}]}}, "environment: 1 values, but arguments has 2"),
         ({"multi_attrs": {"arguments": [], "environment": [{}]}}, "environment: 1 values, but arguments has 0"),
         (

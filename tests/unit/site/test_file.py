@@ -245,9 +245,9 @@ def test_a_link_to_a_directory_is_one(write, tmp_path):
     [
         ("slrum", "unknown batch system 'slrum'; did you mean 'slurm'? (known: condor, condor_transfer, local,"),
         ("base", "unknown batch system 'base'"),
-        ("os.path", "'os.path' : module 'posixpath' has no attribute 'ADAPTER'"),
-        ("no_such.adapter", "'no_such.adapter' : No module named 'no_such'"),
-        ("jim_odd_site.odd", "'jim_odd_site.odd' : invalid syntax (odd.py, line 1)"),
+        ("os.path", "cannot load the adapter 'os.path': module 'posixpath' has no attribute 'ADAPTER'"),
+        ("no_such.adapter", "cannot load the adapter 'no_such.adapter': No module named 'no_such'"),
+        ("jim_odd_site.odd", "cannot load the adapter 'jim_odd_site.odd': invalid syntax (odd.py, line 1)"),
     ],
 )
 def test_a_batch_system_without_adapter_is_refused(tmp_path, monkeypatch, system, words):
