@@ -84,15 +84,6 @@ def test_pieces_are_counted_as_long_as_that_has_an_end(home, tmp_path, monkeypat
     assert told[-1].startswith(last)
 
 
-def test_splitters_are_listed_with_their_parameters(home):
-    names = [each["name"] for each in home.json("splitters")]
-    assert {"EventBased", "LumiBased", "ParametricJDL"} <= set(names)
-    assert "lumis_per_job" in home.out("splitters", "lumibased")
-    told = {each["name"]: each["default"] for each in home.json("splitters", "EventBased")["parameters"]}
-    assert told["events_per_job"] == 100
-    assert "did you mean 'LumiBased'" in home.run("splitters", "LumiBase")[2]
-
-
 def test_a_dry_run_says_who_splits(home, tmp_path):
     file = tmp_path / "r.json"
     asked = {"job_type": "executable", "executable": "x", "splitter": "LumiBased", "input_files": FILES}

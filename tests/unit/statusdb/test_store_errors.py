@@ -8,9 +8,9 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from jim.clock import Clock
-from jim.database import Connection, translated
+from jim.database import Connection
 from jim.doors import inbox
-from jim.errors import Away, Busy, Damaged, DiskFull, NotStorable, StoreError
+from jim.errors import Busy, DiskFull, NotStorable
 from jim.handlers.base import Handler
 from jim.keeper import collecting
 from jim.keeper.settling import _take_record
@@ -18,8 +18,6 @@ from jim.model import State, Step
 from jim.run_grid_job import serve
 from jim.statusdb import open_store
 from tests.splitting_work import submit as split
-
-LOCKED = "status.db is locked by another program"
 
 
 class Failing:
@@ -194,30 +192,6 @@ def test_a_picture_is_not_given_up_for_a_store_that_cannot_be_read(world, monkey
 
 
 # What SQLite says becomes what JIM does
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (sqlite3.SQLITE_BUSY, Busy),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, Busy),
-        (sqlite3.SQLITE_LOCKED, Busy),
-        (sqlite3.SQLITE_FULL, DiskFull),
-        (sqlite3.SQLITE_CORRUPT, Damaged),
-        (sqlite3.SQLITE_NOTADB, Damaged),
-        (sqlite3.SQLITE_IOERR_FSYNC, Away),
-        (sqlite3.SQLITE_CANTOPEN, Away),
-        (sqlite3.SQLITE_READONLY_DBMOVED, Away),
-        (sqlite3.SQLITE_ERROR, StoreError),
-    ],
-)
-def test_what_sqlite_says(tmp_path, code, kind):
-    error = sqlite3.OperationalError("its words")
-    error.sqlite_errorcode = code
-    found = translated(tmp_path / "status.db", error)
-    assert type(found) is kind
-    assert isinstance(found, StoreError)
-    assert (found.exit_code, "its words" in str(found), "status.db" in str(found)) == (1, True, True)
 
 
 def test_a_door_that_meets_a_locked_store_says_what_to_do(tmp_path, capsys):

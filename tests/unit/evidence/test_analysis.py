@@ -105,9 +105,9 @@ def test_one_of_the_sites_own(own: str) -> None:
         ("jim_own_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
         (
             "jim_own_site.analysis.none",
-            "cannot load AttributeError: module 'jim_own_site.analysis' has no attribute 'none'",
+            "AttributeError: module 'jim_own_site.analysis' has no attribute 'none'",
         ),
-        ("jim_no_site.analysis", "cannot load ModuleNotFoundError: No module named 'jim_no_site'"),
+        ("jim_no_site.analysis", "ModuleNotFoundError: No module named 'jim_no_site'"),
     ],
 )
 def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, reason: str) -> None:
