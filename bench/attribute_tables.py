@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def tables() -> str:
-    """Give the part of the page between its heading and what a declaration is."""
+    """Return the part of the page between its heading and what a declaration is."""
     parts = [part for declared, words in GROUPS.values() for part in (words, _table(declared))]
     for name in sorted(job_types()):
         handler = handler_of(name)

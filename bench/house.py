@@ -60,7 +60,7 @@ def circles() -> list[set[str]]:
 
 
 def runners() -> dict[str, str]:
-    """Give the names by which modules that talk with a batch system know what runs commands, each with its module."""
+    """Return the names by which modules that talk with a batch system know what runs commands, each with its module."""
     return {
         f"{name}.{each.asname or each.name}": name
         for name, file in house.NAMES.items()
@@ -110,7 +110,7 @@ def test_of(file: str) -> str:
 
 
 def functions() -> list[int]:
-    """Give the lengths of all functions, in lines."""
+    """Return the lengths of all functions, in lines."""
     return [
         (node.end_lineno or 0) - node.lineno + 1
         for file in house.FILES
@@ -120,7 +120,7 @@ def functions() -> list[int]:
 
 
 def figures() -> Iterator[tuple[str, object, object]]:
-    """Give each figure with its bound."""
+    """Return each figure with its bound."""
     flat = [each for each in (ROOT / "jim").glob("*.py") if each.name != "__init__.py"]
     yield "modules flat in jim/", len(flat), "≤ 10"
     yield "modules in import circles", len(set().union(*circles())), 0

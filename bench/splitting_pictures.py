@@ -145,7 +145,7 @@ def _length(file: File, units: str) -> int:
 
 
 def _cells(file: File, jobs: list[SplitJob], units: str) -> Iterator[tuple[int, int | None, str]]:
-    """Give the parts of a file: how long, whose, and what is written there."""
+    """Return the parts of a file: how long, whose, and what is written there."""
     mine = [(n, job) for n, job in enumerate(jobs) if file in job.files]
     if units == "lumis":
         for run, lumis in file.runs:

@@ -1,4 +1,4 @@
-"""Monte Carlo events of CDF, from the generator to the production executable."""
+"""CDF Monte Carlo: events from the generator to the production executable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CDFMonteCarlo(OfSAM):
     program, phases = "mcProduction", ("cdfgen", "cdfsim", "trgsim", "production")
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Run the piece's events with the attempt's own seed."""
+        """Return the command for the piece's events, with the attempt's own seed."""
         facts = {
             "request_id": request["request_id"],
             "release": request["cdf_release_version"],

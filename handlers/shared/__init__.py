@@ -1,1 +1,1 @@
-"""What job types are made of beside their answers: programs sent to the worker nodes, and pictures."""
+"""Shared parts of job types: programs for worker nodes, readers of results, and pictures."""

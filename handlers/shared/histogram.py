@@ -1,4 +1,4 @@
-"""A histogram, and its picture as SVG by hand: no drawing library, no script, nothing fetched."""
+"""A histogram, and its picture as SVG without a drawing library, a script, or anything fetched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 MOST_BINS = 40
-FINER = 8  # the peak is looked for in bins so many times finer than those drawn
+FINER = 8  # the peak is searched in bins this many times finer than the drawn ones
 
 WIDTH, HEIGHT = 760, 520
 LEFT, RIGHT, TOP, BOTTOM = 92, 730, 62, 440
@@ -21,7 +21,7 @@ class Histogram:
 
     def __init__(self, low: float, high: float, bins: int) -> None:
         self.low, self.high, self.bins = low, high, bins
-        self.entries = 0  # all values, those outside too
+        self.entries = 0  # all values, including those outside
         self._fine = [0] * (bins * FINER)
         self._sums = [0.0] * (bins * FINER)
 
@@ -39,12 +39,12 @@ class Histogram:
 
     @property
     def counts(self) -> list[int]:
-        """How many values fell into each bin."""
+        """The number of values in each bin."""
         return [sum(self._fine[at : at + FINER]) for at in range(0, len(self._fine), FINER)]
 
     @property
     def outside(self) -> int:
-        """How many values fell into no bin."""
+        """The number of values in no bin."""
         return self.entries - sum(self._fine)
 
     def fill(self, value: float) -> None:
@@ -57,7 +57,7 @@ class Histogram:
 
     @property
     def peak(self) -> float | None:
-        """Where the values crowd: the mean within ±1.5 bins of itself, found from the highest bin on."""
+        """The position of the peak: the mean within ±1.5 bins of itself, found from the highest bin on."""
         counts = self.counts
         if not any(counts):
             return None
@@ -81,7 +81,7 @@ def _round_steps() -> Iterator[float]:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where values and counts lie in the picture."""
+    """Converts values and counts into positions in the picture."""
 
     low: float
     high: float
@@ -192,5 +192,5 @@ def _notes(notes: Sequence[str], outside: int) -> Iterable[str]:
 
 def _text(x: float, y: float, size: int, words: str, anchor: str = "start") -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"'
-    halo = 'paint-order="stroke" stroke="#ffffff" stroke-width="4"'  # keeps words readable over lines
+    halo = 'paint-order="stroke" stroke="#ffffff" stroke-width="4"'  # keeps words readable on lines
     return f"<text {place} {halo}>{escape(words)}</text>"

@@ -30,7 +30,7 @@ SETTINGS = (
     "Random:setSeed = on",
 )
 HEADER = "event\tmass_gev\tpt_gev\n"
-FAILURES_IN_A_ROW = 100  # Pythia gives up an event now and then; this often means that it never succeeds
+FAILURES_IN_A_ROW = 100  # Pythia sometimes gives up an event; many failures in a row mean that it never succeeds
 PUBLISH_SECONDS = 1.0
 PUBLISH_LIMIT = 10.0
 
@@ -46,7 +46,7 @@ def options() -> argparse.Namespace:
 
 
 def publish(phase: str, done: int, total: int, unit: str) -> None:
-    """Tell how far a phase is, where anyone listens; generating never fails for it."""
+    """Report the progress of a phase, if `$JIM_PUBLISH` is set; a failure never stops the generation."""
     program = os.environ.get("JIM_PUBLISH")
     if not program:
         return
@@ -58,7 +58,7 @@ def publish(phase: str, done: int, total: int, unit: str) -> None:
 
 
 def pacer(total: int) -> Callable[[int], bool]:
-    """Make the judge of when to publish: after a second and 5 % at the earliest."""
+    """Return a function that decides when to publish: after at least a second and 5 %."""
     last = [time.monotonic(), 0.0]
 
     def due(done: int) -> bool:
@@ -72,7 +72,7 @@ def pacer(total: int) -> Callable[[int], bool]:
 
 
 def generator(asked: argparse.Namespace) -> Any:
-    """Start Pythia, or end with a sentence that says why not."""
+    """Start Pythia, or end with a sentence that says why this fails."""
     try:
         import pythia8mc
     except ImportError as error:
@@ -81,7 +81,7 @@ def generator(asked: argparse.Namespace) -> Any:
     low, high = asked.mass_min_gev, asked.mass_max_gev
     ours = (f"Random:seed = {asked.seed}", f"PhaseSpace:mHatMin = {low}", f"PhaseSpace:mHatMax = {high}")
     for line in (*SETTINGS, *ours):
-        if not pythia.readString(line):  # without its data files, it refuses the first
+        if not pythia.readString(line):  # without its data files, Pythia refuses the first setting
             data = os.environ.get("PYTHIA8DATA", "not set")
             sys.exit(f"Pythia refused the setting '{line}'; are its data files there? PYTHIA8DATA is {data}")
     if not pythia.init():
@@ -97,7 +97,7 @@ def electrons(event: Any) -> tuple[Any, Any]:
 
 
 def pairs(pythia: Any, events: int) -> Iterator[Any]:
-    """Generate so many events and give the momentum of each one's electron pair."""
+    """Generate this many events and yield the momentum of each electron pair."""
     failures = 0
     while events:
         if pythia.next():
@@ -111,7 +111,7 @@ def pairs(pythia: Any, events: int) -> Iterator[Any]:
 
 
 def generate(pythia: Any, asked: argparse.Namespace) -> None:
-    """Write the events, publishing how far it is."""
+    """Write the events, and publish the progress."""
     due = pacer(asked.events)
     publish("generate", 0, asked.events, "events")
     with Path("events.tsv.part").open("w") as file:
@@ -124,7 +124,7 @@ def generate(pythia: Any, asked: argparse.Namespace) -> None:
 
 
 def summarise(pythia: Any, asked: argparse.Namespace) -> None:
-    """Write what a physicist needs to use the events."""
+    """Write the facts that a physicist needs to use the events."""
     info = pythia.infoPython()
     facts = {
         "generator": f"Pythia {pythia.settings.parm('Pythia:versionNumber'):.3f}",
@@ -140,7 +140,7 @@ def summarise(pythia: Any, asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Do it in two phases."""
+    """Run the two phases."""
     asked = options()
     publish("initialise", 0, 1, "generators")
     pythia = generator(asked)

@@ -1,4 +1,4 @@
-"""Tables that local jobs bring back: tab-separated numbers under a line of column names."""
+"""Reads tables that local jobs bring back: tab-separated numbers under a line of column names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from jim.errors import JimError
 from jim.files import open_regular
 from jim.handlers.base import Result
 
-LONGEST_LINE = 1000  # characters; a file without line ends must not fill the memory
+LONGEST_LINE = 1000  # characters of a line; a file without line ends must not fill the memory
 
 
 def column(file: str, name: str, results: Iterable[Result]) -> Iterator[float]:
-    """Give one column of this file of all local jobs, a number at a time; name the place of what is wrong."""
+    """Return one column of this file from all local jobs, number by number; an error names the place."""
     for result in results:
         where = f"local job {result.n}, {file}"
         if file not in result.files:
-            raise JimError(f"{where}: the file was not brought back")
+            raise JimError(f"{where}: the file is missing")
         with os.fdopen(open_regular(result.directory / file), encoding="utf-8", errors="replace") as table:
             yield from _numbers(table, name, where)
 

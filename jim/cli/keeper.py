@@ -1,4 +1,4 @@
-"""jim keeper: be the keeper of the own state directory, or start those that are needed."""
+"""jim keeper: runs the keeper of this account, or starts all keepers that are needed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ END_SECONDS = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim keeper` takes."""
-    help_ = "start a keeper wherever there are unfinished jobs and none runs; for root of a managed site: every account"
+    """Declare the arguments of `jim keeper`."""
+    help_ = (
+        "start a keeper wherever there are unfinished grid jobs and no keeper runs; as root of a managed "
+        "site: for every account"
+    )
     parser.add_argument("--all", action="store_true", help=help_)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--list", action="store_true", help="say whether the keeper runs; for root: of every account")
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Keep, in the foreground; or start, list or end keepers."""
+    """Run the keeper in the foreground; or start, list or end keepers."""
     site = site_file.load()
     root_sees_all = site.managed and os.getuid() == 0
     if arguments.list:
@@ -58,7 +61,7 @@ def _for_all(does: Callable[[], int], option: str) -> int:
 
 
 def _start_own() -> int:
-    """Start the own keeper if it is needed, and say so in one line."""
+    """Start this account's keeper if it is needed, and report it in one line."""
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
@@ -113,7 +116,7 @@ def _end(pid: int, state: Path) -> None:
 
 
 def _is_untold(site: Site, door: str) -> bool:
-    """Tell whether a door has something left to tell; of one that is gone nothing can be told any more."""
+    """Tell whether a door still has something to write; a door that no longer exists has not."""
     try:
         return door_of(door, site.site.handlers).untold(site.state)
     except JimError:

@@ -1,4 +1,4 @@
-"""jim show: one grid job, or one local job, in detail."""
+"""jim show: a grid job or a local job in detail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jim.reading.view import View, add_json, look
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim show` takes."""
+    """Declare the arguments of `jim show`."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
     parser.add_argument(
         "--from", type=whole_number(0), default=0, dest="first", metavar="N", help="the local jobs from G.N on"
@@ -48,7 +48,7 @@ def _wanted(arguments: argparse.Namespace) -> Wanted:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is stored about it."""
+    """Print what the store has about the job."""
     view, wanted = look(), _wanted(arguments)
     job, members = view.members(arguments.target)
     if arguments.json and not members:
@@ -92,13 +92,13 @@ def _show_members(view: View, members: Iterable[LocalJob]) -> None:
 
 
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
-    record, wish = view.record(job), f", {job.wish} wished" if job.wish else ""
+    record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "key", plain(job.key)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
-        yield "priority", f"{job.priority} (0 is usual, the highest is sent first)"
+        yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(view.why(job))
     yield from _times(record)

@@ -1,4 +1,4 @@
-"""jim status: grid jobs at a glance."""
+"""jim status: a list of grid jobs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ FINISHED_SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim status` takes."""
-    help_ = f"a grid job, or any of its local jobs; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
+    """Declare the arguments of `jim status`."""
+    help_ = (
+        f"a grid job, or any of its local jobs; default: all unfinished ones, and the last {FINISHED_SHOWN} "
+        "finished ones"
+    )
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
     parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
     add_json(parser)
@@ -38,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([view.record(job) for job in jobs])
     elif not jobs:
-        say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` hands one in")
+        say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     else:
         table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
     if not arguments.json:
@@ -84,7 +87,7 @@ def _row(view: View, job: GridJob) -> tuple[object, ...]:
 
 
 def _warn(view: View, jobs: list[GridJob]) -> None:
-    """Say what makes every age grow, and that nothing new is taken in."""
+    """Print what delays all grid jobs, and whether the site is drained."""
     drained = in_words(view.site)
     if drained:
         say(f"\n{drained}")

@@ -1,4 +1,4 @@
-"""What reaches a terminal: escaped text, facts, JSON."""
+"""Output for terminals: escaped text, facts, JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def plain(text: object) -> str:
-    """Give text as one line that no terminal can take for a command: what is not printable is escaped."""
+    """Return text as one line that no terminal interprets as a command; escape what is not printable."""
     words = str(text)
     return words if words.isprintable() else "".join(map(_plain_character, words))
 
 
 def escaped(text: object) -> str:
-    """Like `plain`, of several lines."""
+    """Like `plain`, for several lines."""
     return "\n".join(plain(line.expandtabs()) for line in str(text).split("\n"))
 
 
@@ -31,7 +31,7 @@ def say(text: object = "") -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print one JSON document; JSON escapes by itself what a terminal must not see."""
+    """Print one JSON document; JSON itself escapes control characters."""
     print(json.dumps(document, indent=2))
 
 
@@ -66,7 +66,7 @@ def say_finding(finding: Finding) -> None:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values in two columns, without those that are empty."""
+    """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
             say(f"{name:<13}{value}")

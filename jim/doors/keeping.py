@@ -1,4 +1,4 @@
-"""What the keeper lends to a door for its work in each round."""
+"""The parts of the keeper that a door may use in each round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jim.statusdb.contract import Store
 
 
 class Workers(Protocol):
-    """Threads for what takes long."""
+    """The keeper's worker threads, for work that takes long."""
 
     def start(self, errand: Errand[Any], /) -> float:
         """Do an errand beside the keeper's loop, unless it is under way, or put off because it has failed."""
@@ -25,7 +25,7 @@ class Workers(Protocol):
 
 
 class Keeper(Protocol):
-    """What a door may use of the keeper."""
+    """The parts of the keeper that a door may use."""
 
     @property
     def site(self) -> Site:
@@ -33,7 +33,7 @@ class Keeper(Protocol):
 
     @property
     def store(self) -> Store:
-        """What is known of grid jobs; a door only reads it."""
+        """The store of grid jobs; a door only reads it."""
 
     @property
     def clock(self) -> Clock:
@@ -41,7 +41,7 @@ class Keeper(Protocol):
 
     @property
     def workers(self) -> Workers:
-        """What does what takes long."""
+        """The worker threads."""
 
     @property
     def answered(self) -> Mapping[int, bytes]:

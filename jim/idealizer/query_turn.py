@@ -1,7 +1,7 @@
-"""Taking turns: all accounts of a site together ask the batch system once per interval.
+"""Turns of accounts: all accounts of a site together query the batch system once per interval.
 
-Each has a file of its own, and its time is that of its last question. Nobody else can write it, and none is locked: who
-may read a file may lock it, too.
+Each account has a file whose time is that of its last query. Only the account can write it. There is no lock, because
+whoever may read a file may also lock it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 log = logging.getLogger(__name__)
-PATIENCE = 60  # intervals: however many accounts there are
+PATIENCE = 60  # in intervals, for any number of accounts
 
 
 def take_turn(own: Path | None, interval: float, waited: float, waited_for: dict[str, float]) -> bool:
-    """Tell whether the batch system may be asked now, and count it as asked.
+    """Tell whether this account may query the batch system now; if so, record the query.
 
-    We wait for one question of each other account, no more: `waited_for` keeps which, until we have asked.
+    An account waits for one query of each other account, not more. `waited_for` holds their times until this account
+    has queried.
     """
     if own is None:
         return True
@@ -26,14 +27,14 @@ def take_turn(own: Path | None, interval: float, waited: float, waited_for: dict
         if waited <= PATIENCE * interval and _asked_by_others(own, interval, waited_for):
             return False
         os.utime(own)
-    except OSError as error:  # made by `jim site init --account`; without it each account keeps its own interval
-        log.debug("no turns are taken: %s", error)
+    except OSError as error:  # `jim site init --account` makes the file; without it each account keeps its own interval
+        log.debug("accounts take no turns: %s", error)
     waited_for.clear()
     return True
 
 
 def _asked_by_others(own: Path, interval: float, waited_for: dict[str, float]) -> bool:
-    """Tell whether another account has asked within an interval, and that question is the one we wait for."""
+    """Tell whether this account still waits for another that has queried within the interval."""
     now, found = time.time(), False
     with os.scandir(own.parent) as files:
         for each in files:

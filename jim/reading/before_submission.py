@@ -1,4 +1,4 @@
-"""What local jobs wait for that are not sent yet: the throttle, their next attempt, a person."""
+"""Why local jobs are not submitted yet: a limit, a due time of the next attempt, or a person's decision."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from jim.reading.quantities import span
 from jim.reading.view import View
 from jim.workdir import credentials
 
-LOOKED_AT = 1000  # waiting local jobs of which the next one due is searched
+LOOKED_AT = 1000  # number of waiting local jobs in which the next due one is searched
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One thing that is waited for."""
+    """One thing that a job waits for, and what happens next."""
 
     what: str
     next: str
     witness: str = "keeper"
-    seen: str = ""  # when the witness said so; empty: just now, by reading the store
+    seen: str = ""  # time of the evidence; empty: just now, from the store
 
 
 def many(count: int, words: str, of_one: str) -> str:
-    """Say something of one local job, or of many."""
+    """Return words about one local job, or about many."""
     return f"1 local job {of_one}" if count == 1 else f"{count:,} local jobs {words}"
 
 
 def waiting(view: View, job: GridJob) -> Iterator[Wait]:
-    """Say why waiting local jobs wait."""
+    """Explain why waiting local jobs are not submitted."""
     count = view.store.counts(job.id).get(State.WAITING, 0)
     if not count or job.wish in (Verb.CANCEL, Verb.SUSPEND):
         return
@@ -42,19 +42,25 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
             return
     lapsed = credentials.expired(view.directory(job.id), credentials.now())
     if lapsed:
-        yield Wait(f"{many(count, 'wait', 'waits')} to be sent: {lapsed}", "they go once it is renewed, under its path")
+        yield Wait(
+            f"{many(count, 'wait', 'waits')} to be submitted: {lapsed}",
+            "the keeper submits when the file at its path is renewed",
+        )
         return
     throttled = _throttle(view, job)
     if throttled:
-        yield Wait(f"{many(count, 'wait', 'waits')} to be sent: {throttled}", "the next go as soon as others end")
+        yield Wait(
+            f"{many(count, 'wait', 'waits')} to be submitted: {throttled}",
+            "the keeper submits as soon as others end",
+        )
         return
     if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.steady()):
         then = (
-            "they go when the batch system answers again"
+            "the keeper submits when the batch system answers again"
             if view.published.trouble.words
-            else "sent in the keeper's next rounds"
+            else "the keeper submits in its next rounds"
         )
-        yield Wait(f"{many(count, 'wait', 'waits')} to be sent", then)
+        yield Wait(f"{many(count, 'wait', 'waits')} to be submitted", then)
         return
     yield _first_of_many(view, job, count)
 
@@ -73,27 +79,27 @@ def _held(job: GridJob, held: list[LocalJob]) -> Wait:
     first = held[0]
     here = f"{job.id}.{first.n}" if len(held) == 1 else str(job.id)
     return Wait(
-        f"{many(len(held), 'are', 'is')} held by JIM, {job.id}.{first.n} for one: {first.reason}",
-        f"nothing by itself; `jim retry {here}` tries again, `jim cancel {here}` ends it",
+        f"{many(len(held), 'are', 'is')} held by JIM, for example {job.id}.{first.n}: {first.reason}",
+        f"nothing happens by itself; `jim retry {here}` tries again, `jim cancel {here}` ends it",
         first.witness,
         first.updated,
     )
 
 
 def _throttle(view: View, job: GridJob) -> str:
-    """Say which limit of the site holds sending up."""
+    """Name the limit of the site that delays submissions."""
     limits, queued = view.site.limits, view.store.in_batch()
     if queued >= limits.queued:
-        return f"throttle: {queued:,} in the queue of {limits.queued:,} allowed"
-    counts = view.store.counts(job.id)
+        return f"{queued:,} local jobs are in the queue, and limits.queued allows {limits.queued:,}"
+    counts, most = view.store.counts(job.id), limits.queued_per_grid_job
     mine = sum(counts.get(state, 0) for state in IN_BATCH)
-    if mine >= limits.queued_per_grid_job:
-        return f"throttle: {mine:,} of this grid job in the queue of {limits.queued_per_grid_job:,} allowed"
+    if mine >= most:
+        return f"{mine:,} local jobs of it are in the queue, and limits.queued_per_grid_job allows {most:,}"
     return ""
 
 
 def next_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
-    """Say what a local job waits for that is not sent."""
+    """Explain why a local job is not submitted."""
     left = view.due_in(local.due)
     if local.held:
         yield _held(job, [local])

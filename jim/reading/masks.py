@@ -1,4 +1,4 @@
-"""What a piece of split input is, in few words."""
+"""Describes the input of a piece in a few words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LONGEST_PIECE = 60  # in a table
 
 
 def more(count: int) -> str:
-    """Say that there are so many more."""
+    """Return words for this many further items."""
     return f" and {count:,} more" if count else ""
 
 
 def mask_in_words(mask: Mapping[str, Any]) -> str:
-    """Say what part of its files a piece is, from the record of its mask."""
+    """Return the part of its files that a piece has, in words, from the record of its mask."""
     words = [_range(mask, what) for what in ("event", "lumi", "run")]
     for run, ranges in (mask.get("run_lumis") or {}).items():
         shown = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]

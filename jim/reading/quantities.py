@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def span(seconds: float) -> str:
-    """Tell a duration in words: the two largest units."""
+    """Return a duration in words: the two largest units."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
     left = round(seconds)
@@ -19,12 +19,12 @@ def span(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Tell an age in words."""
+    """Return an age in words."""
     return f"{span(seconds)} ago"
 
 
 def size_of(count: float) -> str:
-    """Tell a number of bytes in words."""
+    """Return a number of bytes in words."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
@@ -33,10 +33,10 @@ def size_of(count: float) -> str:
 
 
 def counted(counts: Iterable[tuple[str, int]]) -> str:
-    """Tell how many there are of each."""
+    """Return counts of several things in words."""
     return ", ".join(f"{count:,} {word}" for word, count in counts)
 
 
 def how_many(count: int, noun: str) -> str:
-    """Tell a number of things."""
+    """Return the number of one kind of thing in words."""
     return f"{count:,} {noun}{'s' * (count != 1)}"

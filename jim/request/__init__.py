@@ -120,7 +120,7 @@ def _may_be_type(name: str) -> bool:
 
 
 def declarations(handler: Handler) -> dict[str, Attribute]:
-    """Give all attributes that a request of a job type may have: the common ones and the type's own."""
+    """Return all attributes that a request of a job type may have: the common ones and the type's own."""
     return COMMON | dict(handler.attributes)
 
 
@@ -235,7 +235,7 @@ def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
 
 
 def _parts(name: str, value: list[Any] | dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give every text and number in a list or a table."""
+    """Return every text and number in a list or a table."""
     if _is_harmless(value):
         return
     if isinstance(value, list):

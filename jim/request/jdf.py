@@ -81,7 +81,7 @@ def _unquoted(word: str) -> str:
 
 
 def _whole(written: str, values: list[str]) -> str | None:
-    """Give a value as one text: a single word, or several words without quotes, with the spaces between them."""
+    """Return a value as one text: a single word, or several words without quotes, with the spaces between them."""
     if len(values) == 1:
         return values[0]
     if not values or '"' in written:

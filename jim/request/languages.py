@@ -26,12 +26,12 @@ class Said(NamedTuple):
 
 
 def plain(name: str) -> str:
-    """Give the form in which names are compared: without underscores, all in small letters."""
+    """Return the form in which names are compared: without underscores, all in small letters."""
     return name.replace("_", "").lower()
 
 
 def place(text: str, at: int) -> str:
-    """Give line and column of a character in a text."""
+    """Return line and column of a character in a text."""
     return f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
 
 

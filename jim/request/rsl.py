@@ -226,7 +226,7 @@ class _Reader:
         return self.replaced(value, at)
 
     def replaced(self, value: str, at: int) -> str:
-        """Give the text of a variable, unless variables have added too many characters."""
+        """Return the text of a variable, unless variables have added too many characters."""
         self.left -= len(value)
         if self.left < 0:
             raise self.fault(f"the variables add more than {LONGEST:,} characters to this request", at)
@@ -253,7 +253,7 @@ class _Reader:
 
 
 def _texts(written: str) -> list[str]:
-    """Give a row of texts in which no text is joined and none is a variable."""
+    """Return a row of texts in which no text is joined and none is a variable."""
     found = UNITS.findall(written)
     return [each[1:-1].replace(each[0] * 2, each[0]) if each[0] in "\"'" else each for each in found]
 

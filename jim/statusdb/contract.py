@@ -58,7 +58,7 @@ class Store(Protocol):
         """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
 
     def changes(self) -> int:
-        """Give a number that grows with whatever this store changes."""
+        """Return a number that grows with whatever this store changes."""
 
     def is_made(self) -> bool:
         """Tell whether there is anything in it: who is killed while making a store leaves an empty one."""
@@ -72,7 +72,7 @@ class Store(Protocol):
     # Facts about the state directory
 
     def fact(self, name: str) -> str:
-        """Give a fact; empty when never set. The serial is one: each `add_grid_job` and `intend` raises it."""
+        """Return a fact; empty when never set. The serial is one: each `add_grid_job` and `intend` raises it."""
 
     def set_fact(self, name: str, value: str) -> None:
         """Record a fact."""
@@ -86,7 +86,7 @@ class Store(Protocol):
         """Make a grid job unseen, free its key, and remember that its files are to be removed."""
 
     def removed(self) -> list[tuple[int, str]]:
-        """Give the grid jobs that were removed, each with the directory that may be left of it."""
+        """Return the grid jobs that were removed, each with the directory that may be left of it."""
 
     def files_are_gone(self, number: int) -> None:
         """Forget a removed grid job of which no file is left."""
@@ -95,7 +95,7 @@ class Store(Protocol):
         """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
 
     def fulfilled(self) -> set[str]:
-        """Give the wishes that have been fulfilled, and whose files may be left."""
+        """Return the wishes that have been fulfilled, and whose files may be left."""
 
     def wishes_are_gone(self, names: Iterable[str]) -> None:
         """Forget fulfilled wishes whose files are gone."""
@@ -115,16 +115,16 @@ class Store(Protocol):
         """Take a grid job in, at step accepted; a key or number that is known already changes nothing."""
 
     def grid_job(self, number: int) -> GridJob:
-        """Give one grid job, or raise `UnknownJob`."""
+        """Return one grid job, or raise `UnknownJob`."""
 
     def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
         """Give the grid jobs at these steps, or all, by their numbers; at most the last so many."""
 
     def known_as(self, key: str) -> int:
-        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job that has a key; 0: none has it, or none any more."""
 
     def places(self) -> dict[int, str]:
-        """Give the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs that have not that of their number."""
 
     def unfinished(self) -> bool:
         """Tell whether any grid job is not finished."""
@@ -136,10 +136,10 @@ class Store(Protocol):
         """Add a line to the journal that is no change of state. Lines are never changed."""
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, and none about its local jobs, oldest first."""
 
     def counts(self, grid: int) -> dict[State, int]:
         """Count a grid job's local jobs by state, without looking at them; none before `end_split`."""
@@ -161,7 +161,7 @@ class Store(Protocol):
     # Local jobs
 
     def local_job(self, grid: int, n: int) -> LocalJob:
-        """Give one local job, or raise `UnknownJob`."""
+        """Return one local job, or raise `UnknownJob`."""
 
     def local_jobs(
         self,
@@ -181,22 +181,22 @@ class Store(Protocol):
         """Tell when the first of the local jobs that wait is due; `HELD` where none waits, or all are held."""
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are.
+        """Return the most frequent reasons of the local jobs in these states, how often each, and how many there are.
 
         Reasons of the same words are one; its kind is known if that of any of them is.
         """
 
     def state(self, grid: int, n: int) -> State:
-        """Give the state of one local job, and nothing else of it."""
+        """Return the state of one local job, and nothing else of it."""
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Give what was wished for a grid job, and for one of its local jobs."""
+        """Return what was wished for a grid job, and for one of its local jobs."""
 
     def wished(self, grid: int) -> frozenset[int]:
-        """Give the local jobs that someone wished to end and that have not ended."""
+        """Return the local jobs that someone wished to end and that have not ended."""
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person says what becomes of them."""
 
     def change(self, changes: Iterable[Change]) -> None:
         """Move local jobs on, all or none; one that is no longer where the evidence found it stays as it is."""
@@ -213,16 +213,16 @@ class Store(Protocol):
         """Record, before anything is done, that these waiting local jobs go out together as submission k."""
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states, of one grid job or of all."""
+        """Return the submissions in these states, of one grid job or of all."""
 
     def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
+        """Return one submission."""
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change a submission."""
 
     def submission_numbers(self, grid: int) -> set[int]:
-        """Give the numbers of a grid job's submissions."""
+        """Return the numbers of a grid job's submissions."""
 
     def forget_submission(self, grid: int, k: int) -> None:
         """Forget a submission and its attempts, of which nothing was ever sent."""
@@ -234,16 +234,16 @@ class Store(Protocol):
         """Close the confirmed submissions of which no attempt is live."""
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
+        """Return one attempt by its place in a submission."""
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission, by local job and number."""
+        """Return the attempts of a grid job, of one local job, or of one submission, by local job and number."""
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change an attempt."""
 
     def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end (`over`), and have no verdict yet."""
+        """Return the attempts that are to end (`over`), and have no verdict yet."""
 
     def live(self, grid: int | None = None) -> Iterator[Live]:
         """Give every attempt, of a grid job or of all, that the batch system was seen or told to have.
@@ -255,7 +255,7 @@ class Store(Protocol):
         """Tell whether any attempt has started on another host."""
 
     def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, in order, read in parts: a slow reader holds up nobody."""
+        """Return how each local job ended, in order, read in parts: a slow reader holds up nobody."""
 
     # What payloads publish
 

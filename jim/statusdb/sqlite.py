@@ -52,7 +52,7 @@ class Store(Browsed, Submissions):
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
-        """Give one grid job."""
+        """Return one grid job."""
         job = next(self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))), None)
         if job is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
@@ -66,12 +66,12 @@ class Store(Browsed, Submissions):
         return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
 
     def known_as(self, key: str) -> int:
-        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job that has a key; 0: none has it, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else 0
 
     def places(self) -> dict[int, str]:
-        """Give the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs that have not that of their number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
@@ -108,11 +108,11 @@ class Store(Browsed, Submissions):
         )
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
         return self._journal(*rows.where(grid=grid, n=n), last)
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, and none about its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
@@ -158,7 +158,7 @@ class Store(Browsed, Submissions):
     # Local jobs
 
     def local_job(self, grid: int, n: int) -> LocalJob:
-        """Give one local job."""
+        """Return one local job."""
         found = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n))
         job = next(rows.local_jobs(found), None)
         if job is None:
@@ -181,7 +181,7 @@ class Store(Browsed, Submissions):
         return list(rows.local_jobs(self.db.execute(sql, (grid, first, due, limit))))
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
+        """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
         sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
         sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, limit)).fetchall()
@@ -197,23 +197,23 @@ class Store(Browsed, Submissions):
         return HELD if due is None else float(due)
 
     def state(self, grid: int, n: int) -> State:
-        """Give the state of one local job, and nothing else of it."""
+        """Return the state of one local job, and nothing else of it."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
         return State(row[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Give what was wished for a grid job, and for one of its local jobs."""
+        """Return what was wished for a grid job, and for one of its local jobs."""
         sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
         wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
         return wish
 
     def wished(self, grid: int) -> frozenset[int]:
-        """Give the local jobs that someone wished to end and that have not ended."""
+        """Return the local jobs that someone wished to end and that have not ended."""
         sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
         return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person says what becomes of them."""
         return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
@@ -289,7 +289,7 @@ class Store(Browsed, Submissions):
         )
 
     def submission_numbers(self, grid: int) -> set[int]:
-        """Give the numbers of a grid job's submissions."""
+        """Return the numbers of a grid job's submissions."""
         return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
     def forget_submission(self, grid: int, k: int) -> None:

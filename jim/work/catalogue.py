@@ -4,8 +4,8 @@ A catalogue is a directory or an SQLite database. In a directory, the file `requ
 file `datasets/NAME` has the key `files`: a table for each file, as in `input_files` of a request. Each file is TOML or
 JSON, as its ending says; a `/` in a name is written `%2F`. A database has two tables:
 
-request (id TEXT PRIMARY KEY, events INTEGER) file    (dataset TEXT, record TEXT)             -- the table of one file,
-in JSON; in order of rowid
+    request (id TEXT PRIMARY KEY, events INTEGER)
+    file    (dataset TEXT, record TEXT)             -- the table of one file, in JSON; in order of rowid
 """
 
 from __future__ import annotations

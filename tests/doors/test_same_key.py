@@ -27,9 +27,9 @@ def handed_in(place):
     [
         (
             'environment = { A = "1" }\n',
-            "environment: {'A': '1'}, but grid job 1, which has the key 'mine', was handed in",
+            "environment: {'A': '1'}, but grid job 1, which has the key 'mine', was submitted",
         ),
-        ("wall_seconds = 60\ncores = 2\n", "wall_seconds: 60, but grid job 1, which has the key 'mine', was handed in"),
+        ("wall_seconds = 60\ncores = 2\n", "wall_seconds: 60, but grid job 1, which has the key 'mine', was submitted"),
     ],
 )
 def test_the_same_key_with_a_different_request_is_refused(place, more, said):
@@ -148,7 +148,7 @@ def test_a_job_manager_that_was_killed_and_restarted_finds_its_grid_job(place, m
         said = call(place, method, **of_a_job_manager(place, run, restart=["https://host:40001/16/5/"] * (run > 1)))
         assert "GRAM_SCRIPT_JOB_ID:1\n" in said
     said = call(place, method, **of_a_job_manager(place, 3, arguments=["y"]))
-    assert "arguments: ['y'], but grid job 1, which has the key '173.72', was handed in with" in said
+    assert "arguments: ['y'], but grid job 1, which has the key '173.72', was submitted with" in said
     assert "GRAM_SCRIPT_ERROR:48\n" in said
     said = call(place, method, **of_a_job_manager(place, 3, maxwalltime=["5"]))
     assert "wall_seconds: 300, but grid job 1" in said

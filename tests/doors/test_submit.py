@@ -54,7 +54,7 @@ def test_who_asks_for_help_gets_it(place, name, word):
 @pytest.mark.parametrize("text", ["00004", "0", "4.01", "4.00", "04.1", "-4", "4.", "4,1", "4.1.1"])
 def test_what_is_no_id_is_no_job(place, text):
     place.add(4, size=2)
-    with pytest.raises(UnknownJob, match="is no id"):
+    with pytest.raises(UnknownJob, match="is not an id"):
         target_of(text)  # as the other doors do
     code, out, _ = place.door("jim-poll", text)
     assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
@@ -262,7 +262,7 @@ def test_site_check_says_what_is_not_there(place):
     done = without_libraries(place, "from jim.cli import main; sys.exit(main(['site', 'check']))")
     assert done.returncode == 3
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("failed   libraries: not there: lxml, psutil, tenacity, rich; ")
+    assert lines[0].startswith("failed   libraries: missing: lxml, psutil, tenacity, rich; ")
     assert "failed   batch system: No module named 'tenacity'" in lines
     assert done.stderr == ""
 
@@ -288,7 +288,7 @@ def test_a_keeper_that_cannot_start_leaves_its_reason_once(place, library):
     [
         ("jim-submit", ("request.toml",), "GRAM_SCRIPT_JOB_ID:8\nGRAM_SCRIPT_JOB_STATE:32\n\n"),
         ("jim-cancel", ("7",), "GRAM_SCRIPT_JOB_STATE:4\n\n"),
-        ("jim", ("cancel", "7"), "7: cancel wished"),
+        ("jim", ("cancel", "7"), "7: cancel requested"),
     ],
 )
 def test_a_door_that_is_called_by_a_link_finds_its_home(place, name, words, said):
@@ -369,7 +369,7 @@ def test_a_keeper_of_a_damaged_status_db_leaves_a_sentence(place):
     environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
     command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
-    words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and put "
+    words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and move "
     (line,) = (place.state / "keeper.log").read_text().splitlines()
     assert f"CRITICAL jim.keeper.opening the keeper ends: {words}" in line
     for verb in (("keeper",), ("keeper", "--all"), ("status",)):

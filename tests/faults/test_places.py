@@ -66,7 +66,7 @@ def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(
     file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
     refused = hurt.door("submit", str(file))
     assert (refused.returncode, refused.stdout) == (3, "")
-    assert f"work: {hurt.site.work.parent} does not exist: mount it" in refused.stderr
+    assert f"work: the directory {hurt.site.work.parent} does not exist: mount it" in refused.stderr
     assert not hurt.site.work.parent.exists()
 
 

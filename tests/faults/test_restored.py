@@ -78,10 +78,10 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     put_back(hurt, backup)
     assert submit(hurt, "new") == 2, "the door goes on"
     refused(hurt, "is older than what was done with it")
-    with pytest.raises(Outdated, match=r"was not only moved.*say `jim site restored`"):
+    with pytest.raises(Outdated, match=r"was not only moved.*Run `jim site restored`"):
         list(restoring.moved(hurt.site))
     told = "\n".join(restoring.restored(hurt.site))
-    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more (its key is forgotten)" in told
+    assert f"{hurt.site.work / '2'} belongs to a grid job that JIM no longer knows (its key is forgotten)" in told
     assert submit(hurt, "newer") == 4, "three was drawn to go past it"
     hurt.finish()
     assert (which(hurt, 2), which(hurt, 4)) == (b"new\n", b"newer\n")
@@ -134,7 +134,7 @@ def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     put_back(hurt, snapshot)
     refused(hurt, "is older than what was done with it")
     told = list(restoring.restored(hurt.site))
-    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in told
+    assert "1: submissions 2 were submitted after the backup was made: taken up again" in told
     keeper = hurt.start_keeper()
     until(lambda: hurt.state_of(0) == "running", "what was forgotten is found to run")
     (hurt.place / "payload.sh.go").touch()

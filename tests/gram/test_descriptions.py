@@ -29,7 +29,7 @@ def test_a_count_is_so_many_runs_or_processors():
     asked = request_of(count=["3"])
     assert (asked["job_type"], asked["arguments"], asked["argument_sets"]) == ("parametric", ["hello"], [[], [], []])
     assert request_of(count=["3"], jobtype=["single"])["cores"] == 3
-    with pytest.raises(BadRequest, match="count: 3: expected 1, for this job type says itself how many"):
+    with pytest.raises(BadRequest, match="count: 3: expected 1, because this job type itself decides how many"):
         request_of(count=["3"], jimjobtype=["pythia_monte_carlo"])
     with pytest.raises(BadRequest, match=r"expected NAME\.tar"):
         request_of(count=["3"], filestageout=[["result.dat", "https://x/r"]])
@@ -37,9 +37,9 @@ def test_a_count_is_so_many_runs_or_processors():
 
 def test_one_thing_is_said_by_one_name():
     assert request_of(maxtime=["2"])["wall_seconds"] == 120
-    with pytest.raises(BadRequest, match="max_time: given beside max_wall_time, which says the same"):
+    with pytest.raises(BadRequest, match="max_time: given together with max_wall_time, which has the same meaning"):
         request_of(maxtime=["2"], maxwalltime=["2"])
-    with pytest.raises(BadRequest, match="wall_seconds: given beside max_time, which says the same"):
+    with pytest.raises(BadRequest, match="wall_seconds: given together with max_time, which has the same meaning"):
         request_of(maxtime=["2"], wallseconds=["120"])
 
 
@@ -89,7 +89,9 @@ def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
     require_end(asked, "")
     service.write_text("globus-job-manager -type samgrid -seg-module samgrid\n")
     require_end(asked, "/var/lib/globus/globus-seg-samgrid")
-    with pytest.raises(BadSite, match="GRAM would never hear of the end: no keeper of this account tells it"):
+    with pytest.raises(
+        BadSite, match="GRAM would not learn of the end, because no keeper of this account writes its events"
+    ):
         require_end(asked, "")
 
 
@@ -100,7 +102,7 @@ def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
         ("count", ["many"], "count: expected 1 to 100,000, found 'many'"),
         ("jobtype", ["mpi"], "job_type: 'mpi'"),
         ("stdin", ["/etc/passwd"], "stdin: "),
-        ("maxcputime", ["3"], "max_cpu_time: '3': not possible here; say max_wall_time"),
+        ("maxcputime", ["3"], "max_cpu_time: '3': not possible here; use max_wall_time"),
         ("maxwalltime", ["soon"], "max_wall_time: expected a whole number, found 'soon'"),
         ("maxwalltime", ["0"], "wall_seconds: expected at least 1"),
         ("cores", ["2_0"], "cores: expected a whole number, found '2_0'"),

@@ -114,7 +114,7 @@ def test_what_runs_is_no_leftover_and_what_was_killed_is_swept_by_the_next(tried
     assert tried.leftovers() != []
     done = tried.test("--load", "1")
     assert done.returncode == 0, done.stdout
-    assert ", left by a site test that was killed: its jobs were ended, its files removed" in done.stdout
+    assert ", left by a killed site test: its jobs were cancelled, its files removed" in done.stdout
     assert tried.leftovers() == []
     until(lambda: not any(map(alive, payloads)), "their end")
 

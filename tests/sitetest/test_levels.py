@@ -40,7 +40,7 @@ def test_it_says_beforehand_what_it_submits(tried):
     tried.write(more=f"{MISSING}[limits]\nattempts = 2\n")
     assert tried.test("batch", "--load", "3").stdout.splitlines()[:3] == [
         "submits 4 local jobs to local (batch 1, load 3), and cleans up after itself",
-        "each is a batch job or a member of an array; one that is lost, or that the site kills, is sent again,",
+        "each is a batch job or a member of an array; JIM submits lost or killed ones again,",
         "up to 2 times in all (limits.attempts), so there may be more batch jobs",
     ]
 
@@ -117,7 +117,7 @@ def test_an_answer_that_tells_something_else_is_none(tried):
     done = tried.test("config")
     assert done.returncode == 2
     assert "ok       health: local answers" in done.stdout
-    for asked, words, said in (("listing", "", "that is no listing"), ("history", " 1", "that tells of no")):
+    for asked, words, said in (("listing", "", "this is not a listing"), ("history", " 1", "this says nothing about")):
         (found,) = (line for line in done.stdout.splitlines() if line.startswith(f"failed   {asked}: "))
         assert f"/bin/echo '<html>502</html>'{words} (exit 0" in found
         assert said in found
@@ -133,8 +133,8 @@ def test_accounts_that_cannot_be_asked_are_found_before_a_job_dies(tried):
     assert "Problem talking to the database" in found
     for part in (
         "batch.commands.history",
-        "what keeps the accounts",
-        "local jobs that die without an exit record wait",
+        "the source of the history",
+        "until then local jobs wait that die without an exit record",
     ):
         assert part in found
     assert "ok       listing: " in done.stdout
@@ -171,7 +171,7 @@ def test_a_batch_system_that_refuses_is_told_with_its_own_words_once(tried):
     assert refused.count("localbatch: argument wrong") == 1
     for key in ("batch.queue ('grdi')", "batch.account (not set)", "batch.options", "batch.commands.submit"):
         assert key in refused
-    assert "skipped  array: not tried, for batch has failed" in done.stdout
+    assert "skipped  array: skipped, because batch has failed" in done.stdout
 
 
 def test_a_broken_site_file_is_neither_good_nor_bad(tried):
@@ -193,9 +193,9 @@ def test_what_was_not_tried_has_submitted_no_job(tried):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--load", "abc"), "argument --load: invalid int value: 'abc' (`jim site test --help` shows how)"),
-        (("--jsn",), "unrecognized arguments: --jsn (`jim site --help` shows how)"),
-        (("load", "5"), "jim site test: unknown level 'load'; say --load N for N local jobs (known: all, array, batch"),
+        (("--load", "abc"), "argument --load: invalid int value: 'abc' (see `jim site test --help`)"),
+        (("--jsn",), "unrecognized arguments: --jsn (see `jim site --help`)"),
+        (("load", "5"), "jim site test: unknown level 'load'; use --load N for N local jobs (known: all, array, batch"),
         (("--load", "-1"), "--load: expected 0 to 100,000 local jobs, found -1"),
     ],
 )
@@ -210,7 +210,7 @@ def test_nor_is_it_one_for_programs(tried):
     done = tried.test("--load", "abc", "--json")
     assert (done.returncode, done.stderr) == (3, "")
     report = json.loads(done.stdout)
-    line = "JIM SITE UNKNOWN - argument --load: invalid int value: 'abc' (`jim site test --help` shows how)"
+    line = "JIM SITE UNKNOWN - argument --load: invalid int value: 'abc' (see `jim site test --help`)"
     assert (report["status"], report["line"], report["jobs"], report["checks"]) == ("unknown", line, 0, [])
 
 
@@ -224,7 +224,7 @@ def test_other_verbs_refuse_such_a_command_line_as_ever_and_help_is_help(tried):
         done = tried.site(*words)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("jim: ")
-        assert done.stderr.endswith(f"{why} (`jim site --help` shows how)\n")
+        assert done.stderr.endswith(f"{why} (see `jim site --help`)\n")
 
 
 def test_an_unknown_level_is_refused(tried):

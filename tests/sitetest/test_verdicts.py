@@ -71,7 +71,7 @@ def test_a_batch_system_that_cannot_be_asked_is_not_waited_for(tried, site, hast
     assert found.todo.startswith("run that command as this account until it answers")
     (left,) = own.remains
     mark = f"jim-{own.rounds.keeper.hold.instance}-1-1"
-    assert (left.level, left.said) == ("warning", f"after 2 s these may still be there: {mark}")
+    assert (left.level, left.said) == ("warning", f"after 2 s these may still exist: {mark}")
     assert left.todo == f"find them: {command} {mark}"
 
 
@@ -163,7 +163,7 @@ def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
         own.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.FENCE, reason=lost)
         told = levels.failed(own, "one job", 1, "lost: left the queue without starting")
     assert told.said == "lost: left the queue without starting; batch job 1"
-    assert "the logs of local say of that batch job where it went" in told.todo
+    assert "the logs of local say where that batch job went" in told.todo
 
 
 class StandInGround:
@@ -210,7 +210,7 @@ def test_only_a_time_limit_is_a_time_limit(state, reason, level):
 def test_a_time_limit_that_is_none_is_told_as_that():
     found = levels._limited(StandInGround(State.COMPLETED), "time limit", 5)
     assert found.said == "a job with a limit of 60 s ran to its end after 300 s; batch job 10, 11, 12, 13, 14"
-    assert found.todo.startswith("have the batch system end what passes its limit")
+    assert found.todo.startswith("have the batch system end jobs that exceed their limit")
 
 
 def test_what_two_attempts_say_alike_is_told_once():
@@ -229,7 +229,7 @@ def test_an_end_is_the_right_one_by_its_reason():
         return levels._ended(StandInGround(State.FAILED, Reason(kind, facts, "exit 13")), "exit 1", 2, levels.EXIT_1)
 
     assert ended(Kind.EXIT, code=1, more="yes").level == "ok"
-    said = "expected that it fails with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
+    said = "expected a failure with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
     assert ended(Kind.EXIT, code=13).said == ended(Kind.WARNED, code=1).said == said
 
 
@@ -270,12 +270,12 @@ def said(words, kind=Kind.UNCLEAR, cause=None):
         (Reason(Kind.OUTPUTS_DIFFER), "batch.visible_seconds (90 s)"),
         (Reason(Kind.LOST), "noexec"),
         (Reason(Kind.EXIT, {"code": 127}), "noexec"),
-        (Reason(Kind.VANISHED), "can write in /state"),
-        (Reason(Kind.PUT_BACK), "can write in /state"),
+        (Reason(Kind.VANISHED), "can write to /state"),
+        (Reason(Kind.PUT_BACK), "can write to /state"),
         (Reason(Kind.TIME_LIMIT), "batch.wall_seconds is 86,400"),
         (Reason(Kind.ACCOUNTING, {"said": "virtual memory limit"}), "`jim site check`"),
-        (Reason(Kind.KILLED, {"signal": 9}), "a worker node's memory"),
-        (Reason(Kind.ACCOUNTING, {"said": "TERM_OWNER: job killed by owner"}), "a worker node's memory"),
+        (Reason(Kind.KILLED, {"signal": 9}), "the memory of a worker node"),
+        (Reason(Kind.ACCOUNTING, {"said": "TERM_OWNER: job killed by owner"}), "the memory of a worker node"),
         (Reason(Kind.EXIT, {"code": 12}), "`jim site check`"),
         (Reason(words="lost: not accepted; did not return; exit 127"), "`jim site check`"),
     ],

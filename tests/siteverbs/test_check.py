@@ -94,8 +94,8 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
     for analyser, step, what in (("carefull", "taxed", "analyser"), ("careful", "taxi", "step of site.steps")):
         (tmp_path / "state/site.toml").write_text(f'{named.format(analyser, step)}handlers = "{own}"\n')
         found = check()["handlers"]
-        assert (found.level, found.said.startswith(f"{what} 'svsite.bar.")) == (FAILED, True)
-        assert "cannot be loaded: AttributeError" in found.said
+        assert (found.level, found.said.startswith(f"cannot load {what} 'svsite.bar.")) == (FAILED, True)
+        assert "AttributeError" in found.said
     (tmp_path / "state/site.toml").write_text('[limits]\nanalyser = "jim.evidence.analysis.usual"\n')
     assert (check()["handlers"].level, check()["handlers"].said) == (OK, "jim.evidence.analysis.usual")
     (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
@@ -103,7 +103,7 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
     assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
     (own / "svsite/darts.py").chmod(0o666)
     found = check()["handlers"]
-    assert (found.level, found.said) == (WARNING, f"everybody can write {own}/svsite/darts.py")
+    assert (found.level, found.said) == (WARNING, f"everybody can write to {own}/svsite/darts.py")
 
 
 def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):
@@ -112,7 +112,7 @@ def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):
     (tmp_path / "state/site.toml").write_text(f'[site]\ncatalogue = "{place}"\n')
     found = check()["catalogue"]
     assert (found.level, str(place) in found.said) == (FAILED, True)
-    assert found.todo.endswith("grid jobs wait that name a request_id or a dataset")
+    assert found.todo.endswith("requests that need the catalogue wait until it is readable")
     for folder, names in (("requests", ["1.toml", "2.json", "README"]), ("datasets", ["raw.json"])):
         (place / folder).mkdir(parents=True)
         for name in names:
@@ -123,7 +123,7 @@ def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):
 def test_a_missing_library_is_told(monkeypatch, check):
     monkeypatch.setattr(site_check, "LIBRARIES", ("json", "no_such_library.etree"))
     found = check()["libraries"]
-    assert (found.level, found.said) == (FAILED, "not there: no_such_library")
+    assert (found.level, found.said) == (FAILED, "missing: no_such_library")
     assert "pip install no_such_library" in found.todo
 
 
@@ -170,7 +170,7 @@ def test_times_in_whole_seconds_are_a_warning(check, monkeypatch):
     )
     found = check()["work directory"]
     assert found.level == WARNING
-    assert "its times count whole seconds" in found.said
+    assert "file times have only whole seconds" in found.said
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_without_a_shared_work_directory_the_promise_is_the_batch_systems(check,
     batch_system.shared_work = False
     found = check()["promise"]
     assert found.level == WARNING
-    assert "is local's own promise" in found.said
+    assert "only local ensures" in found.said
 
 
 def test_a_directory_of_programs_is_a_warning_with_what_to_say_instead(check, monkeypatch, tmp_path, batch_system):
@@ -261,7 +261,7 @@ def test_a_history_that_its_program_chooses_is_a_warning_with_what_to_say_instea
 
 
 def test_a_damaged_status_db_is_told(check, store, tmp_path):
-    assert check()["status DB"] == Finding("status DB", OK, "all of it can be read")
+    assert check()["status DB"] == Finding("status DB", OK, "the whole status DB is readable")
     file = tmp_path / "state/status.db"
     store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
@@ -270,22 +270,22 @@ def test_a_damaged_status_db_is_told(check, store, tmp_path):
         file.write_bytes(hurt)
         found = check()["status DB"]
         assert (found.level, found.said.partition(" (")[0]) == (FAILED, f"{file} is damaged")
-        assert found.said.endswith("put the whole state directory aside (docs/operating.md, Troubleshooting)")
+        assert found.said.endswith("move the whole state directory away (docs/operating.md, Troubleshooting)")
 
 
 def test_a_large_status_db_is_read_for_a_while_only(check, store, monkeypatch):
     store.add_pieces(1, 0, [Piece(n, 1) for n in range(1000)])
     monkeypatch.setattr(site_check, "READING_SECONDS", -1.0)
-    assert check()["status DB"] == Finding("status DB", OK, "no damage in what can be read of it in -1 s")
+    assert check()["status DB"] == Finding("status DB", OK, "no damage in what JIM could read within -1 s")
 
 
 def test_unfinished_grid_jobs_want_a_keeper(check, store, tmp_path):
     found = check()["keeper"]
-    assert (found.level, found.todo[:29]) == (WARNING, "start one: jim keeper --all; ")
+    assert (found.level, found.todo[:29]) == (WARNING, "start a keeper: jim keeper --")
     clock = site_check.Clock()
     heart = tmp_path / "state/heartbeat"
     heart.write_text(f"{clock.boot_id()} {int(clock.boot())}\n")
-    assert check()["keeper"] == Finding("keeper", OK, "one runs")
+    assert check()["keeper"] == Finding("keeper", OK, "a keeper runs")
     for stale in (f"{clock.boot_id()} {int(clock.boot()) - 60}", f"{clock.boot_id()} idle", "other 5", "", "x y z"):
         heart.write_text(stale)
         assert check()["keeper"].level == WARNING, stale
@@ -313,7 +313,7 @@ def test_a_managed_site_wants_keepers_after_a_reboot(check, tmp_path, monkeypatc
     told = (HERE / "share/cron/jim-keepers").read_text()
     for command in ("/opt/jim/shell/jim", '"/opt/a b/bin/jim"'):  # as it is shipped, and as it is installed
         cron.write_text(told.replace("/opt/jim/shell/jim", command))
-        assert check()["keeper --all"].said == f"arranged in {cron}"
+        assert check()["keeper --all"].said == f"{cron} starts keepers"
     timer = tmp_path / "root/etc/systemd/system/timers.target.wants/jim-keepers.timer"
     timer.parent.mkdir(parents=True)
     timer.symlink_to("/nowhere/jim-keepers.timer")
@@ -324,7 +324,7 @@ def test_clocks_that_are_apart_are_a_warning(check, tmp_path):
     check()
     site = load()
     now = site_check.time.time()
-    assert "file server is" in site_check._clock(site, now + 4000).said
+    assert "file server differs" in site_check._clock(site, now + 4000).said
     written = tmp_path / "state/status.db"
     written.touch()
     os.utime(written, (now + 4000,) * 2)

@@ -57,7 +57,7 @@ def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
 def test_the_file_tells_what_else_was_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(init.shutil, "which", lambda name: f"/usr/bin/{name}" if name == "sbatch" else None)
     text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
-    assert "# Seen here, too: Slurm (sbatch).\nsystem = " in text
+    assert "# Also found: Slurm (sbatch).\nsystem = " in text
     assert "# This machine has 12 processors.\n# slots = 0\n" in text
     assert f'# The state directory, "{tmp_path}", is on ext4.\n# work = ""\n' in text
 
@@ -92,7 +92,7 @@ def test_a_file_that_is_there_is_left_alone(tmp_path, jim_site):
     (tmp_path / "state").mkdir()
     file = tmp_path / "state/site.toml"
     file.write_text("# mine\n")
-    with pytest.raises(BadSite, match="there already and was left as it is"):
+    with pytest.raises(BadSite, match="exists already and was not changed"):
         jim_site("init")
     assert file.read_text() == "# mine\n"
     assert list((tmp_path / "state").iterdir()) == [file]
@@ -101,7 +101,7 @@ def test_a_file_that_is_there_is_left_alone(tmp_path, jim_site):
 def test_a_link_at_its_place_is_not_followed(tmp_path, jim_site):
     (tmp_path / "state").mkdir()
     (tmp_path / "state/site.toml").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadSite, match="there already"):
+    with pytest.raises(BadSite, match="exists already"):
         jim_site("init")
     assert not (tmp_path / "elsewhere").exists()
 
@@ -130,7 +130,7 @@ def test_on_a_managed_site_a_person_is_told_where_the_settings_are(tmp_path, jim
     monkeypatch.setattr(site_verbs, "_is_root", lambda: False)
     site_file.MANAGED_FILE.parent.mkdir(parents=True)
     site_file.MANAGED_FILE.touch()
-    with pytest.raises(BadSite, match=r"this machine is managed.*Set JIM_STATE"):
+    with pytest.raises(BadSite, match=r"this machine is managed.*set JIM_STATE"):
         jim_site("init")
 
 
@@ -140,7 +140,7 @@ def test_root_makes_a_site_for_all(tmp_path, jim_site, managed):
     assert file.stat().st_mode & 0o777 == 0o644
     assert file.parent.stat().st_mode & 0o777 == 0o755
     assert load().managed
-    with pytest.raises(BadSite, match="there already"):
+    with pytest.raises(BadSite, match="exists already"):
         jim_site("init")
 
 
@@ -201,7 +201,7 @@ def test_an_unknown_account_is_refused(jim_site, managed):
 def test_a_name_that_is_no_directory_name_is_refused(jim_site, managed, monkeypatch, name):
     account = namedtuple("account", "pw_name pw_uid pw_gid")
     monkeypatch.setattr(init.pwd, "getpwnam", lambda _: account(name, ME.pw_uid, ME.pw_gid))
-    with pytest.raises(BadSite, match="cannot be a directory's name"):
+    with pytest.raises(BadSite, match="is not usable as a directory name"):
         list(init.make_account(name, LOCAL))
 
 
@@ -209,7 +209,7 @@ def test_a_place_that_others_can_write_is_refused(tmp_path, managed):
     place = tmp_path / "var/lib/jim"
     place.mkdir(parents=True)
     place.chmod(0o777)
-    with pytest.raises(BadSite, match="no one else can write"):
+    with pytest.raises(BadSite, match="only root may write to it"):
         list(init.make_account(ME.pw_name, LOCAL))
 
 
@@ -227,7 +227,7 @@ def test_a_uid_that_was_another_accounts_is_refused(tmp_path, managed):
     links = tmp_path / "var/lib/jim/.by-uid"
     links.mkdir(parents=True)
     (links / str(ME.pw_uid)).symlink_to("../somebody")
-    with pytest.raises(BadSite, match="was the uid given to another account"):
+    with pytest.raises(BadSite, match="does another account have this uid now"):
         list(init.make_account(ME.pw_name, LOCAL))
 
 

@@ -40,7 +40,7 @@ def test_the_page_shows_the_file():
 def test_it_is_found_in_the_directory_of_the_site_s_own(site, tmp_path):
     assert adapter_of(site).name == "tsp"
     (tmp_path / "site.toml").write_text('[batch]\nsystem = "nosuch.tsp"\n')
-    with pytest.raises(BadSite, match=r"'nosuch\.tsp' is no adapter"):
+    with pytest.raises(BadSite, match=r"cannot load the adapter 'nosuch\.tsp'"):
         adapter_of(read(tmp_path / "site.toml", tmp_path))
 
 

@@ -61,7 +61,7 @@ def test_a_cancel_that_could_not_be_said_is_told_of(world):
     view = View(world.site, world.store)
     told = [each.what for each in waits.of_grid_job(view, world.store.grid_job(grid))]
     words = "cancel 1.1 (exit 1 after 0.0 s): down"
-    assert f"the batch system could not be told of the wish; last words: {words}" in told
+    assert f"JIM could not pass the request on to the batch system; last words: {words}" in told
     world.until(lambda: world.batch.calls.count("cancel") == 2)
     world.go()
     assert View(world.site, world.store).published.unsaid == {}
@@ -92,7 +92,10 @@ def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
     while told:
         told.pop()()
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 5}
-    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == ["", *["cancelled before it was sent"] * 2]
+    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == [
+        "",
+        *["cancelled before it was submitted"] * 2,
+    ]
 
 
 def test_cancel_before_the_split(world):

@@ -1,4 +1,4 @@
-"""A batch system made to fail: JIM's own wrapper stands before the site's real commands."""
+"""Makes a batch system fail: JIM's own wrapper stands before the site's real commands."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from jim.model import State
 from jim.workdir.submission import shell_directory
 
 Lies = Mapping[str, tuple[str, ...]]
-# What `shell/jim-glitch` does instead of the truth, call after call; then it tells the truth.
+# The faults of `shell/jim-glitch`, call after call; after these it passes the truth.
 GLITCHES: tuple[tuple[str, Lies], ...] = (
     ("obeyed, its answer lost", {"submit": ("lost",), "query": ("empty", "empty", "garbage", "hang")}),
     ("not obeyed, exit 0 and no word", {"submit": ("empty",), "find": ("empty", "down"), "query": ("down",)}),
     ("obeyed, an answer of garbage", {"submit": ("garbage",), "find": ("empty",), "query": ("empty", "garbage")}),
     ("obeyed, and never returned", {"submit": ("hang",), "history": ("down", "empty"), "ping": ("down", "hang")}),
 )
-# Not obeyed; not obeyed, and no word; obeyed at last, and the answer lost.
+# Not obeyed; not obeyed and silent; obeyed, but the answer lost.
 CANCEL: Lies = {"cancel": ("down", "empty", "lost")}
 PIECES = 3
 JOBS = PIECES * len(GLITCHES) + 1
-PAYLOAD_SECONDS = 5  # a job that ends at once leaves nothing to ask about
+PAYLOAD_SECONDS = 5  # a job that ends at once gives no time to ask about it
 
 
 def glitch(trial: TrialSite) -> Iterator[Finding]:
-    """Submit and cancel through commands that fail, hang and lie; nothing may be lost, run twice, or end wrongly."""
+    """Submit and cancel through commands that fail, hang and lie. No job may be lost, run twice, or end wrongly."""
     with tempfile.TemporaryDirectory(prefix="jim-glitch-") as name:
         plan = Path(name)
         with trial.preceded(str(shell_directory() / "jim-glitch"), name):
@@ -39,7 +39,7 @@ def glitch(trial: TrialSite) -> Iterator[Finding]:
 
 
 def _tell(plan: Path, lies: Lies) -> None:
-    """Arrange for lies; what was arranged before and met by no call is dropped."""
+    """Arrange faults; drop earlier ones that no call has met."""
     for each in plan.iterdir():
         each.unlink(missing_ok=True)
     for verb, calls in lies.items():
@@ -48,7 +48,7 @@ def _tell(plan: Path, lies: Lies) -> None:
 
 
 def _submitted(trial: TrialSite, plan: Path, how: str, lies: Lies) -> Finding:
-    """Let one grid job meet one kind of failed submission, and failed questions."""
+    """Let one grid job meet one kind of failed submission, and failed queries."""
     name, began = f"submit: {how}", time.monotonic()
     _tell(plan, lies)
     job = trial.submit_many(how, f"sleep {PAYLOAD_SECONDS}", PIECES)
@@ -60,13 +60,13 @@ def _submitted(trial: TrialSite, plan: Path, how: str, lies: Lies) -> Finding:
 
 
 def _met(plan: Path, lies: Lies) -> str:
-    """Tell how many lies were really told: of a short job not everything is asked."""
+    """Report how many faults were met: a short job leads to few queries."""
     arranged = sum(map(len, lies.values()))
-    return f"lies told: {arranged - len(list(plan.iterdir()))} of {arranged}"
+    return f"faults met: {arranged - len(list(plan.iterdir()))} of {arranged}"
 
 
 def _cancelled(trial: TrialSite, plan: Path) -> Finding:
-    """See that a cancel which fails, or is not heard, is told again until its end is seen."""
+    """Check that a failed or unanswered cancel is repeated until the job has ended."""
     name, began = "cancel: not obeyed twice, then its answer lost", time.monotonic()
     _tell(plan, CANCEL)
     job = trial.submit("cancel", "exec sleep 3600")
@@ -78,5 +78,5 @@ def _cancelled(trial: TrialSite, plan: Path) -> Finding:
     met = _met(plan, CANCEL)
     if trial.local_job(job).state is State.KILLED:
         return Finding(name, OK, f"killed after {time.monotonic() - began:.1f} s; {met}")
-    todo = "see in the batch system's log what its cancel command does, and look at batch.commands.cancel"
-    return failed(trial, name, job, f"it is not killed: {trial.story(job)}; {met}", todo)
+    todo = "check in the batch system's log what its cancel command does, and check batch.commands.cancel"
+    return failed(trial, name, job, f"the job was not killed: {trial.story(job)}; {met}", todo)

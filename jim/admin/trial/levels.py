@@ -1,4 +1,4 @@
-"""What each level of the site test asks, and what its findings say."""
+"""The levels of the site test, and the words of their findings."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from jim.model import Kind, Reason, State
 from jim.plugins import foreign
 
 ARRAY, ROUNDTRIP = 20, 5
-LIMIT_SECONDS = 900.0  # a busy queue may let jobs wait; a test in which nothing moves for longer says so
-WALL_SECONDS = 60  # the shortest limit that all batch systems know
-ENFORCED_SECONDS = 240  # so long it may take until it is enforced: batch systems look from time to time
+LIMIT_SECONDS = 900.0  # jobs may wait in a busy queue; a test without progress for longer says so
+WALL_SECONDS = 60  # the shortest limit that all batch systems accept
+ENFORCED_SECONDS = 240  # batch systems enforce a limit with this much delay: they check from time to time
 MOST_IDS = 5
 EXIT_1 = Reason(Kind.EXIT, {"code": 1}, "exit 1")
 SIGNAL_9 = Reason(Kind.KILLED, {"signal": 9}, "killed by signal 9")
-# Of what kind the end at a time limit is: by JIM and most batch systems, by Grid Engine, by a wrapper that was warned.
+# The kinds of an end at a time limit: by JIM and most batch systems, by Grid Engine, by a wrapper after a warning.
 LIMITED = {*OF_TIME, Kind.OVER_TIME, Kind.TIME_OR_MEMORY, Kind.WARNED}
 
 
 def config(trial: TrialSite) -> Iterator[Finding]:
-    """Ask whether the batch system answers, list the queue, and ask how a job has ended."""
+    """Check that the batch system answers, lists its queue, and reports how a job has ended."""
     for question in (asking.health, asking.listing, asking.history):
         with foreign(trial.fault):
             found = question(trial.site)
@@ -39,7 +39,7 @@ def batch(trial: TrialSite) -> Iterator[Finding]:
 
 
 def outcome(trial: TrialSite, name: str, job: int, began: float) -> Finding:
-    """Wait for a grid job, and see that it has ended well."""
+    """Wait for a grid job, and check that it has completed."""
     trial.until(lambda: trial.over(job), LIMIT_SECONDS)
     seconds = time.monotonic() - began
     if not trial.finished(job):
@@ -50,7 +50,7 @@ def outcome(trial: TrialSite, name: str, job: int, began: float) -> Finding:
 
 
 def unfinished(trial: TrialSite, name: str, job: int, seconds: float) -> Finding:
-    """Tell why a grid job has not ended; that it waits for its turn is no failure."""
+    """Explain why a grid job has not ended; waiting in the queue is not a failure."""
     story = trial.story(job)
     if trial.queued(job):
         said = f"still waits in the queue after {seconds:.0f} s: {story}"
@@ -59,7 +59,7 @@ def unfinished(trial: TrialSite, name: str, job: int, seconds: float) -> Finding
 
 
 def failed(trial: TrialSite, name: str, job: int, said: str, todo: str = "") -> Finding:
-    """Tell what is wrong with a grid job, and which batch jobs to look for: the test's own files go."""
+    """Describe a failed grid job, with its batch jobs, because the test's own files are removed."""
     ids = trial.batch_jobs(job)
     told = f"{said}; batch job {', '.join([*ids[:MOST_IDS], *['…'] * (len(ids) > MOST_IDS)])}" if ids else said
     return Finding(name, FAILED, told, todo or advice.of(trial.site, trial.reasons(job), silent=trial.silent))
@@ -69,10 +69,10 @@ def failed(trial: TrialSite, name: str, job: int, said: str, todo: str = "") -> 
 
 
 def roundtrip(trial: TrialSite) -> Iterator[Finding]:
-    """Bring back an output, exit codes, a signal, and a passed time limit."""
+    """Check an output, exit codes, a signal, and an exceeded time limit."""
     began = time.monotonic()
     output = trial.submit("output", "echo forty-two >answer; exit 0", outputs=["answer"])
-    # A shell gives 137 for a command that SIGKILL has ended, and so JIM takes it.
+    # A shell reports 137 for a command that SIGKILL has ended; JIM treats it like the signal.
     ends = {
         trial.submit("exit 1", "exit 1"): ("exit 1", EXIT_1),
         trial.submit("exit 137", "exit 137"): ("exit 137", SIGNAL_9),
@@ -100,7 +100,7 @@ def _output(trial: TrialSite, name: str, job: int) -> Finding:
     if content != b"forty-two\n":
         said = f"the tar holds {content!r} instead of 'forty-two'"
         return failed(trial, name, job, said, advice.of_outputs(trial.site))
-    return Finding(name, OK, "written there, verified, and in the tar here")
+    return Finding(name, OK, "written on the worker node, verified, and in the tar on this machine")
 
 
 def _tar(trial: TrialSite, job: int) -> tarfile.TarFile:
@@ -114,31 +114,31 @@ def _member(trial: TrialSite, job: int, name: str) -> bytes | None:
 
 
 def _ended(trial: TrialSite, name: str, job: int, expected: Reason) -> Finding:
-    """See that a job that fails on purpose is known to have failed, and how."""
+    """Check that JIM knows how a job failed that fails on purpose."""
     local = trial.local_job(job)
     so = local.kind is expected.kind and expected.facts.items() <= local.facts.items()
     if local.state is State.FAILED and so:
-        return Finding(name, OK, f"known as failed: {local.reason}")
-    return failed(trial, name, job, f"expected that it fails with {expected.words!r}, found {trial.story(job)}")
+        return Finding(name, OK, f"JIM knows that it failed: {local.reason}")
+    return failed(trial, name, job, f"expected a failure with {expected.words!r}, found {trial.story(job)}")
 
 
 def _limited(trial: TrialSite, name: str, job: int) -> Finding:
-    """See that a job was ended for its time, and for nothing else."""
+    """Check that a job ended for its time limit and for no other reason."""
     local = trial.local_job(job)
     if local.state is State.COMPLETED:
         said = f"a job with a limit of {WALL_SECONDS} s ran to its end after {WALL_SECONDS + ENFORCED_SECONDS} s"
         return failed(trial, name, job, said, advice.of_unlimited(trial.site))
     if local.state is State.FAILED and LIMITED & {local.kind, local.facts.get("cause")}:
-        return Finding(name, OK, f"known as failed: {local.reason}")
-    said = f"expected that it fails for its time limit of {WALL_SECONDS} s, found {trial.story(job)}"
+        return Finding(name, OK, f"JIM knows that it failed: {local.reason}")
+    said = f"expected a failure for its time limit of {WALL_SECONDS} s, found {trial.story(job)}"
     return failed(trial, name, job, said)
 
 
-# Many
+# Arrays and load
 
 
 def array(trial: TrialSite) -> Iterator[Finding]:
-    """Run an array, and find the output of each local job in the tar, once."""
+    """Run an array, and check that the tar has the output of each local job once."""
     began = time.monotonic()
     job = trial.submit_many("array", "echo $1 >number", ARRAY, outputs=["number"])
     done = outcome(trial, f"array of {ARRAY}", job, began)
@@ -155,7 +155,7 @@ def array(trial: TrialSite) -> Iterator[Finding]:
 
 
 def once(trial: TrialSite, job: int, pieces: int) -> Finding:
-    """Hold what the payloads noted themselves against what should have run."""
+    """Compare the payloads' own notes with the attempts that should have run."""
     started = [tuple(name.split(".")[1:3]) for name in trial.starts(job)]
     twice = len(started) - len(set(started))
     lost = pieces - len({n for n, _ in started})
@@ -166,7 +166,7 @@ def once(trial: TrialSite, job: int, pieces: int) -> Finding:
 
 
 def load(trial: TrialSite, pieces: int) -> Iterator[Finding]:
-    """Run many, and tell how fast they go through."""
+    """Run many local jobs, and report their rate."""
     began = time.monotonic()
     job = trial.submit_many("load", "exit 0", pieces)
     done = outcome(trial, f"load of {pieces:,}", job, began)

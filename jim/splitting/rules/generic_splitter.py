@@ -62,7 +62,7 @@ def _columns(p: Parameters) -> tuple[Column, ...]:
             "multi_attrs", dict(p.multi_attrs), "cannot be given together with attribute and values"
         )
     if p.values and not p.attribute:
-        raise SplitterConfiguration("values", p.values, "names no attribute")
+        raise SplitterConfiguration("values", p.values, "needs the parameter attribute, which is missing")
     columns = ((p.attribute, p.values),) if p.attribute else p.multi_attrs
     for name, values in columns:
         first, needed = columns[0][0], len(columns[0][1])

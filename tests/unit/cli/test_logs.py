@@ -29,7 +29,7 @@ def test_logs_are_escaped(home):
         f"== {place}/stderr\n"
         "(empty)\n"
         f"== {place.parent}/log.1\n"
-        "(not there)\n"
+        "(does not exist)\n"
     )
 
 
@@ -64,12 +64,12 @@ def test_logs_that_nobody_hears_end_at_once(home, monkeypatch):
 
     def unheard(text):
         said.append(text)
-        raise Unheard("stdout cannot be written: it is closed")
+        raise Unheard("cannot write to stdout: stdout is closed")
 
     said = []
     monkeypatch.setattr("sys.stdout.write", unheard)
     monkeypatch.setattr("jim.cli.logs.say", lambda text: None)
-    assert home.run("logs", "1.0")[::2] == (74, "jim: stdout cannot be written: it is closed\n")
+    assert home.run("logs", "1.0")[::2] == (74, "jim: cannot write to stdout: stdout is closed\n")
     assert len(said) == 1
 
 
@@ -95,13 +95,13 @@ def test_logs_of_an_attempt(home):
 def test_logs_of_what_did_not_start(home):
     home.add()
     home.send(0, 1, state="confirmed", batch_id="4711")
-    words = "did not start, so there are no logs; `jim explain 1` tells more"
+    words = "did not start, so there are no logs; `jim explain 1` says more"
     assert home.run("logs", "1.0") == (6, "", f"jim: 1.0 {words}\n")
     assert home.run("logs", "1.0-1") == (6, "", f"jim: 1.0 and the others {words}\n")
     home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
     assert home.run("logs", "1.0")[::2] == (
         1,
-        "jim: the logs of 1.0 are not there any more: their directory was removed\n",
+        "jim: the logs of 1.0 no longer exist: their directory was removed\n",
     )
 
 
@@ -123,7 +123,7 @@ def test_outputs(home, tmp_path):
     assert document["result"]["bytes"] == 5_500_000
     assert document["beside"] == [f"{tmp_path}/mass.svg"]
     tar.unlink()
-    lost = f"jim: {tar} is not there: it was removed, or the work directory is not mounted\n"
+    lost = f"jim: {tar} does not exist: it was removed, or the work directory is not mounted\n"
     assert home.run("outputs", "1") == (1, "", lost)
     assert home.run("outputs", "1", "--json") == (1, "", lost)
 

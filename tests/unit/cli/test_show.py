@@ -7,53 +7,10 @@ import pytest
 
 from jim.cli.text import say_json, say_json_in_parts
 from jim.model import Piece, State, Step, Witness
-from jim.reading.phases import Phase, add_up
 from jim.statusdb.sqlite import Store
-from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
 # status
-
-
-def test_no_grid_jobs_yet(home):
-    assert home.out("status") == f"no grid jobs yet in {home.site.state}; `jim submit FILE` hands one in\n"
-    assert home.json("status") == []
-
-
-def test_status(home):
-    home.beat()
-    home.add(1)
-    home.move(0, State.RUNNING, Witness.CLAIM)
-    home.finish("failed", f"1 of 4 {EVIL}")
-    home.add(2, size=0)
-    home.later("2026-01-31T12:01:05.000Z")
-    assert home.out("status") == (
-        "id  type        step      status  local jobs            seen           reason\n"
-        f"1   executable  finished  failed  1 running, 3 waiting                 1 of 4 {EVIL_SHOWN}\n"
-        "2   executable  accepted  new                           1 min 5 s ago\n"
-    )
-    assert [line.split()[0] for line in home.out("status", "2").splitlines()] == ["id", "2"]
-
-
-def test_status_as_json(home):
-    home.add()
-    (record,) = home.json("status", "1")
-    assert record == {
-        "id": 1,
-        "key": "key-1",
-        "type": "executable",
-        "owner": "alice",
-        "step": "split",
-        "status": "submitted",
-        "herd": "single",
-        "counts": {"waiting": 4},
-        "reason": "",
-        "witness": "keeper",
-        "seen": "2026-01-31T12:00:00.000Z",
-        "age_s": 0.0,
-        "created": "2026-01-31T11:00:00.000Z",
-        "updated": "2026-01-31T12:00:00.000Z",
-    }
-    assert list(record) == RECORD_NAMES
 
 
 def test_status_show_and_explain_tell_why_local_jobs_failed(home):
@@ -68,25 +25,6 @@ def test_status_show_and_explain_tell_why_local_jobs_failed(home):
     assert home.out("status", "1").splitlines()[1].endswith(f"  6 of 7 local jobs failed: {EVIL_SHOWN}")
     assert f"\nreason       6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("show", "1")
     assert f"* finished as failed: 6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("explain", "1")
-
-
-def test_only_the_last_finished_are_listed(home):
-    for number in range(1, 26):
-        home.add(number, size=0)
-        if number > 1:
-            home.store.set_grid_job(number, step=Step.FINISHED, outcome="completed")
-    assert [record["id"] for record in home.json("status")] == [1, *range(6, 26)]
-
-
-def test_status_says_what_makes_ages_grow(home):
-    home.add()
-    home.beat(ago=60)
-    assert home.out("status").endswith(
-        "\nno keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
-    )
-    home.beat()
-    home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
-    assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
 
 
 def test_colours_only_on_a_terminal(home, monkeypatch):
@@ -305,19 +243,3 @@ def test_a_job_type_that_cannot_be_loaded_hides_nothing_of_its_grid_jobs(home, t
     monkeypatch.setattr(sys, "path", [*sys.path])
     home.add(job_type="crmine.gone", size=2)
     assert [line.split()[0] for line in home.out("show", "1").splitlines() if line.startswith("1.")] == ["1.0", "1.1"]
-
-
-def test_phases_are_added_up():
-    published = [
-        PHASE.format("generate", 117, 250, "events"),
-        '<phase total="250" unit="events" done="250" name="generate"/>',
-        PHASE.format("initialise", 1, 1, "steps"),
-        PHASE.format("odd", "x", 250, "events"),
-        PHASE.format("odd", "²", 250, "events"),
-        '<x:other xmlns:x="urn:x"><phase name="a" done="1" total="2" unit="events"/></x:other>',
-        "<phase/>",
-    ]
-    assert add_up((content, 1) for content in published) == [
-        Phase("generate", 367, 500, "events", 2),
-        Phase("initialise", 1, 1, "steps", 1),
-    ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.model import State, Step
+from jim.model import Piece, State, Step
 from jim.site.file import Keep
 from tests.stand_ins import World
 
@@ -44,13 +44,13 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
     out = home.out("retry", *words)
     count = sum(int(b or a) - int(a) + 1 for a, _, b in (part.partition("-") for part in chosen[2:].split(",")))
     what = "1 local job gets" if count == 1 else f"{count} local jobs get"
-    assert out == f"{words[0]}: retry wished: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
+    assert out == f"{words[0]}: retry requested: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
 
 
 @pytest.mark.parametrize("words", [["--reason", "no such"], ["--reason", "5"], ["--failed", "--reason", "cancelled"]])
 def test_nothing_has_ended_like_that(home, words):
     ended(home)
-    assert home.out("retry", "1", *words) == "1: nothing has ended like that; retry changes nothing\n"
+    assert home.out("retry", "1", *words) == "1: no local job matches --failed and --reason; retry changes nothing\n"
     assert list((home.site.state / "inbox").iterdir()) == []
 
 
@@ -60,7 +60,7 @@ def test_no_number(home, count):
     code, _, err = home.run("retry", "1", f"--max={count}")
     assert (code, err) == (
         2,
-        f"jim: argument --max: '{count}': expected a number from 1 (`jim retry --help` shows how)\n",
+        f"jim: argument --max: '{count}': expected a number from 1 (see `jim retry --help`)\n",
     )
 
 
@@ -94,7 +94,7 @@ def handed_in(home):
 
 def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
     events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
-    assert hand_in(home, "--test", **events) == (0, "1\n", "handed in as a test; `jim watch 1` follows it to its end\n")
+    assert hand_in(home, "--test", **events) == (0, "1\n", "submitted as a test; `jim watch 1` follows it to its end\n")
     [request] = handed_in(home)
     assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
     assert request["key"].startswith("test-")
@@ -150,3 +150,67 @@ def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
     monkeypatch.setattr(world.clock, "utc", lambda: later)
     world.go(3, seconds=3600.0)
     assert [job.id for job in world.store.grid_jobs()] == [other]
+
+
+def wishes(home):
+    return [json.loads(path.read_text()) for path in (home.site.state / "inbox").glob("wish-*")]
+
+
+@pytest.mark.parametrize(
+    ("verb", "next_"),
+    [
+        (
+            "cancel",
+            "waiting local jobs are not submitted, others are cancelled; completed outputs are still collected",
+        ),
+        ("suspend", "JIM submits no more, holds queued jobs, and suspends running jobs if the batch system can"),
+        ("resume", "JIM releases held jobs, and submits again"),
+    ],
+)
+def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
+    home.add()
+    assert home.out(verb, "1") == f"1: {verb} requested: {next_}; `jim explain 1` shows the progress\n"
+    assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [(verb, "1")]
+    assert home.woken == [home.site.state]
+
+
+def test_several_are_cancelled_or_none(home):
+    home.add()
+    assert home.run("cancel", "1", "1.2", "8")[0] == 4
+    assert wishes(home) == []
+    assert home.run("cancel", "1", "1.2")[0] == 0
+    assert sorted(wish["target"] for wish in wishes(home)) == ["1", "1.2"]
+
+
+def test_a_wish_that_comes_too_late(home):
+    home.add()
+    home.finish()
+    assert home.out("cancel", "1") == "1: has already finished as completed; cancel changes nothing\n"
+    assert home.out("cancel", "1.0") == "1.0: 1 has already finished as completed; cancel changes nothing\n"
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
+    assert wishes(home) == []
+
+
+def test_retry_opens_what_failed(home):
+    home.add()
+    assert home.out("retry", "1") == "1: no local job has failed or was killed so far; retry changes nothing\n"
+    home.move(2, State.FAILED)
+    home.finish("failed", "1 of 4 local jobs failed")
+    assert "1: retry requested: " in home.out("retry", "1")
+    assert "1.2: retry requested: " in home.out("retry", "1.2")
+    assert "1.3: no local job failed or was killed" in home.out("retry", "1.3")
+
+
+def test_why_there_is_nothing_to_retry_is_said(home):
+    home.add(size=0)
+    home.finish("failed", "cannot be split: there are no files")
+    assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
+    assert "1 has no local jobs: correct the request and submit it again" in home.run("recover", "1")[2]
+    home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
+    home.store.end_split(1, 2)
+    home.move(0, State.COMPLETED)
+    home.finish("failed", "1 of 2 local jobs failed")
+    for target in ("1", "1.1"):
+        told = f"{target}: the failed local jobs failed on their creation, and can never run; retry changes nothing\n"
+        assert home.out("retry", target) == told
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"

@@ -255,3 +255,9 @@ def test_a_directory_that_is_out_of_reach_is_not_taken_for_removed(world):
     world.go(2)
     assert not (world.site.work / "1").exists()
     assert world.store.removed() == []
+
+
+@pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])
+def test_an_id_is_plain_digits(text):
+    with pytest.raises(UnknownJob, match="is not an id"):
+        inbox.target_of(text)

@@ -73,21 +73,6 @@ def test_concatenation_keeps_runs_apart(tmp_path):
     ]
 
 
-def test_an_analysis_runs_over_the_files_of_its_dataset(tmp_path):
-    counting = ["sh", "-c", 'cd "${SAM_STORAGE:-.}" && exec wc -w "$@"', "count"]
-    commands = split("d0/analysis.toml")
-    assert commands == [[*counting, "a1", "a2"], [*counting, "b1"]]
-    (tmp_path / "b1").write_text("two words\n")
-    delivered, stored = run(tmp_path, commands[1]), run(HOME, commands[1], SAM_STORAGE=str(tmp_path))
-    assert (delivered.stdout, stored.stdout) == ("2 b1\n", "2 b1\n")
-    handler, request = check(read(EXAMPLES / "d0/analysis.toml"))
-    again = handler.command_and_arguments(
-        request, JOB._replace(recovery=("-x",)), Piece(arguments=("-w",), files=("f",))
-    )
-    assert list(again) == ["sh", "-w", "-x", "f"]
-    assert handler.environment(request)["SAM_STATION"] == "manhep"
-
-
 @pytest.mark.parametrize("name", ["cdf/concatenation.toml", "d0/merge-13669.jdf", "d0/analysis.toml"])
 def test_files_come_from_one_place(name):
     with pytest.raises(BadRequest, match="dataset: a request may have either this attribute or input_files, not both"):

@@ -35,7 +35,7 @@ def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
     reason = world.store.submission(grid, 1).reason
-    assert reason.startswith("its adapter stumbles over an answer: IndexError: list index out of range (test_channel")
+    assert reason.startswith("its adapter cannot read an answer: IndexError: list index out of range (test_channel")
     assert ": submit jim-" in reason
     world.until(lambda: world.state(grid) is State.SUBMITTED)
     world.batch.start(1)

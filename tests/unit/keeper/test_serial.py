@@ -129,9 +129,9 @@ def test_a_state_directory_that_is_on_another_machine_now_is_noticed(world, monk
     parser = argparse.ArgumentParser()
     site_verbs.add_arguments(parser)
     assert site_verbs.run(parser.parse_args(["moved"])) == 0
-    assert "goes on as" in capsys.readouterr().out
+    assert "continues as" in capsys.readouterr().out
     assert site_verbs.run(parser.parse_args(["moved"])) == 0
-    assert "nothing was to do" in capsys.readouterr().out
+    assert "nothing to do" in capsys.readouterr().out
     world.restart()
     world.run_all(1)
     assert world.store.grid_job(1).outcome == "completed"
@@ -261,7 +261,7 @@ def test_a_number_told_again_by_a_door_gets_a_directory_of_its_own(world):
     put_back(world)
     assert world.submit(1, key="new") == 1
     told = restored(world)
-    assert any("1 is of a grid job that is not known any more (its key is k1)" in line for line in told)
+    assert any("1 belongs to a grid job that JIM no longer knows (its key is k1)" in line for line in told)
     old = sorted(each.name for each in (world.site.work / "1").iterdir())
     world.run_all(1)
     job = world.store.grid_job(1)
@@ -309,7 +309,7 @@ def forgotten(world):
 def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     world = forgotten
     put_back(world)
-    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in restored(world)
+    assert "1: submissions 2 were submitted after the backup was made: taken up again" in restored(world)
     world.batch.start(2, 1)
     world.batch.finish(2, 1)
     world.batch.finish(1, 2)
@@ -332,8 +332,8 @@ def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, mon
     world.until(lambda: ("2", 2) in world.batch.tasks)
     world.batch.start(2, 1)
     put_back(world)
-    told = [line for line in restored(world) if "end these batch jobs" in line]
-    named = "1: before a keeper starts, end these batch jobs, as far as there are any: "
+    told = [line for line in restored(world) if "cancel these batch jobs" in line]
+    named = "1: before a keeper starts, cancel these batch jobs if they exist: "
     assert told == ([] if shared else [f"{named}jim-cafe0001-1-2 index 1, jim-cafe0001-1-2 index 2"])
     assert world.finished(1)
     world.submit(1, key="another, for which the queue is listed")
@@ -354,7 +354,7 @@ def test_a_tar_that_was_made_after_the_backup_is_made_anew(world, content):
     else:
         tar.write_bytes(content)
     put_back(world)
-    assert any("1: its tar was made after" in line for line in restored(world))
+    assert any("1: its tar is newer than the backup" in line for line in restored(world))
     world.until(lambda: world.finished(1))
     assert tar.read_bytes() == was
     assert world.store.grid_job(1).outcome == "completed"
@@ -484,7 +484,7 @@ def test_a_request_that_only_its_key_remembers_is_taken_again(world):
     world.store.db.execute("PRAGMA wal_checkpoint")
     shutil.rmtree(world.site.work / "1", ignore_errors=True)
     put_back(world, *OF_STATE)
-    assert "taken in again, for status.db has forgotten them: 1" in restored(world)
+    assert "status.db had forgotten these grid jobs; their requests were submitted again: 1" in restored(world)
     world.run_all(1)
     assert world.store.grid_job(1).outcome == "completed"
     assert world.submit(1) == 1
@@ -504,7 +504,7 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
         world.go(3)
     assert world.batch.accepted == []
     world.keeper.store.close()
-    assert "1: submissions 1, 4 were sent after what was restored had been saved: taken up again" in restored(world)
+    assert "1: submissions 1, 4 were submitted after the backup was made: taken up again" in restored(world)
     assert fence(world.site.work / "1/s1", [1])[1].fence
     assert [world.store.local_job(1, n).attempt for n in (0, 1)] == [4, 0]
     world.run_all(1)

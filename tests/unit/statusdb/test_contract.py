@@ -627,7 +627,7 @@ def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
         assert store.grid_job(1).size == 500
     ground.damage()
     with (
-        pytest.raises(Damaged, match=r"is damaged .*: end its keeper, and put the whole state directory aside"),
+        pytest.raises(Damaged, match=r"is damaged .*: end its keeper, and move the whole state directory away"),
         closing(ground.open(write=False)) as reader,
     ):
         reader.look_for_damage(10.0)
@@ -636,7 +636,7 @@ def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
 def test_what_is_out_of_reach_is_away(ground: Sqlite) -> None:
     ground.open().close()
     ground.take_away()
-    with pytest.raises(Away, match="cannot be read or written"):
+    with pytest.raises(Away, match="JIM cannot read or write"):
         ground.open()
 
 

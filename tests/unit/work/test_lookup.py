@@ -296,6 +296,9 @@ def test_explain_tells_what_the_catalogue_is_asked_for(site):
     home.store.set_grid_job(1, tries=2, due=1030.0, reason="JIM cannot read the catalogue: /c: gone")
     home.beat()
     said = " ".join(home.out("explain", "1").split())
-    assert "it is to be sized, and the site's catalogue to be asked for the events of request id '13669'" in said
+    assert (
+        "the keeper still has to size it, after it asks the site's catalogue for the events of request id '13669'"
+        in said
+    )
     assert "JIM cannot read the catalogue: /c: gone" in said
     assert "try 3 in 30 s" in said

@@ -154,7 +154,12 @@ def test_any_attribute_may_be_of_a_local_job_s_own():
         ("LumiBased", {}, {"recovery": {"documents": 1}}, "recovery.documents: expected a list"),
         ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits requests and takes no input files"),
         ("ArgSplitter", {"args": [["a\x00"]]}, {"input_files": []}, "cannot be passed on safely"),
-        ("GenericSplitter", {"attribute": "inputs", "values": [["a"]]}, {"input_files": []}, "inputs: cannot differ"),
+        (
+            "GenericSplitter",
+            {"attribute": "inputs", "values": [["a"]]},
+            {"input_files": []},
+            "inputs: must be the same",
+        ),
         (
             "GenericSplitter",
             {"attribute": "cores", "values": [2, 0]},

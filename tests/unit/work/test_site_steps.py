@@ -96,9 +96,9 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
             JimError,
             "forgetful must return the attributes of the request, but returned NoneType",
         ),
-        ("stepsite.steps.none", JimError, "step of site.steps 'stepsite.steps.none' cannot be loaded"),
-        ("stepsite.no.step", JimError, "step of site.steps 'stepsite.no.step' cannot be loaded"),
-        ("step", JimError, "step of site.steps 'step' cannot be loaded"),
+        ("stepsite.steps.none", JimError, "cannot load step of site.steps 'stepsite.steps.none'"),
+        ("stepsite.no.step", JimError, "cannot load step of site.steps 'stepsite.no.step'"),
+        ("step", JimError, "cannot load step of site.steps 'step'"),
     ],
 )
 def test_a_step_that_is_wrong_is_told(own, step, kind, words):

@@ -216,7 +216,7 @@ def test_a_link_by_a_longer_way_out(tmp_path: Path) -> None:
         (["/"], "'/': expected the path of a file or directory"),
         (["relative"], "'relative': expected the path"),
         (["/etc/passwd", "/usr/../etc/passwd"], "/etc/passwd and /usr/../etc/passwd have the same name"),
-        (["/a/tools"], "/a/tools: the name 'tools' means something else"),
+        (["/a/tools"], "/a/tools: a local job uses the name 'tools'"),
     ],
 )
 def test_inputs_that_cannot_be(inputs: list[str], reason: str) -> None:

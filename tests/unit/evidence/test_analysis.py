@@ -106,9 +106,9 @@ def test_one_of_the_sites_own(own: str) -> None:
         ("jim_own_site.analysis.broken", "'ExitRecord' object has no attribute 'no_such_thing'"),
         (
             "jim_own_site.analysis.none",
-            "cannot be loaded: AttributeError: module 'jim_own_site.analysis' has no attribute 'none'",
+            "AttributeError: module 'jim_own_site.analysis' has no attribute 'none'",
         ),
-        ("jim_no_site.analysis", "cannot be loaded: ModuleNotFoundError: No module named 'jim_no_site'"),
+        ("jim_no_site.analysis", "ModuleNotFoundError: No module named 'jim_no_site'"),
     ],
 )
 def test_one_that_cannot_decide_leaves_it_to_the_usual_one(own: str, name: str, reason: str) -> None:
@@ -286,15 +286,15 @@ def test_people_are_told_what_is_held(home) -> None:
         home.move(n, State.WAITING, Witness.EXIT_RECORD, "held: exit 3, look at the calibration", due=HELD)
     home.beat()
     one = home.out("explain", "1.2")
-    assert "* 1 local job is held by JIM, 1.2 for one: held: exit 3, look at the calibration" in one
-    assert "next:     nothing by itself; `jim retry 1.2` tries again, `jim cancel 1.2` ends it" in one
+    assert "* 1 local job is held by JIM, for example 1.2: held: exit 3, look at the calibration" in one
+    assert "next:     nothing happens by itself; `jim retry 1.2` tries again, `jim cancel 1.2` ends it" in one
     whole = home.out("explain", "1")
-    assert "* 2 local jobs are held by JIM, 1.0 for one: " in whole
-    assert "* 1 local job waits to be sent" in whole
+    assert "* 2 local jobs are held by JIM, for example 1.0: " in whole
+    assert "* 1 local job waits to be submitted" in whole
     assert home.json("explain", "1.0")["waits_for"][0]["what"].startswith("1 local job is held by JIM")
     assert "held: exit 3, look at the calibration" in home.out("show", "1.0")
     assert home.out("retry", "1", "--reason", "calibration") == (
-        "1: retry wished: 2 local jobs get another set of attempts; `jim cancel 1.0,2` undoes it\n"
+        "1: retry requested: 2 local jobs get another set of attempts; `jim cancel 1.0,2` undoes it\n"
     )
 
 

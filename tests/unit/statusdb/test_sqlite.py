@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from jim.clock import Clock
-from jim.database import transaction
 from jim.errors import UnknownJob
-from jim.jobs import Attempt, Change, Ended, Live
-from jim.model import Kind, Piece, Reason, State, Step, Witness
-from jim.statusdb import pieces, rows
+from jim.jobs import Change
+from jim.model import Piece, State, Step, Witness
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
 
@@ -120,44 +117,6 @@ def test_each_state_s_local_jobs_are_found(store: Store) -> None:
     assert [job.n for job in store.local_jobs(1, limit=2)] == [0, 1]
 
 
-MASK = {"first_event": 1, "last_event": 5}
-
-
-@pytest.mark.parametrize(
-    ("piece", "text"),
-    [
-        (Piece(), "[null,null]"),
-        (Piece(first_event=251, events=250), "[251,250]"),
-        (Piece(arguments=("",)), '[null,null,[""]]'),
-        (Piece(1, 2, ("a b", '"\\', "\té\x7f\ud800")), '[1,2,["a b","\\"\\\\","\\t\\u00e9\\u007f\\ud800"]]'),
-        (Piece(files=("/a",), mask=MASK), '[null,null,[],["/a"],{"first_event":1,"last_event":5}]'),
-        (Piece(files=("/a",), source=0), '[null,null,[],["/a"],{},{},{},0]'),
-        (Piece(failure="no"), '[null,null,[],[],{},{},{},null,"no"]'),
-    ],
-)
-def test_a_piece_is_stored_as_json(store: Store, piece: Piece, text: str) -> None:
-    assert pieces.pieces_text({7: piece}) == f'{{"7":{text}}}'
-    store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
-    store.add_pieces(1, 7, [piece])
-    assert store.db.execute("SELECT n, piece FROM local_job").fetchall() == [(7, text)]
-    assert store.local_job(1, 7).piece == piece
-
-
-@pytest.mark.parametrize(
-    ("text", "piece"),
-    [
-        ('[null,null,"a","b"]', Piece(arguments=("a", "b"))),
-        (
-            '{"files":["/a"],"mask":{"first_event":1,"last_event":5},"source":0}',
-            Piece(files=("/a",), mask=MASK, source=0),
-        ),
-        ('{"arguments":["a"],"failure":"no"}', Piece(arguments=("a",), failure="no")),
-    ],
-)
-def test_pieces_are_read_as_they_were_once_stored(text: str, piece: Piece) -> None:
-    assert pieces.piece_of(text) == piece
-
-
 def test_pieces_that_can_never_run_are_stored_as_failed_among_the_others(store: Store) -> None:
     store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
     store.add_pieces(
@@ -210,18 +169,6 @@ def test_a_request_is_read_from_the_disk_once(store: Store) -> None:
     assert store.grid_job(1).request == REQUEST
 
 
-def test_a_reason_may_tell_a_file_name_that_is_no_text(store: Store) -> None:
-    add(store, 1, 1)
-    told = "cannot read /data/\udcff: no"  # as Python reads the name b"\xff"
-    store.note(1, "looked", Witness.KEEPER, told)
-    store.set_local_job(1, 0, state=State.FAILED, witness=Witness.KEEPER, reason=told)
-    store.set_grid_job(1, reason=told)
-    kept = "cannot read /data/\\udcff: no"
-    assert store.grid_job(1).reason == kept
-    assert store.local_job(1, 0).reason == kept
-    assert [each.reason for each in store.journal(1)][-2:] == [kept, kept]
-
-
 def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     add(store, 1, 3)
     store.note(1, "a line", Witness.USER)
@@ -234,66 +181,3 @@ def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     assert "request" in tables
     left = {name: store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
     assert left == dict.fromkeys(tables, 0) | {"meta": 1, "removed": 1}, "more is left than the serial and its files"
-
-
-def test_a_transaction_is_all_or_nothing(store: Store) -> None:
-    add(store, 1, 1)
-
-    def half() -> None:
-        with store.transaction():
-            store.set_grid_job(1, wish="cancel")
-            with transaction(store.db):  # a part of the larger one
-                store.set_grid_job(1, reason="half")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        half()
-    assert (store.grid_job(1).wish, store.grid_job(1).reason) == ("", "")
-    assert not store.db.in_transaction
-
-
-def test_a_snapshot_shows_one_moment(store: Store) -> None:
-    add(store, 1, 1)
-    reader = store.reader()
-    with reader.snapshot():
-        assert reader.state(1, 0) is State.WAITING
-        move(store, 1, State.WAITING, State.RUNNING, 0)
-        assert reader.state(1, 0) is State.WAITING
-    assert reader.state(1, 0) is State.RUNNING
-    reader.close()
-
-
-def test_what_lies_on_a_disk_that_can_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = Store(tmp_path / "status.db", Clock(), write=True)
-    add(written, 1, 3)
-    written.close()
-    really = os.statvfs
-
-    def read_only(path: Path) -> os.statvfs_result:
-        found = list(really(path))
-        found[8] |= os.ST_RDONLY
-        return os.statvfs_result(found)
-
-    monkeypatch.setattr(os, "statvfs", read_only)
-    store = Store(tmp_path / "status.db", Clock())
-    assert store.grid_job(1).size == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["status.db"], "a reader leaves its file beside the others"
-    store.close()
-
-
-def test_rows_are_read_by_the_names_of_their_columns(store: Store) -> None:
-    """Those of a database that was brought up to date may lie in another order."""
-    add(store, 1, 1)
-    send(store, 1, 1)
-    store.set_attempt(1, 1, 1, over="o", reason=Reason(Kind.LOST, {"code": 1}, "lost"))
-    told = store.attempt(1, 1, 1)
-    names = ["over", *(each for each in Attempt.__annotations__ if each != "over")]
-    shuffled = store.db.execute(f"SELECT {', '.join(names)} FROM attempt")
-    assert list(rows.attempts(shuffled)) == [told]
-
-
-@pytest.mark.parametrize(("sql", "values", "kind"), [(rows.LIVE, (), Live), (rows.ENDED, (1, 0), Ended)])
-def test_what_is_read_in_great_numbers_has_its_columns_in_order(
-    store: Store, sql: str, values: tuple[int, ...], kind: type[Live | Ended]
-) -> None:
-    assert tuple(each[0] for each in store.db.execute(sql, values).description) == kind._fields

@@ -13,7 +13,7 @@ from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
 OOM = "killed by signal 9: by the site or for want of memory"
-ODD = "; its recovery file begins with 'Recoverable', which is none of success, recoverable, hold, fatal"
+ODD = "; its recovery file begins with 'Recoverable', not with one of success, recoverable, hold, fatal"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_did_not_live_until_its_time_limit_is_tried_again_whatever_accounti
     ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT", kind=Kind.TIME_LIMIT)
     over = verdict.of_vanished(ended, cancelled=False)
     early = verdict.before_its_time(over, 3599, 3600)
-    assert (early.reason.words, early.again) == ("time limit, though it was not alive for longer than 3,599 s", True)
+    assert (early.reason.words, early.again) == ("time limit, but it did not live longer than 3,599 s", True)
     assert verdict.before_its_time(over, 3600, 3600) == over
     for kind in (Kind.CPU_LIMIT, Kind.TIME_LIMIT):  # the one may be used up by eight cores in an eighth of it
         told = verdict.of_vanished(Observation(State.FAILED, "m", reason="hm", kind=kind), cancelled=False)

@@ -60,7 +60,7 @@ JSON_OR_TOML = [
 def test_a_request_in_another_encoding_has_its_place(tmp_path):
     file = tmp_path / "request.jdf"
     file.write_bytes("job_type = executable\nexecutable = /bin/café\n".encode("latin-1"))
-    with pytest.raises(BadRequest, match=r"not a text file \(line 2, column 22, after '.*/bin/caf', is no UTF-8\)"):
+    with pytest.raises(BadRequest, match=r"not a text file \(line 2, column 22, after '.*/bin/caf', is not UTF-8\)"):
         read(file)
 
 

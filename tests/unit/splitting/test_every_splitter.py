@@ -7,9 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jim.splitting.by_events import by_events
 from jim.splitting.files_and_jobs import File, SplitJob
-from jim.splitting.lumi_ranges import LumiMask, joined, ranges_of
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
@@ -58,21 +56,6 @@ def jobs(splitter, work, **params):
 def units(job):
     """Give what a job processes: run and lumi, each as often as files of the job have it in a range of its own."""
     return [(run, lumi) for run, those in job.mask.run_lumis.items() for a, b in those for lumi in range(a, b + 1)]
-
-
-@holds(st.integers(0, 200), SIZES, FLAG)
-def test_events_are_cut_into_as_few_pieces_as_can_be(events, size, balanced):
-    pieces = list(by_events(events, size, balanced=balanced))
-    assert [n for one in pieces for n in range(one.first_event, one.first_event + one.events)] == [
-        *range(1, events + 1)
-    ]
-    assert len(pieces) == -(-events // size)
-    sizes = [one.events for one in pieces]
-    if balanced:
-        assert max(sizes, default=0) - min(sizes, default=0) <= 1
-    else:
-        assert set(sizes[:-1]) <= {size}
-    assert all(1 <= each <= size for each in sizes)
 
 
 def lumis_of(those):
@@ -238,18 +221,6 @@ def test_a_splitting_can_be_repeated_and_written_down(those, splitter):
 
 
 @holds(files(), LUMI_SPLITTERS)
-def test_masks_put_together_are_the_lumis_of_the_files(those, splitter):
-    ranges = {}
-    for job in jobs(splitter[0], closed(those), **splitter[1]):
-        for run, part in job.mask.run_lumis.items():
-            ranges.setdefault(run, []).extend(part)
-    runs = {}
-    for run, lumi in lumis_of(those):
-        runs.setdefault(run, []).append(lumi)
-    assert LumiMask(ranges).ranges == {run: ranges_of(sorted(lumis)) for run, lumis in runs.items()}
-
-
-@holds(files(), LUMI_SPLITTERS)
 def test_documents_of_all_jobs_recover_all_lumis(those, splitter):
     made = jobs(splitter[0], closed(those), **splitter[1])
     recovery = recovery_from({"documents": [document_of(job) for job in made]})
@@ -263,11 +234,3 @@ def test_documents_of_all_jobs_recover_all_events(those, size):
     recovery = recovery_from({"documents": [document_of(job) for job in reversed(made)]})
     again = jobs("EventBased", closed(those, recovery=recovery), events_per_job=size)
     assert [job.mask for job in again] == [job.mask for job in made]
-
-
-@holds(st.frozensets(st.integers(0, 30)))
-def test_ranges_of_lumis_and_back(lumis):
-    ranges = ranges_of(sorted(lumis))
-    assert [n for a, b in ranges for n in range(a, b + 1)] == sorted(lumis)
-    assert joined(reversed(ranges)) == joined([(n, n) for n in lumis]) == ranges
-    assert list(LumiMask({1: ranges}).within(1, range(31))) == sorted(lumis)

@@ -8,9 +8,9 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from jim.clock import Clock
-from jim.database import Connection, translated
+from jim.database import Connection
 from jim.doors import inbox
-from jim.errors import Away, Busy, Damaged, DiskFull, NotStorable, StoreError
+from jim.errors import Busy, DiskFull, NotStorable
 from jim.handlers.base import Handler
 from jim.keeper import collecting
 from jim.keeper.arrivals import TakingInbox
@@ -19,8 +19,6 @@ from jim.model import State, Step
 from jim.run_grid_job import serve
 from jim.statusdb import open_store
 from tests.splitting_work import submit as split
-
-LOCKED = "status.db is locked by another program"
 
 
 class Failing:
@@ -131,7 +129,9 @@ def test_a_wish_that_cannot_be_stored_stays_in_the_inbox_and_is_not_called_impos
         with pytest.raises(DiskFull):
             world.go(1)
     assert len(inbox.names(world.site.state)) == 1
-    assert not [each for each in world.store.journal(1) if each.now in ("cancel wished", "cancel changes nothing")]
+    assert not [
+        each for each in world.store.journal(1) if each.now in ("cancel was requested", "cancel changes nothing")
+    ]
     world.go(2)
     assert inbox.names(world.site.state) == []
     assert "cancel" in world.store.wishes(1, 0)
@@ -195,30 +195,6 @@ def test_a_picture_is_not_given_up_for_a_store_that_cannot_be_read(world, monkey
 # What SQLite says becomes what JIM does
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (sqlite3.SQLITE_BUSY, Busy),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, Busy),
-        (sqlite3.SQLITE_LOCKED, Busy),
-        (sqlite3.SQLITE_FULL, DiskFull),
-        (sqlite3.SQLITE_CORRUPT, Damaged),
-        (sqlite3.SQLITE_NOTADB, Damaged),
-        (sqlite3.SQLITE_IOERR_FSYNC, Away),
-        (sqlite3.SQLITE_CANTOPEN, Away),
-        (sqlite3.SQLITE_READONLY_DBMOVED, Away),
-        (sqlite3.SQLITE_ERROR, StoreError),
-    ],
-)
-def test_what_sqlite_says(tmp_path, code, kind):
-    error = sqlite3.OperationalError("its words")
-    error.sqlite_errorcode = code
-    found = translated(tmp_path / "status.db", error)
-    assert type(found) is kind
-    assert isinstance(found, StoreError)
-    assert (found.exit_code, "its words" in str(found), "status.db" in str(found)) == (1, True, True)
-
-
 def test_a_door_that_meets_a_locked_store_says_what_to_do(tmp_path, capsys):
     open_store(tmp_path, Clock(), write=True).close()
     with sqlite3.connect(tmp_path / "status.db", isolation_level=None) as other:
@@ -236,7 +212,7 @@ def test_a_door_that_meets_a_locked_store_says_what_to_do(tmp_path, capsys):
             patch.setattr("sqlite3.connect", lambda *place, **more: connect(*place, **more | {"timeout": 0.01}))
             assert serve(look, lambda words, error: complaints.append((words, type(error)))) == 1
     assert [kind for _, kind in complaints] == [Busy]
-    assert "is locked by another program (database is locked). A keeper that is running tries" in complaints[0][0]
+    assert "is locked by another program (database is locked). A running keeper tries" in complaints[0][0]
 
 
 def test_what_cannot_be_stored_is_put_aside_and_what_passes_is_not(world, monkeypatch):

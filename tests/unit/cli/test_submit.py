@@ -1,0 +1,131 @@
+"""jim submit."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli_home import RECORD_NAMES
+
+# Words
+
+
+# The command line
+
+
+# submit
+
+
+@pytest.fixture
+def request_file(tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "pythia_monte_carlo"\nevents = 1100\nevents_per_job = 250\ncpu_seconds_per_event = 2\n')
+    return str(file)
+
+
+def test_dry_run(home, request_file):
+    (home.site.state / "site.toml").write_text("[batch]\nslots = 2\nqueue = 'long'\n")
+    assert home.out("submit", request_file, "--dry-run") == (
+        "job type     pythia_monte_carlo\n"
+        "local jobs   5, of 250 events each, the last one 100 (1,100 in all)\n"
+        "why          events_per_job of the request\n"
+        "each takes   about 8 min 20 s of CPU\n"
+        "all take     about 36 min 40 s of CPU, 20 min on the 2 slots of this machine\n"
+        "resources    queue long, at most 1 d each, no memory requested\n"
+        "stored       nothing: this was a dry run\n"
+    )
+    assert list((home.site.state / "inbox").iterdir()) == []
+    assert home.woken == []
+
+
+@pytest.mark.parametrize(
+    ("events", "slots", "told"),
+    [
+        (1000, 2, "16 min 40 s"),  # 500 s twice
+        (1100, 1, "36 min 40 s"),  # four times 500 s, and 200 s
+        (1100, 3, "16 min 40 s"),  # 500 s twice: the last one runs beside another
+        (1100, 4, "11 min 40 s"),  # 500 s, and then the last one alone, 200 s
+        (1100, 9, "8 min 20 s"),
+        (100, 2, "3 min 20 s"),
+    ],
+)
+def test_dry_run_counts_the_turns_of_the_slots(home, request_file, events, slots, told):
+    file = Path(request_file)
+    file.write_text(file.read_text().replace("1100", str(events)))
+    (home.site.state / "site.toml").write_text(f"[batch]\nslots = {slots}\n")
+    said = home.out("submit", request_file, "--dry-run").splitlines()[4]
+    assert said.endswith(f" of CPU, {told} on the {slots} slots of this machine")
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        (1101, "5, of 220 or 221 events each (1,101 in all)"),
+        (1100, "5, of 220 events each (1,100 in all)"),
+        (250, "1, of 250 events each (250 in all)"),
+    ],
+)
+def test_dry_run_of_balanced_local_jobs(home, tmp_path, events, told):
+    file = tmp_path / "request.toml"
+    file.write_text(f'job_type = "pythia_monte_carlo"\nevents = {events}\nevents_per_job = 250\nbalanced = true\n')
+    assert home.out("submit", str(file), "--dry-run").splitlines()[1:3] == [
+        f"local jobs   {told}",
+        "why          events_per_job of the request, balanced",
+    ]
+
+
+def test_dry_run_as_json(home, request_file):
+    assert home.json("submit", request_file, "--dry-run") == {
+        "type": "pythia_monte_carlo",
+        "pieces": 5,
+        "events": 1100,
+        "events_per_job": 250,
+        "cpu_seconds": 500,
+        "why": "events_per_job of the request",
+        "resources": {
+            "queue": None,
+            "wall_seconds": 86_400,
+            "memory_mb": None,
+            "account": None,
+            "cores": None,
+            "disk_mb": None,
+        },
+    }
+
+
+def test_dry_run_of_what_would_be_refused(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "pythia_monte_carlo"\nevents = 10\nevents_per_job = 10\ncpu_seconds_per_event = 9000\n')
+    code, out, err = home.run("submit", str(file), "--dry-run")
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"jim: {file}: a local job of 10 events needs 90,000 s of CPU, more than its time limit of 86,400 s"
+    )
+
+
+def test_submit_prints_the_id_alone(home, request_file):
+    code, out, err = home.run("submit", request_file)
+    assert (code, out, err) == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
+    assert home.woken == [home.site.state]
+
+
+def test_submit_with_the_same_key_is_the_same_grid_job(home, request_file):
+    first, again = (home.run("submit", request_file, "--key", "k") for _ in range(2))
+    assert first == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
+    assert again[:2] == (0, "1\n")
+    assert re.match(
+        r"its key belongs to grid job 1, submitted [0-9.]+ s ago: nothing has changed; `jim watch 1`", again[2]
+    )
+
+
+def test_submit_gives_the_record_before_the_keeper_has_it(home, request_file):
+    record = home.json("submit", request_file, "--key", "k")
+    assert list(record) == RECORD_NAMES
+    assert (record["id"], record["key"], record["step"], record["counts"]) == (1, "k", "accepted", {})
+    assert home.json("status") == [record]
+
+
+# Wishes
+
+
+# keeper

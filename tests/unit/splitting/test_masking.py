@@ -1,0 +1,76 @@
+"""Lumi masks of requests."""
+
+import math
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.splitting.errors import InvalidMask, SplitError
+from jim.splitting.parameters import check
+from jim.splitting.registry import splitter_of
+from tests.splitting_work import file, jobs, lumis, work
+
+# LumiBased
+
+
+@pytest.mark.parametrize(("runs", "their_lumis"), [(["1"], ["2,3,6,6"]), ([1, "1"], ["6,6", "2,2,3,3"])])
+def test_a_lumi_mask(runs, their_lumis):
+    files = file("f", runs={1: [1, 2, 3, 4]}), file("g", runs={1: [5, 6, 7], 2: [2]})
+    assert lumis(jobs("LumiBased", work(*files), lumis_per_job=9, runs=runs, lumis=their_lumis)) == ["1:2-3,6"]
+
+
+# EventAwareLumiBased
+
+
+# EventAwareLumiByWork
+
+
+NAN = math.nan
+
+
+def refused(kind, call, *arguments):
+    with pytest.raises(kind) as caught:
+        call(*arguments)
+    error = caught.value
+    assert isinstance(error, SplitError)
+    assert isinstance(error, BadRequest)
+    assert str(error).startswith(error.key)
+    return error
+
+
+def parameters(splitter, **given):
+    return check(splitter_of(splitter).Parameters, given)
+
+
+@pytest.mark.parametrize(
+    ("runs", "lumis"),
+    [
+        ([1], []),
+        ([], ["1,2"]),
+        ([1, 2], ["1,2"]),
+        ([1], ["1,2,3"]),
+        ([1], ["2,1"]),
+        ([1], ["1-2"]),
+        ([1], ["-1,2"]),
+        ([1], [""]),
+        ([1], [[1, 2]]),
+        ([1], [1]),
+        ([1], "1,2"),
+        ([1.0], ["1,2"]),
+        ([True], ["1,2"]),
+        ([None], ["1,2"]),
+        (["x"], ["1,2"]),
+        ("1", ["1,2"]),
+        ([NAN], ["1,2"]),
+    ],
+)
+@pytest.mark.parametrize("splitter", ["LumiBased", "FileBased"])
+def test_a_mask_that_says_nothing_clear(splitter, runs, lumis):
+    error = refused(InvalidMask, lambda: parameters(splitter, runs=runs, lumis=lumis))
+    assert error.kind == "invalid-mask"
+    assert error.key in ("runs", "lumis")
+
+
+def test_a_mask_tells_what_is_odd_about_it():
+    error = refused(InvalidMask, lambda: parameters("LumiBased", runs=["1"], lumis=["1,2,3"]))
+    assert "lumis in pairs (first and last), but '1,2,3' has 3 numbers" in str(error)
