@@ -22,11 +22,8 @@ from jim.reading.view import View, add_json, look
 
 SHOWN = 50
 LONGEST_PIECE = 60  # in a table
-EVENTS = (
-    "first_event",
-    "events",
-    "arguments",
-)  # columns of a piece that are always shown; those of splitters only if present
+# Columns of a piece that are always shown; those of splitters only if present.
+EVENTS = ("first_event", "events", "arguments")
 # If there are too many local jobs to show, those that may need attention come first.
 FIRST = (
     State.FAILED,
