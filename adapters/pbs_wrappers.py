@@ -39,16 +39,14 @@ class PbsWrappers(Torque):
     def parse_query(self, answer: Answer) -> Listing:
         if answer.code == UNKNOWN_JOB and not answer.out + answer.err:  # their answer if there are no jobs at all
             return {}
-        if (
-            answer.code == 0 and not answer.out
-        ):  # they exit 0 only if they have a job to report, and that report was lost
+        # They exit 0 only if they have a job to report, and that report was lost.
+        if answer.code == 0 and not answer.out:
             raise Unclear(answer.facts())
         return super().parse_query(answer)
 
     def parse_cancel(self, answer: Answer) -> None:
-        if (
-            answer.out or answer.err or (answer.code or -1) < 0
-        ):  # otherwise some jobs had ended, which the answer does not say
+        # Otherwise some jobs had ended, which the answer does not say.
+        if answer.out or answer.err or (answer.code or -1) < 0:
             super().parse_cancel(answer)
 
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:

@@ -110,9 +110,8 @@ def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
     replace_durably(root / RVF, rvf(site_file.load().site.handlers).encode(), 0o644)
     yield f"wrote {root / RVF}"
     service = root / AVAILABLE / SERVICE
-    if service.exists() and (
-        not events or EVENTS_OPTION in service.read_text()
-    ):  # the file's options belong to the site
+    # The file's options belong to the site.
+    if service.exists() and (not events or EVENTS_OPTION in service.read_text()):
         yield f"{service} exists already and was not changed"
     else:
         service.parent.mkdir(exist_ok=True)

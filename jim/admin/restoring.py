@@ -53,9 +53,8 @@ from jim.workdir.submission import (
 )
 
 log = logging.getLogger(__name__)
-PLACE = re.compile(
-    r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?"
-)  # name of a grid job's directory, or of its remains
+# Name of a grid job's directory, or of its remains.
+PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
 
 
 def moved(site: Site) -> Iterator[str]:

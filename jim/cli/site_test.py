@@ -29,9 +29,10 @@ CODES = {"ok": 0, "skipped": 0, "warning": 1, "failed": 2, "unknown": 3}
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 MOST_LOAD = 100_000
 DESCRIPTION = """\
-Try this site with jobs, level by level. It says beforehand how many local jobs it will submit, and cleans up, also
-when it is interrupted; what a killed one has left, the next one ends and removes. The last line and the exit code are
-for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown, that is broken off. A level that needs what failed is skipped.
+Test this site with real jobs, level by level. The test says beforehand how many local jobs it will submit. It cleans
+up at its end, also after an interruption; the next test cleans up after a killed one. A level that depends on a failed
+one is skipped. The last line and the exit code are for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown (the test
+could not run to its end).
 """
 
 

@@ -45,13 +45,11 @@ class Compared:
     missing: dict[Key, Live] = field(default_factory=dict)
     back: set[Key] = field(default_factory=set)  # those of `running` that are pending again
     unknown_words: set[str] = field(default_factory=set)
-    found: dict[tuple[int, int], str] = field(
-        default_factory=dict
-    )  # submissions whose answer was lost: their batch ids
+    # Submissions whose answer was lost: their batch ids.
+    found: dict[tuple[int, int], str] = field(default_factory=dict)
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, although their attempt has ended
-    unseen: frozenset[tuple[str, str]] = (
-        frozenset()
-    )  # batch ids and marks of missing attempts of which the listing shows nothing
+    # Batch ids and marks of missing attempts of which the listing shows nothing.
+    unseen: frozenset[tuple[str, str]] = frozenset()
     stuck: dict[Key, str] = field(default_factory=dict)  # why some missing attempts could not start and stay listed
     proves_absence: bool = False
 

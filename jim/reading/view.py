@@ -67,9 +67,8 @@ class Published:
 
     trouble: Trouble = Trouble()
     history: Trouble = Trouble()  # trouble with the source that tells how jobs ended
-    unsaid: Mapping[str, str] = field(
-        default_factory=dict
-    )  # why the batch system could not be told of a grid job's last wish
+    # Why the batch system could not be told of a grid job's last wish.
+    unsaid: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,8 @@ class View:
 
     def unfinished(self) -> list[GridJob]:
         """Return the grid jobs that have not finished, including those that the keeper has not taken yet."""
-        handed_in = (
-            self.handed_in()
-        )  # first, so that a request that the keeper takes meanwhile is seen twice and not missed
+        # First, so that a request that the keeper takes meanwhile is seen twice and not missed.
+        handed_in = self.handed_in()
         stored = self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
         return list({job.id: job for job in [*handed_in, *stored]}.values())
 

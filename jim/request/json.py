@@ -31,13 +31,11 @@ class _TwiceError(ValueError):
         """Find the second place of the name in a text."""
         name = self.args[0]
         places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(name))}\s*:", text)]
-        from jim.request.languages import (
-            place,
-        )  # imported here: JSON without a mistake does not need this large module
+        # Imported here: JSON without a mistake does not need this large module.
+        from jim.request.languages import place
 
-        there = (
-            f": {place(text, places[1])}" if len(places) > 1 else ""
-        )  # otherwise one of the two names is written with escapes
+        # Otherwise one of the two names is written with escapes.
+        there = f": {place(text, places[1])}" if len(places) > 1 else ""
         return f"attribute {name!r} is given twice{there}"
 
 

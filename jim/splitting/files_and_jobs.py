@@ -152,9 +152,8 @@ class SplitJob(NamedTuple):
     """One job that a splitter made."""
 
     group: int  # number of its job group, from 0
-    locations: (
-        frozenset[str] | None
-    )  # locations of all files of the group; None: the files of the group have different locations
+    # Locations of all files of the group; None: the files of the group have different locations.
+    locations: frozenset[str] | None
     files: tuple[File, ...]
     mask: Mask = NO_MASK
     estimates: Estimates = NO_ESTIMATES

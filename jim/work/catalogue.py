@@ -85,9 +85,8 @@ class Directory:
         where = self.place / folder
         try:
             there = self._there(folder)
-            file = there.get(
-                quote(name, safe="")
-            )  # a name is used only if the directory lists it: it cannot lead anywhere else
+            # A name is used only if the directory lists it: it cannot lead anywhere else.
+            file = there.get(quote(name, safe=""))
             if file is None:
                 raise _missing(self.place / folder, what, name, map(unquote, there))
             twin = file.with_suffix(".toml" if file.suffix == ".json" else ".json")

@@ -241,9 +241,8 @@ def _template(value: Any) -> Template:
         templates = {name: _template(each) for name, each in value.items()}
         return lambda told: {name: fill(told) for name, fill in templates.items()}
     if isinstance(value, list | tuple):
-        together = "\0".join(
-            map(_with_places, value)
-        )  # filled in one step, because a request may have a million of them
+        # Filled in one step, because a request may have a million of them.
+        together = "\0".join(map(_with_places, value))
         return lambda told: (together % told).split("\0")
     return _with_places(value).__mod__
 

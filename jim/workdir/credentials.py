@@ -76,9 +76,8 @@ def shown_time(end: float) -> str:
 def _end_of_token(content: bytes) -> float | None:
     """Read the end of a JSON web token; other tokens do not show theirs."""
     part = content.strip().split(b".")[1:2]
-    with suppress(
-        ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError
-    ):  # also an error of base64 or JSON
+    # Also an error of base64 or JSON.
+    with suppress(ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
         end = float(json.loads(base64.urlsafe_b64decode(part[0] + b"=" * (-len(part[0]) % 4)))["exp"])
         return min(max(0.0, end), LAST_SECOND)
     return None

@@ -36,7 +36,7 @@ class Gram(Door):
         "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
         "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
     }
-    _events: Events | None = None  # the keeper has made the directory
+    _events: Events | None = None  # the keeper makes it in its first round
 
     def accepted(self, number: int) -> bytes:
         """Write the answer to a submission."""

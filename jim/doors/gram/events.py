@@ -85,9 +85,8 @@ class Events:
         keeper.workers.start(Errand(("gram", number), work, done, partial(_not_delivered, number), repeats=True))
 
     def _ended(self, keeper: Keeper, file: Path, number: int, jobdir: str, said: bytes) -> None:
-        if (
-            said == UNCHANGED and Path(jobdir).exists()
-        ):  # the disk is full: for a job that GRAM has forgotten, nothing more is needed
+        # The disk is full: for a job that GRAM has forgotten, nothing more is needed.
+        if said == UNCHANGED and Path(jobdir).exists():
             return
         with suppress(UnknownJob):
             exited = protocol.final_state(said) == protocol.DONE or protocol.is_failure(said, protocol.EXECUTION_FAILED)

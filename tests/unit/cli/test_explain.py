@@ -1,8 +1,6 @@
 """The people's door: explain."""
 
-import fcntl
 import json
-import os
 
 import pytest
 
@@ -33,21 +31,6 @@ def test_explain_what_waits_without_a_keeper(home):
     )
 
 
-@pytest.mark.parametrize(
-    ("heartbeat", "said"),
-    [
-        ("boot-1 idle\n", "no keeper is running: the last one had no work left"),
-        ("boot-0 999\n", "no keeper is running: the machine was restarted"),
-        ("nonsense", "no keeper is running, and none has been here before"),
-        ("boot-1 979\n", "no keeper is running: the last heartbeat was 21 s ago"),  # polls wait 20 s
-    ],
-)
-def test_explain_a_missing_keeper(home, heartbeat, said):
-    home.add()
-    (home.site.state / "heartbeat").write_text(heartbeat)
-    assert f"* {said}\n" in home.out("explain", "1")
-
-
 @pytest.mark.parametrize("verb", ["suspend", "resume", "cancel", "retry"])
 def test_explain_a_wish_that_is_not_taken_up_yet(home, verb):
     home.add()
@@ -68,87 +51,12 @@ def test_explain_a_late_wish_for_a_local_job(home):
         assert "\n* retry of 1.0 was requested, but no keeper has applied it yet\n" in home.out("explain", target)
 
 
-def test_a_keeper_that_is_silent_is_not_denied(home):
-    home.add()
-    home.beat(ago=25)
-    heart = home.site.state / "heartbeat"
-    with (home.site.state / "keeper.lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        holds = f"a keeper holds the lock (pid {os.getpid()}), but has not"
-        assert f"\n{holds} updated its heartbeat for 25 s; its work may take long; " in home.out("status")
-        assert f"* {holds} updated its heartbeat for 25 s\n" in home.out("explain", "1")
-        assert f"`kill -CONT {os.getpid()}` continues it" in home.out("explain", "1")
-        heart.write_text("boot-0 999\n")
-        assert f"* a keeper holds the lock (pid {os.getpid()}), but has not written a heartbeat yet\n" in home.out(
-            "explain", "1"
-        )
-    assert "* no keeper is running: the machine was restarted\n" in home.out("explain", "1")
-
-
-def test_a_request_in_the_inbox_has_the_age_of_its_handing_in(home, tmp_path):
-    file = tmp_path / "request.toml"
-    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
-    home.run("submit", str(file))
-    (handed,) = (home.site.state / "inbox").glob("request-*")
-    content = json.loads(handed.read_text()) | {"created": "2026-01-31T11:58:00.000Z"}
-    handed.write_text(json.dumps(content))
-    assert [job["age_s"] for job in home.json("status")] == [120.0]
-
-
-def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
-    home.add()
-    log = home.site.state / "keeper.log"
-    end = (
-        "2026-01-31 CRITICAL root the keeper ends\nTraceback …\n  File …\njim.errors.BadSite: unknown system 'x\x1b'\n"
-    )
-    log.write_text(f"2026-01-31 11:00:00 INFO jim: up\n{end}")
-    assert "and none has been here before; its last words: jim.errors.BadSite: unknown system 'x\\x1b'\n" in explained(
-        home, "1"
-    )
-    log.write_text(f"{end}2026-01-31 11:00:00 INFO jim: up again\n")
-    assert "last words" not in explained(home, "1")
-
-
 def test_explain_a_request_in_the_inbox(home, tmp_path):
     file = tmp_path / "request.toml"
     file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
     home.run("submit", str(file))
     assert home.out("explain", "1").startswith("1: new, step accepted\n\n* no keeper is running")
     assert "* the keeper still has to size it\n" in home.out("explain", "1")
-
-
-@pytest.mark.parametrize(
-    ("limits", "said"),
-    [
-        ("queued = 3", "3 local jobs are in the queue, and limits.queued allows 3"),
-        ("queued_per_grid_job = 2", "3 local jobs of it are in the queue, and limits.queued_per_grid_job allows 2"),
-    ],
-)
-def test_explain_the_throttle(home, limits, said):
-    (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
-    sent(home)
-    home.move(2, State.SUBMITTED)
-    assert f"* 1 local job waits to be submitted: {said}\n" in home.out("explain", "1")
-    assert "  next:     the keeper submits as soon as others end\n" in home.out("explain", "1")
-
-
-def test_explain_the_next_attempt(home):
-    home.beat()
-    home.add(size=1)
-    home.move(0, State.RUNNING)
-    home.move(0, State.WAITING, Witness.CLAIM, "attempt 1: vanished", attempt=1, spent=1, due=1005.0)
-    home.later("2026-01-31T12:00:02.000Z", now=1002.0)
-    assert home.out("explain", "1").partition("\n")[2] == (
-        "\n* 1 local job waits for the next attempt\n"
-        "  evidence: claim, seen 2 s ago\n"
-        "  next:     1.0 in 3 s, after attempt 1: vanished\n"
-    )
-    assert home.out("explain", "1.0") == (
-        "1.0: waiting, attempt 1\n"
-        "\n* waits for its next attempt, after attempt 1: vanished\n"
-        "  evidence: claim, seen 2 s ago\n"
-        "  next:     attempt 2 (1 of 3 spent), in 3 s\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -212,46 +120,6 @@ def test_explain_what_the_batch_system_has(home):
         "  evidence: exit record, seen 0 s ago\n"
         "  next:     nothing happens by itself; `jim retry 1.2` gives it another set of attempts\n"
     )
-
-
-def claimed(home):
-    """Let a local job run that has just won its claim; give the directory of claims, and when that was."""
-    sent(home)
-    place = home.site.work / "1" / "s1"
-    place.mkdir(parents=True)
-    (place / "claim.1").write_text("")
-    return place, (place / "claim.1").stat().st_mtime
-
-
-def test_explain_how_fresh_a_claim_is(home, monkeypatch):
-    _, touched = claimed(home)
-    monkeypatch.setattr("time.time", lambda: touched + 42)
-    assert "on node7 since 2026-01-31T11:00:00.000Z, claim touched 42 s ago\n" in explained(home, "1.0")
-
-
-def test_explain_what_is_called_running_and_gives_no_sign_of_life(home, monkeypatch):
-    place, touched = claimed(home)
-    monkeypatch.setattr("time.time", lambda: touched + 180)  # it may miss three touches, one a minute
-    assert "not touched" not in explained(home, "1")
-    assert "not touched" not in explained(home, "1.0")
-    monkeypatch.setattr("time.time", lambda: touched + 725)
-    told = (
-        "\n* 1 local job has not touched its claim, though the batch system lists it as running:"
-        " 1.0 on node7 for 12 min 5 s"
-        "\n  evidence: claim, just now"
-        "\n  next:     JIM waits until the batch system reports its end, then tries again; have the node checked\n"
-    )
-    assert told in explained(home, "1")
-    assert explained(home, "1.0").endswith(told)
-    assert "not touched" not in explained(home, "1.1")
-    (place / "claim.2").write_text("")
-    os.utime(place / "claim.2", (touched + 1, touched + 1))
-    home.move(1, State.RUNNING, Witness.CLAIM)
-    home.store.set_attempt(1, 1, 2, host="node8", started="2026-01-31T11:00:00.000Z")
-    assert (
-        "\n* 2 local jobs have not touched their claims, though the batch system lists them as running:"
-        " 1.0 on node7 for 12 min 5 s\n"
-    ) in explained(home, "1")
 
 
 def test_explain_a_batch_system_that_does_not_answer(home):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.model import Piece, State, Step
-from jim.site.file import Keep
+from jim.model import Piece, State
 from tests.stand_ins import World
 
 
@@ -80,76 +79,6 @@ def test_the_keeper_tries_those_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 # Tests before a production
-
-
-def hand_in(home, *words, **attributes):
-    file = home.site.state.parent / "request.json"
-    file.write_text(json.dumps(attributes))
-    return home.run("submit", str(file), *words)
-
-
-def handed_in(home):
-    return [json.loads(each.read_text())["request"] for each in sorted((home.site.state / "inbox").glob("request-*"))]
-
-
-def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
-    events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
-    assert hand_in(home, "--test", **events) == (0, "1\n", "submitted as a test; `jim watch 1` follows it to its end\n")
-    [request] = handed_in(home)
-    assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
-    assert request["key"].startswith("test-")
-    # The production that follows is not taken for the test.
-    assert hand_in(home, **events)[1] == "2\n"
-    assert {each["key"]: each["events"] for each in handed_in(home)}["request-13669"] == 20_000
-
-
-def test_a_test_under_a_key_leaves_that_to_the_production(home):
-    hello = {"job_type": "executable", "executable": "/bin/echo"}
-    assert [
-        hand_in(home, *words, **hello)[1] for words in (["--test", "--key=k"], ["--key=k"], ["--test", "--key=k"])
-    ] == [
-        "1\n",
-        "2\n",
-        "1\n",
-    ]
-    assert {each["key"] for each in handed_in(home)} == {"test-k", "k"}
-
-
-def test_what_a_test_would_become(home):
-    sets = {"job_type": "parametric", "executable": "/bin/echo", "argument_sets": [["1"], ["2"], ["3"]]}
-    code, out, err = hand_in(home, "--test", "--dry-run", **sets)
-    assert (code, err) == (0, "")
-    assert "local jobs   1\n" in out
-    assert "why          one small local job: this is a test\n" in out
-
-
-@pytest.mark.parametrize(("size", "more"), [(5, {}), (1, {"events": 3})])
-def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, more: dict[str, int]
-) -> None:
-    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=30))
-    if more:
-        from jim import request
-        from jim.doors import inbox
-        from jim.work import sizing
-
-        asked = request.check({"job_type": "pythia_monte_carlo", "test": "yes", **more})[1]
-        grid = inbox.deposit(world.site.state, "k1", {**sizing.of_test(asked), "key": "k1"})
-    else:
-        grid = world.submit(size, test="yes")
-    other = world.submit(1, key="production")
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert world.store.grid_job(grid).size == 1
-    for id_ in (1, 2):
-        world.batch.start(id_)
-        world.batch.finish(id_, files=[("events.tsv", b""), ("summary.json", b"")], code=3)
-    world.until(lambda: len(world.store.grid_jobs(Step.FINISHED)) == 2)
-    later = "2999-01-01T00:00:00.000Z"
-    for id_ in (grid, other):
-        world.store.db.execute("UPDATE grid_job SET updated = ? WHERE id = ?", ("2998-12-30T00:00:00.000Z", id_))
-    monkeypatch.setattr(world.clock, "utc", lambda: later)
-    world.go(3, seconds=3600.0)
-    assert [job.id for job in world.store.grid_jobs()] == [other]
 
 
 def wishes(home):

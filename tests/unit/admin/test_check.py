@@ -17,7 +17,9 @@ from jim.site import file as site_file
 from jim.site.file import load
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import PROGRAMS
-from tests.siteverbs.machine import HERE, LOCAL, ME, NETWORK
+from tests.machine import HERE, LOCAL, ME, NETWORK
+
+pytestmark = pytest.mark.usefixtures("own_machine")
 
 
 class Adapter:
@@ -276,7 +278,7 @@ def test_a_damaged_status_db_is_told(check, store, tmp_path):
 def test_a_large_status_db_is_read_for_a_while_only(check, store, monkeypatch):
     store.add_pieces(1, 0, [Piece(n, 1) for n in range(1000)])
     monkeypatch.setattr(site_check, "READING_SECONDS", -1.0)
-    assert check()["status DB"] == Finding("status DB", OK, "no damage in what JIM could read within -1 s")
+    assert check()["status DB"] == Finding("status DB", OK, "no damage found within -1 s")
 
 
 def test_unfinished_grid_jobs_want_a_keeper(check, store, tmp_path):

@@ -7,23 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from jim.admin import gram_service
 from jim.cli import main
 from jim.clock import Clock
 from jim.doors import inbox
 from jim.doors.gram.day_files import expect, file_of
-from jim.errors import BadSite
 from jim.files import replace
 from jim.keeper.keeper import Keeper
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.rounds import Rounds
 from jim.keeper.telling import tell
 from jim.keeper.workers import Workers
-from jim.model import State
 from jim.site.file import Site
-from jim.site.settings import General, Limits
-from tests.gram.script import DONE, FAILED, PENDING, call, description, ended, files
-from tests.stand_ins import World
+from jim.site.settings import General
+from tests.gram.script import DONE, FAILED, PENDING, call, description, ended
 
 # Events
 
@@ -260,25 +256,6 @@ def test_a_job_that_could_not_be_told_of_is_refused(place):
     assert not list((place.state / "inbox").glob("request-*"))
 
 
-def test_events_are_set_up_and_taken_away(root):
-    before = files(root)
-    with pytest.raises(BadSite, match="install the package globus-seg-job-manager"):
-        list(gram_service.register(root, "root"))
-    assert files(root) == before
-    library = root / "usr/lib/x/libglobus_seg_job_manager.so"
-    library.parent.mkdir(parents=True)
-    library.touch()
-    list(gram_service.register(root))
-    list(gram_service.register(root, "root"))
-    line = (root / "etc/grid-services/jobmanager-samgrid").read_text()
-    assert line.endswith("-type samgrid -seg-module samgrid\n")
-    assert gram_service.ADAPTER.parent.is_dir()
-    (found,) = (each for each in gram_service.findings(root) if each.name == "events")
-    assert (found.level, "gram_events = " in found.todo) == ("failed", True)
-    list(gram_service.unregister(root))
-    assert files(root) == before | {str(library.relative_to(root))}
-
-
 def test_who_was_told_by_events_hears_the_reason_last(place):
     place.add(7, answer=FAILED)
     said = call(place, "stage_out", jobid=["7"])
@@ -288,41 +265,3 @@ def test_who_was_told_by_events_hears_the_reason_last(place):
 
 
 # Priorities
-
-
-def test_the_highest_priority_is_sent_first(tmp_path, monkeypatch):
-    world = World(tmp_path, monkeypatch, limits=Limits(queued=2))
-    blocking = world.submit(2, key="blocking")
-    world.until(lambda: len(world.batch.accepted) == 1)
-    first, second, third = (world.submit(1, key=key) for key in "abc")
-    world.until(lambda: all(world.state(job) is State.WAITING for job in (first, second, third)))
-    inbox.wish(world.site.state, "priority", str(third), priority=5)
-    inbox.wish(world.site.state, "priority", str(first), priority=-5)
-    world.go()
-    for index in (1, 2):
-        world.batch.start(1, index)
-        world.batch.finish(1, index)
-    world.until(lambda: world.finished(blocking))
-    assert [world.state(job) for job in (first, second, third)] == [State.WAITING, State.SUBMITTED, State.SUBMITTED]
-
-
-def test_a_wish_for_a_priority_that_is_none_is_put_aside(tmp_path, monkeypatch):
-    world = World(tmp_path, monkeypatch)
-    job = world.submit(1)
-    for value in ("high", 1.5, None):
-        inbox.wish(world.site.state, "priority", str(job), priority=value)
-    world.go(2)
-    assert len(list((world.site.state / "inbox").glob(".unreadable-wish-*"))) == 3
-    assert world.store.grid_job(job).priority == 0
-
-
-def test_jim_priority_leaves_a_wish(place, monkeypatch, capsys):
-    monkeypatch.setenv("JIM_STATE", str(place.state))
-    monkeypatch.setattr("jim.run_grid_job.wake", lambda _: None)
-    place.add(7)
-    assert main(["priority", "--", "7", "-5"]) == 0
-    (wish,) = (place.state / "inbox").glob("wish-*")
-    assert json.loads(wish.read_text())["priority"] == -5
-    for words in (["7", "high"], ["7", "1001"], ["7.0", "5"]):
-        assert main(["priority", *words]) == 2
-    assert "expected -1,000 to 1,000" in capsys.readouterr().err

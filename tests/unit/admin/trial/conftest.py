@@ -13,7 +13,7 @@ import pytest
 
 from jim.cli import main
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[4]
 QUICK = "slots = 8\nquery_seconds = 0.3\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jim.adapters.local import Local
-from jim.admin.trial import LEVELS, advice, asking, glitch, levels, trial_site
+from jim.admin.trial import glitch, levels, trial_site
 from jim.admin.trial.trial_site import TrialSite
 from jim.evidence import verdict
 from jim.model import NO_REASON, Kind, Reason, State, Witness
@@ -147,14 +147,6 @@ def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
         assert levels.outcome(own, "many", job, 0.0).level == "ok"
 
 
-def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):
-    """A site whose commands need longer than some limit of the test's own would never pass."""
-    assert LEVELS["glitch"].settings == {}
-    change(tried, "command_seconds = 5", "command_seconds = 300")
-    with TrialSite(site()) as own:
-        assert own.patience >= 900 + 2 * 0.2  # a submission, a question and a ping that hang, one after the other
-
-
 def test_batch_jobs_are_named_where_a_job_of_theirs_failed(tried, site):
     with TrialSite(site()) as own:
         found = the_only(levels.batch(own))
@@ -213,12 +205,6 @@ def test_a_time_limit_that_is_none_is_told_as_that():
     assert found.todo.startswith("have the batch system end jobs that exceed their limit")
 
 
-def test_what_two_attempts_say_alike_is_told_once():
-    said = "not accepted: qsub --name jim-ec44a644-1-{0} /w/1/s{0}/job.sh (exit 1 after 0.{0} s): something odd"
-    last = f"attempt 3: {said.format(3)}"
-    assert list(trial_site._distinct([said.format(2), last, "and another", said.format(3)])) == [last, "and another"]
-
-
 def test_of_very_many_batch_jobs_only_some_are_named():
     found = levels.failed(StandInGround(State.FAILED), "load", 7, "exit 1")
     assert found.said == "exit 1; batch job 10, 11, 12, 13, 14, …"
@@ -233,81 +219,6 @@ def test_an_end_is_the_right_one_by_its_reason():
     assert ended(Kind.EXIT, code=13).said == ended(Kind.WARNED, code=1).said == said
 
 
-# Slurm's own words.
-WALL = "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)"
-SLURM_MANY = (
-    "sbatch: error: AssocMaxSubmitJobLimit / sbatch: error: Batch job submission failed: Job violates accounting/QOS "
-    "policy (job submit limit, user's size and/or time limits)"
-)
-
-
 def said(words, kind=Kind.UNCLEAR, cause=None):
     """Give a reason with what a batch command has said."""
     return Reason(kind, {"code": 1, "said": words} | ({"cause": cause} if cause else {}), "not to be read")
-
-
-@pytest.mark.parametrize(
-    ("why", "part"),
-    [
-        (said("invalid partition", Kind.REFUSED), "batch.queue ('grdi')"),
-        (said("hm", Kind.NOT_ACCEPTED, Kind.UNCLEAR), "batch.options ('--qos=x')"),
-        (Reason(Kind.NOT_ACCEPTED, {"cause": Kind.UNCLEAR, "code": None}), "batch.command_seconds (5 s)"),
-        (Reason(Kind.UNCLEAR, {"code": None}), "batch.command_seconds (5 s)"),
-        (said(WALL, Kind.REFUSED), "batch.wall_seconds (86,400)"),
-        (said(SLURM_MANY), "limits.queued (10,000) and limits.per_submission (1,000)"),
-        (said("ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER"), "limits.queued"),
-        (said("hm", Kind.TOO_MANY, Kind.TOO_MANY), "limits.per_submission"),
-        (said("qsub: Maximum number of jobs already in queue"), "limits.queued"),
-        (said("only 4 jobs are allowed per user (current job count: 4)", Kind.REFUSED), "limits.queued"),
-        (said("User or one of user's groups does not have enough job slots. Job not submitted."), "limits.queued"),
-        (said("sbatch: error: Batch job submission failed: Invalid job array specification"), "MaxArraySize"),
-        (said("qsub: Array job exceeds server or queue size limit"), "limits.per_submission (1,000)"),
-        (said("qsub: Job violates queue and/or server resource limits", Kind.REFUSED), "batch.wall_seconds"),
-        (Reason(Kind.NEVER_STARTS), "cores and memory"),
-        (Reason(Kind.NOT_ACCEPTED, {"cause": "not listed"}), "batch.commands.query and batch.commands.find"),
-        (Reason(Kind.NOT_LISTED), "batch.visible_seconds (90 s) is longer"),
-        (Reason(Kind.NOT_TAKEN), "batch.visible_seconds (90 s)"),
-        (Reason(Kind.OUTPUTS_DIFFER), "batch.visible_seconds (90 s)"),
-        (Reason(Kind.LOST), "noexec"),
-        (Reason(Kind.EXIT, {"code": 127}), "noexec"),
-        (Reason(Kind.VANISHED), "can write to /state"),
-        (Reason(Kind.PUT_BACK), "can write to /state"),
-        (Reason(Kind.TIME_LIMIT), "batch.wall_seconds is 86,400"),
-        (Reason(Kind.ACCOUNTING, {"said": "virtual memory limit"}), "`jim site check`"),
-        (Reason(Kind.KILLED, {"signal": 9}), "the memory of a worker node"),
-        (Reason(Kind.ACCOUNTING, {"said": "TERM_OWNER: job killed by owner"}), "the memory of a worker node"),
-        (Reason(Kind.EXIT, {"code": 12}), "`jim site check`"),
-        (Reason(words="lost: not accepted; did not return; exit 127"), "`jim site check`"),
-    ],
-)
-def test_the_advice_fits_the_failure(why, part):
-    assert part in advice.of(SITE, [NO_REASON, why])
-
-
-@pytest.mark.parametrize(
-    ("command", "found"),
-    [
-        (("qsub", "-V"), ["qsub"]),
-        (("env", "A=B", "C=D", "/sge/qsub"), ["env", "/sge/qsub"]),
-        (("/usr/bin/env", "-u", "HOME", "-i", "A=B", "qsub", "X=Y"), ["/usr/bin/env", "qsub"]),
-        (("env", "env", "A=B", "qsub"), ["env", "env", "qsub"]),
-        (("env", "A=B"), ["env"]),
-    ],
-)
-def test_the_programs_of_a_command(command, found):
-    assert list(asking.programs(command)) == found
-
-
-def test_a_directory_of_batch_commands_that_has_none_of_them_is_told(tmp_path, monkeypatch):
-    """What would be asked is what the PATH has instead: a version that the site did not mean."""
-    for place in ("path", "bin"):
-        (tmp_path / place).mkdir()
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    for program in ("sbatch", "squeue", "scancel", "scontrol"):
-        (tmp_path / "path" / program).touch(0o755)
-    site = Site(tmp_path, batch=Batch(system="slurm", programs=str(tmp_path / "bin")))
-    found = asking.commands(site)
-    assert (found.level, found.said) == ("failed", f"batch.programs: {tmp_path}/bin has none of the commands of slurm")
-    assert "batch.commands" in found.todo
-    (tmp_path / "bin/squeue").touch(0o755)
-    assert asking.commands(site).level == "ok"

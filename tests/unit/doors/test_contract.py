@@ -18,7 +18,7 @@ from jim.statusdb.record import standing
 from tests.doors.toy import Toy
 from tests.stand_ins import World
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 TOY = "tests.doors.toy.Toy"
 WAIT, BUSY = {"now": "wait"}, {"now": "busy"}
 

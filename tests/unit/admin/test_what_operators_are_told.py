@@ -5,11 +5,15 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from jim.admin import check
 from jim.cli import site_verbs
 from jim.site import file as site_file
 from jim.site.settings import SECTIONS, settings
-from tests.siteverbs.machine import HERE
+from tests.machine import HERE
+
+pytestmark = pytest.mark.usefixtures("own_machine")
 
 OPERATING = (HERE / "docs/operating.md").read_text()
 INSTALLING = (HERE / "docs/installing.md").read_text()

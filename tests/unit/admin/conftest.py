@@ -9,7 +9,7 @@ from jim.cli import site_verbs
 from jim.site import file as site_file
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_machine(tmp_path, monkeypatch):
     """A machine whose managed place is in the temporary directory, without batch systems."""
     for name in ("JIM_SITE", "XDG_STATE_HOME"):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from jim.admin.trial.interruption import Interrupted, Interruption
 from tests.faults.real import until
 
 
@@ -51,19 +49,6 @@ def test_a_signal_ends_it_cleanly(tried, which):
     until(lambda: not any(map(alive, payloads)), "their end")
 
 
-@pytest.mark.parametrize("which", SIGNALS)
-def test_each_of_these_signals_is_noted_and_heeded_later(which):
-    before = signal.getsignal(which)
-    with Interruption() as interruption:
-        interruption.heed()
-        os.kill(os.getpid(), which)
-        with pytest.raises(Interrupted, match=f"^interrupted by {which.name}$"):
-            interruption.heed()
-        with pytest.raises(Interrupted):  # however often it looks
-            interruption.heed()
-    assert signal.getsignal(which) is before
-
-
 def test_each_finding_is_said_at_once(tried):
     process = tried.start("batch", "roundtrip")
     until(lambda: ledger(tried), "payloads")  # of a level that takes a minute
@@ -101,29 +86,3 @@ def test_a_fault_in_an_adapter_ends_it_cleanly(tried, level):
         ("array", "skipped"),
     ]
     assert tried.leftovers() == []
-
-
-def test_what_runs_is_no_leftover_and_what_was_killed_is_swept_by_the_next(tried):
-    process, payloads = running(tried)
-    done = tried.program("--load", "1")
-    assert done.returncode == 0, done.stdout
-    assert "left by" not in done.stdout
-    assert all(map(alive, payloads))
-    process.kill()
-    process.communicate()
-    assert tried.leftovers() != []
-    done = tried.test("--load", "1")
-    assert done.returncode == 0, done.stdout
-    assert ", left by a killed site test: its jobs were cancelled, its files removed" in done.stdout
-    assert tried.leftovers() == []
-    until(lambda: not any(map(alive, payloads)), "their end")
-
-
-def test_what_another_batch_system_was_given_is_only_named(tried):
-    place = tried.state / "site-test-slurm-abcdefgh"
-    place.mkdir()
-    done = tried.test("--load", "1")
-    assert done.returncode == 1
-    assert f"warning  leftovers: {place}" in done.stdout
-    assert f"rm -r {place}" in done.stdout
-    assert place.is_dir()

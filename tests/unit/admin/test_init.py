@@ -13,7 +13,9 @@ from jim.errors import BadSite
 from jim.site import file as site_file
 from jim.site.file import Site, load, read
 from jim.site.settings import SECTIONS, settings
-from tests.siteverbs.machine import LOCAL, ME, NETWORK
+from tests.machine import LOCAL, ME, NETWORK
+
+pytestmark = pytest.mark.usefixtures("own_machine")
 
 
 def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
