@@ -56,7 +56,11 @@ def serve(site: Site, port: int = 0) -> Serving:
     """Listen on loopback; port 0 is a free one."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        listener.close()
+        raise
     access = Access(key_of(site.state), listener.getsockname()[1], os.getuid())
     server = create_server(
         make_app(Pages(access, look)),
