@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from jim.cli.text import say
@@ -59,5 +60,6 @@ def run(arguments: argparse.Namespace) -> int:
         ) from error
     say(TOLD.format(url=serving.url, tunnel=serving.tunnel))
     sys.stdout.flush()
-    serving.run()
+    with suppress(KeyboardInterrupt):
+        serving.run()
     return 0

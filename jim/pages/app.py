@@ -7,6 +7,7 @@ import importlib
 import json
 import logging
 import mimetypes
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Flask, Response, g, redirect, render_template, request
 from jinja2 import StrictUndefined
@@ -34,6 +36,7 @@ log = logging.getLogger(__name__)
 ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
 STATEMENT_SECONDS = 2.0
+ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # what browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -241,10 +244,8 @@ def _with_token(access: Access, token: str) -> Response:
     if not cookie and not g.client:
         raise Refused(401, "this address was used before: start `jim pages` again for a new one")
     rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
-    from urllib.parse import urlencode
-
     where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
-    response: Any = redirect(where if where.startswith("/") and not where.startswith("//") else "/", 303)
+    response: Any = redirect("/" if ELSEWHERE.match(where) else where, 303)
     if cookie:
         response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
     return response  # type: ignore[no-any-return]

@@ -163,7 +163,7 @@ def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) ->
     again = look(served).go(page.url.removeprefix(served.at("")))
     assert again.locator("tbody tr[id^=n-]").evaluate_all("rows => rows.map((each) => each.id)") == rows
     assert len(rows) > 5
-    assert {each.strip() for each in again.locator("td[data-label=Reason]").all_inner_texts()} == {
+    assert {each.strip() for each in again.locator("tr[id^=n-] td[data-label=Reason]").all_inner_texts()} == {
         "node failure on wn014"
     }
 
