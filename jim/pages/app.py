@@ -23,19 +23,22 @@ from werkzeug.exceptions import HTTPException
 
 from jim import __version__
 from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.jobs import GridJob
+from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import NOBODY, Access, Large, Rates
 from jim.pages.lately import Lately
 from jim.pages.live import Made, Renderings
 from jim.reading import lists, words
 from jim.reading.files import Gone
+from jim.reading.history import MOST
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
 log = logging.getLogger(__name__)
 ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
-STATEMENT_SECONDS = 2.0
+PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # of reading
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # what browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 SECURITY = {
@@ -85,17 +88,31 @@ class Pages:
         self.lately = Lately(self.open)
 
     @contextmanager
-    def viewing(self, seconds: float = STATEMENT_SECONDS) -> Iterator[View]:
+    def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read the store as it is at one moment, and not for long."""
         view = self.open()
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
+    def why(self, view: View, job: GridJob) -> str:
+        """Tell the reason of a grid job; of very many local jobs it takes a while to find out."""
+        if job.size <= MOST or job.step is Step.FINISHED:
+            return view.why(job)
+        _, words = self.lately.get(f"why {job.id}", lambda other: other.why(other.grid_job(job.id)), 0.0)
+        return words or job.reason
+
     def html(self, view: View, template: str, **more: Any) -> Made:
         """Render a page."""
         seen = health(view)
         now, beat = view.now(), ""
-        facts = {"view": view, "now": now, "health": seen, "here": request.full_path.rstrip("?"), **more}
+        facts = {
+            "why": lambda job: self.why(view, job),
+            "view": view,
+            "now": now,
+            "health": seen,
+            "here": request.full_path.rstrip("?"),
+            **more,
+        }
         body = render_template(template, **facts).encode(errors="backslashreplace")
         if seen.heart.beats:
             beat = now
@@ -120,7 +137,7 @@ class Pages:
         return serve
 
     def _make(self, make: Make, kind: str, names: dict[str, Any]) -> Made:
-        with self.viewing() as view:
+        with self.viewing(PAGE_SECONDS if kind == "html" else DOCUMENT_SECONDS) as view:
             made: Made = make(self, view, kind, **names)
         return made
 
