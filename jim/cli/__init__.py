@@ -26,6 +26,7 @@ class Verb(NamedTuple):
 VERBS = {
     "submit": Verb("submit", "submit a request file", "jim submit request.toml --watch"),
     "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
+    "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
     "show": Verb("show", "show a grid job or a local job in detail", "jim show 12.3"),
     "explain": Verb(

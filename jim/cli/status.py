@@ -12,12 +12,15 @@ from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.filters import add_filters, from_arguments
+from jim.reading.lists import GRID_JOBS, grid_jobs
 from jim.reading.quantities import counted, span
 from jim.reading.view import View, add_json, look
 from jim.site import file as site_file
 from jim.site.drain import in_words
 
 FINISHED_SHOWN = 20
+FILTERS = tuple(GRID_JOBS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
     parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
+    add_filters(parser, GRID_JOBS, *FILTERS)
     add_json(parser)
 
 
@@ -35,18 +39,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a line for each grid job."""
     if arguments.all:
         return _of_all_accounts(arguments)
-    view = look()
-    numbers = dict.fromkeys(view.herd(text) for text in arguments.ids)
-    jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
+    view, asked = look(), from_arguments(GRID_JOBS, arguments, *FILTERS)
+    if arguments.ids and asked.given:
+        raise BadRequest("status takes either grid jobs or filters")
+    page = grid_jobs(view, asked) if asked.given else None
+    jobs = sorted(page.rows, key=lambda job: job.id) if page else _named(view, arguments.ids) or _all(view)
     if arguments.json:
         say_json([view.record(job) for job in jobs])
-    elif not jobs:
-        say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
-    else:
+        return 0
+    if jobs:
         table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
-    if not arguments.json:
-        _warn(view, jobs)
+    else:
+        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+    _warn(view, jobs)
+    if page and page.after:
+        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
+
+
+def _named(view: View, ids: list[str]) -> list[GridJob]:
+    return [view.grid_job(number) for number in dict.fromkeys(map(view.herd, ids))]
 
 
 def _all(view: View) -> list[GridJob]:

@@ -68,7 +68,7 @@ class Wishes:
             n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
             several = content["target"] if slices and n is None else ""
             by = content.get("by", "")
-            keeper.store.note(grid, f"{verb} wished", Witness.USER, ", ".join(filter(None, (by, several))), n)
+            keeper.store.note(grid, f"{verb} requested", Witness.USER, ", ".join(filter(None, (by, several))), n)
             wishes.take(keeper, job, verb, slices, content, self.resplits)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))

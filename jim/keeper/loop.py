@@ -55,7 +55,7 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
         if not lock.is_there():
             log.warning("the keeper, pid %d, ends: its lock is not in %s any more", os.getpid(), state)
             return True
-        log.info("the keeper, pid %d, ends: nothing was to do for %g s", os.getpid(), idle_seconds)
+        log.info("the keeper, pid %d, ends: nothing to do for %g s", os.getpid(), idle_seconds)
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")
         lock.release()
         # A door that found the lock taken a moment ago counts on us: look once more.

@@ -7,6 +7,7 @@ import importlib
 import json
 import logging
 import mimetypes
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Flask, Response, g, redirect, render_template, request
 from jinja2 import StrictUndefined
@@ -21,19 +23,23 @@ from werkzeug.exceptions import HTTPException
 
 from jim import __version__
 from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.jobs import GridJob
+from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import NOBODY, Access, Large, Rates
 from jim.pages.lately import Lately
 from jim.pages.live import Made, Renderings
 from jim.reading import lists, quantities
 from jim.reading.files import Gone
+from jim.reading.history import MOST
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
 log = logging.getLogger(__name__)
 ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
-STATEMENT_SECONDS = 2.0
+PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # of reading
+ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # what browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -82,17 +88,31 @@ class Pages:
         self.lately = Lately(self.open)
 
     @contextmanager
-    def viewing(self, seconds: float = STATEMENT_SECONDS) -> Iterator[View]:
+    def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read the store as it is at one moment, and not for long."""
         view = self.open()
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
+    def why(self, view: View, job: GridJob) -> str:
+        """Tell the reason of a grid job; of very many local jobs it takes a while to find out."""
+        if job.size <= MOST or job.step is Step.FINISHED:
+            return view.why(job)
+        _, words = self.lately.get(f"why {job.id}", lambda other: other.why(other.grid_job(job.id)), 0.0)
+        return words or job.reason
+
     def html(self, view: View, template: str, **more: Any) -> Made:
         """Render a page."""
         seen = health(view)
         now, beat = view.now(), ""
-        facts = {"view": view, "now": now, "health": seen, "here": request.full_path.rstrip("?"), **more}
+        facts = {
+            "why": lambda job: self.why(view, job),
+            "view": view,
+            "now": now,
+            "health": seen,
+            "here": request.full_path.rstrip("?"),
+            **more,
+        }
         body = render_template(template, **facts).encode(errors="backslashreplace")
         if seen.heart.beats:
             beat = now
@@ -117,7 +137,7 @@ class Pages:
         return serve
 
     def _make(self, make: Make, kind: str, names: dict[str, Any]) -> Made:
-        with self.viewing() as view:
+        with self.viewing(PAGE_SECONDS if kind == "html" else DOCUMENT_SECONDS) as view:
             made: Made = make(self, view, kind, **names)
         return made
 
@@ -241,10 +261,8 @@ def _with_token(access: Access, token: str) -> Response:
     if not cookie and not g.client:
         raise Refused(401, "this address was used before: start `jim pages` again for a new one")
     rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
-    from urllib.parse import urlencode
-
     where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
-    response: Any = redirect(where if where.startswith("/") and not where.startswith("//") else "/", 303)
+    response: Any = redirect("/" if ELSEWHERE.match(where) else where, 303)
     if cookie:
         response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
     return response  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What takes long to find out: computed beside, at most every ten seconds, and shown with its age."""
+"""What takes long to find out: computed beside, one thing at a time, and shown with its age."""
 
 from __future__ import annotations
 
@@ -8,45 +8,66 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Any
 
 from jim.errors import JimError
-from jim.reading.site_view import WhatWaits, what_waits
 from jim.reading.view import View
 
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 10.0
+TIMES_LONGER = 10  # what took a second is found out anew after ten at the earliest
 FIRST_SECONDS = 1.5  # who asks first waits so long
+MOST_KEPT = 20
+MOST_SECONDS = 60.0
+Find = Callable[[View], Any]
+
+
+@dataclass
+class Told:
+    """Something that was found out, and when; before the first time it is None."""
+
+    what: Any = None
+    at: str = ""
+    made: threading.Event = field(default_factory=threading.Event)
+    ended: float = 0.0  # by a clock that nobody can set
+    took: float = 0.0
+    busy: bool = False
 
 
 @dataclass
 class Lately:
-    """What waits and why, of a while ago."""
+    """The last answers to questions that take long."""
 
     open: Callable[[], View]
     clock: Callable[[], float] = time.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _made: threading.Event = field(default_factory=threading.Event)
-    _busy: bool = False
-    _at: float = 0.0
-    _told: tuple[str, list[WhatWaits]] = ("", [])
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _told: dict[str, Told] = field(default_factory=dict)
 
-    def get(self) -> tuple[str, list[WhatWaits]]:
-        """Give what was found last, and when; find out anew where that is too long ago."""
+    def get(self, name: str, find: Find, seconds: float = FIRST_SECONDS) -> tuple[str, Any]:
+        """Give what was found last, and when; find out anew where that is too long ago. The first time takes longer."""
         with self._lock:
-            old = not self._made.is_set() or self.clock() - self._at > EVERY_SECONDS
-            if old and not self._busy:
-                self._busy = True
-                threading.Thread(target=self._find, daemon=True).start()
-        self._made.wait(FIRST_SECONDS)
-        return self._told
+            told = self._told.pop(name, None) or Told()
+            self._told[name] = told
+            if len(self._told) > MOST_KEPT:
+                del self._told[next(iter(self._told))]
+            old = self.clock() - told.ended > max(EVERY_SECONDS, TIMES_LONGER * told.took)
+            if not told.busy and (old or not told.made.is_set()):
+                told.busy = True
+                threading.Thread(target=self._find, args=(name, told, find), daemon=True).start()
+        told.made.wait(seconds)
+        return told.at, told.what
 
-    def _find(self) -> None:
-        try:
-            view = self.open()
-            with closing(view.store), view.store.snapshot():
-                self._told = view.now(), what_waits(view)
-            self._made.set()
-        except (JimError, OSError) as error:
-            log.error("what waits cannot be told: %s", error)
-        finally:
-            self._at, self._busy = self.clock(), False
+    def _find(self, name: str, told: Told, find: Find) -> None:
+        with self._turn:
+            began = self.clock()
+            try:
+                view = self.open()
+                with closing(view.store), view.store.snapshot(), view.store.at_most(MOST_SECONDS):
+                    told.what, told.at = find(view), view.now()
+                told.made.set()
+            except (JimError, OSError) as error:
+                log.error("%s cannot be told: %s", name, error)
+            finally:
+                told.ended = self.clock()
+                told.took, told.busy = told.ended - began, False

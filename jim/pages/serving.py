@@ -5,9 +5,11 @@ from __future__ import annotations
 import getpass
 import os
 import socket
+import time
 from dataclasses import dataclass
 from typing import Any
 
+from waitress.channel import HTTPChannel
 from waitress.server import create_server
 
 from jim.pages.access import Access, key_of
@@ -18,7 +20,31 @@ from jim.site.file import Site
 THREADS = 8
 CONNECTIONS = 1_000
 IDLE_SECONDS = 60  # without progress a connection is closed
+SEND_SECONDS = 10.0  # a request must have come by then
 LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection that is closed if a request does not come in time: byte by byte it could hold its place for ever."""
+
+    def __init__(self, *told: Any, **more: Any) -> None:
+        self._begun = time.monotonic()
+        super().__init__(*told, **more)
+
+    def received(self, data: bytes) -> bool:
+        """Take a part of a request."""
+        whole = bool(super().received(data))
+        if self.request is None:
+            self._begun = 0.0
+        elif not self._begun:
+            self._begun = time.monotonic()
+        return whole
+
+    def readable(self) -> bool:
+        """Tell whether more is read; asked at least once a second."""
+        if self._begun and time.monotonic() - self._begun > SEND_SECONDS:
+            self.will_close = True
+        return bool(super().readable())
 
 
 @dataclass
@@ -56,7 +82,11 @@ def serve(site: Site, port: int = 0) -> Serving:
     """Listen on loopback; port 0 is a free one."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        listener.close()
+        raise
     access = Access(key_of(site.state), listener.getsockname()[1], os.getuid())
     server = create_server(
         make_app(Pages(access, look)),
@@ -64,11 +94,13 @@ def serve(site: Site, port: int = 0) -> Serving:
         threads=THREADS,
         connection_limit=CONNECTIONS,
         channel_timeout=IDLE_SECONDS,
-        cleanup_interval=10,
+        cleanup_interval=5,
         asyncore_use_poll=True,
+        asyncore_loop_timeout=1,
         max_request_header_size=LONGEST_HEADER,
         max_request_body_size=LONGEST_BODY,
         ident="jim",
         clear_untrusted_proxy_headers=True,
     )
+    server.channel_class = Channel
     return Serving(server, access)

@@ -12,11 +12,24 @@ LONGEST = 500  # characters of a text; the whole is one click away
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
+class _Signs(dict[int, str]):
+    """What each character is shown as."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        sign = character if character.isprintable() or character in "\n\t" else f"⟨U+{number:04X}⟩"
+        if number < KEPT:
+            self[number] = sign
+        return sign
+
+
+KEPT = 0x3000  # beyond it there are too many characters to remember
+_SIGNS = _Signs()
+
+
 def visible(text: str) -> str:
     """Show by its number what would be invisible, or change how the text around is shown."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() or each in "\n\t" else f"⟨U+{ord(each):04X}⟩" for each in text)
+    return text if text.isprintable() else text.translate(_SIGNS)
 
 
 def finalize(value: Any) -> Any:

@@ -15,9 +15,8 @@ MOST_SHOWN = 20
 BADLY = (State.FAILED, State.KILLED, State.NEW)
 # What stays of a reason's numbers: how something ended. A path, a word in quotes, and any word with a digit is a name.
 KEPT = re.compile(r"\b(?:exit|signal|Signal|code) -?\d{1,5}\b")
-NAME = re.compile(
-    r"(?<![\w.,])\d[\d,.]*(?=[\s:;)]|$)|'[^']*'|\"[^\"]*\"|(?<!\w)/[^\s:,;()]+|[^\s:;,()='\"]*\d[^\s:;,()='\"]*"
-)
+NUMBER, QUOTED, PATH = r"(?<![\w.,])\d[\d,.]*(?=[\s:;)]|$)", r"'[^']*'|\"[^\"]*\"", r"(?<!\w)/[^\s:,;()]+"
+NAME = re.compile(rf"{NUMBER}|{QUOTED}|{PATH}|[^\s:,;()='\"]*\d[^\s:,;()='\"]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,12 @@ def map_of(view: View, job: GridJob, filters: Filters) -> Map | None:
     return Map(first, count, 1, columns, _runs([cells.get(n) for n in range(first, last + 1)], columns), counts)
 
 
+def is_range(filters: Filters, size: int) -> bool:
+    """Tell whether what is asked for can be drawn with a cell for each local job."""
+    first, last = _range(asked_of(filters), size)
+    return last - first < MOST_SINGLE
+
+
 def _range(asked: LocalJobsAsked, size: int) -> tuple[int, int]:
     """Give the range that alone is asked for, if there is one; else all."""
     if len(asked.numbers) == 1 and asked.numbers[0][0] < asked.numbers[0][1] and asked.numbers[0][0] < size:

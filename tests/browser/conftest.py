@@ -9,11 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from jim.clock import Clock
+from jim.statusdb import open_store
 from tests.pages.grounds import Ground, many
 
 HOME = Path(__file__).parents[2]
@@ -78,8 +81,10 @@ def served(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
     end = threading.Event()
 
     def beat() -> None:
-        while not end.wait(3):
-            (made.state / "heartbeat").write_text(f"{made.ground.clock.boot_id()} {int(made.ground.clock.boot())}\n")
+        with closing(open_store(made.state, Clock(), write=True)) as store:
+            while not end.wait(3):
+                (made.state / "heartbeat").write_text(f"{store.clock.boot_id()} {int(store.clock.boot())}\n")
+                store.set_fact("seen", store.clock.utc())
 
     heart = threading.Thread(target=beat)
     heart.start()

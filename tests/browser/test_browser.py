@@ -118,6 +118,7 @@ def test_20_the_map_of_10_000_is_small_and_a_click_opens_the_right_one(served, l
     assert len(page.request.get(served.at("/jobs/12")).body()) <= 250_000
     for n in (0, 199, 200, 4711, 9999):
         page = seen.go("/jobs/12")
+        page.locator("#where").scroll_into_view_if_needed()
         box = page.locator("#map svg").bounding_box()
         x, y = n % 200 + 0.4, n // 200 + 0.4
         page.mouse.click(box["x"] + x * box["width"] / 200, box["y"] + y * box["height"] / 50)
@@ -154,14 +155,15 @@ def test_21_a_cell_of_a_larger_map_opens_its_range(alone, look) -> None:
 def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) -> None:
     page = look(served).go("/jobs/12")
     page.locator("[data-part=failures]").get_by_role("link", name="node failure on *").click()
+    page.wait_for_url("**/jobs/12?reason=*")
     page.get_by_label("Host", exact=True).fill("wn014")
     page.get_by_role("button", name="Filter").click()
-    page.wait_for_load_state()
+    page.wait_for_url("**host=wn014*")
     rows = page.locator("tbody tr[id^=n-]").evaluate_all("rows => rows.map((each) => each.id)")
     again = look(served).go(page.url.removeprefix(served.at("")))
     assert again.locator("tbody tr[id^=n-]").evaluate_all("rows => rows.map((each) => each.id)") == rows
     assert len(rows) > 5
-    assert {each.strip() for each in again.locator("td[data-label=Reason]").all_inner_texts()} == {
+    assert {each.strip() for each in again.locator("tr[id^=n-] td[data-label=Reason]").all_inner_texts()} == {
         "node failure on wn014"
     }
 

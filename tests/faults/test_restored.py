@@ -108,7 +108,7 @@ def test_a_backup_that_was_taken_at_work_is_put_back_and_goes_on(place):
     put_back(hurt, hurt.place / "backup")
     refused(hurt, "is older than what was done with it")
     told = "\n".join(restoring.restored(hurt.site))
-    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more" in told
+    assert f"{hurt.site.work / '2'} belongs to a grid job that" in told
     assert submit(hurt, "new") > 2
     (hurt.place / "payload.sh.go").touch()
     hurt.finish()

@@ -95,7 +95,7 @@ class Page(HTMLParser):
 
     def links(self) -> list[str]:
         """Give where links lead."""
-        return [each["href"] for each in self.all("a")]
+        return [each["href"] for each in self.all("a") if "href" in each]
 
     def ids(self) -> list[str]:
         """Give the ids of the rows of the list."""

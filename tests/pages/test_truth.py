@@ -193,7 +193,7 @@ def test_18_a_state_directory_without_a_store_is_empty(ground: Ground, person: P
 def test_what_takes_too_long_says_what_to_narrow(running: Ground, person: Person) -> None:
     with pytest.raises(TooLong, match="narrow it by a filter"), running.store.at_most(0):
         list(chain.from_iterable(running.store.states(1, LocalJobsAsked()) for _ in range(1000)))
-    person.pages.viewing = lambda: _raises()  # type: ignore[method-assign]
+    person.pages.viewing = lambda *_: _raises()  # type: ignore[method-assign]
     answer = person.get("/jobs/1")
     assert answer.status_code == 503
     assert "Give a state or a range of numbers" in answer.text

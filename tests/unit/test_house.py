@@ -266,6 +266,17 @@ def test_only_the_people_s_door_is_rich() -> None:
     assert all(file.startswith("jim/cli/") for file in importers("rich"))
 
 
+def test_only_the_pages_are_a_web_application() -> None:
+    """Whoever installs JIM without what the pages need has everything else."""
+    for module in ("flask", "jinja2", "werkzeug", "markupsafe", "waitress"):
+        assert importers(module), module
+        assert {file for file in importers(module) if not file.startswith("jim/pages/")} == set()
+    assert {file for file in importers("jim.pages") if not file.startswith("jim/pages/")} == {"jim/cli/pages.py"}
+    assert {
+        each for each in imports("jim/cli/pages.py") if each.module.startswith("jim.pages") and each.loaded
+    } == set()
+
+
 def test_two_import_roots_are_banned() -> None:
     assert importers("adapters") == importers("handlers") == set()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -194,16 +194,13 @@ def document(pages: Pages, number: int) -> Response:
     """Send a grid job's document: written at the store's pace to a file that has no name, and sent afterwards."""
     from jim.statusdb.xml import write
 
-    with _place(pages), pages.viewing(DOCUMENT_SECONDS) as view:
+    with _place(pages), pages.viewing(DOCUMENT_SECONDS) as view, ExitStack() as stack:
         view.store.grid_job(number)
-        file = tempfile.TemporaryFile(prefix="jim-pages-")  # noqa: SIM115 - sent after this has ended
-        try:
-            _require_room(file)
-            write(view.store, number, file, strict=view.site.site.strict_status)
-            _require_room(file)
-        except BaseException:
-            file.close()
-            raise
+        file = stack.enter_context(tempfile.TemporaryFile(prefix="jim-pages-"))
+        _require_room(file)
+        write(view.store, number, file, strict=view.site.site.strict_status)
+        _require_room(file)
+        stack.pop_all()  # it is sent after this has ended
     response = download(Found(file, 0, file.tell()), f"{number}.xml")
     response.content_type = XML
     del response.headers["Content-Disposition"], response.headers["Accept-Ranges"]

@@ -20,6 +20,9 @@ from jim.statusdb.asked import LocalJobSeen
 from jim.statusdb.record import status
 
 HOSTS_SHOWN = 12
+UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads"), ()) | dict.fromkeys(
+    ("failures", "timeline", "pace")
+)
 COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness", "updated", "reason", "wish")
 
 
@@ -43,29 +46,45 @@ def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:
         rows = [dict(zip(COLUMNS, _row(job, each), strict=True)) for each in page.rows]
         following = f"/jobs/{job.id}.json{after}" if after else None
         return as_json({"local_jobs": rows, "next": following, "shown_of": page.shown_of})
-    return pages.html(view, "grid_job.html", asked=asked, page=page, after=after, **_facts(view, job, asked))
+    return pages.html(view, "grid_job.html", asked=asked, page=page, after=after, **_facts(pages, view, job, asked))
 
 
 def _row(job: GridJob, each: LocalJobSeen) -> tuple[object, ...]:
     return (f"{job.id}.{each.n}", each.state.value, *(getattr(each, name) for name in COLUMNS[2:]))
 
 
-def _facts(view: View, job: GridJob, asked: filters.Filters) -> dict[str, Any]:
-    counts = view.store.counts(job.id)
+def _whole(view: View, number: int) -> dict[str, Any]:
+    """Find out what takes a look at each local job; all of it, whatever filters are given."""
+    job = view.grid_job(number)
     minutes = history.minutes(view, job)
     ended = job.updated if job.step.value == "finished" else view.now()
     return {
-        "job": job,
-        "counts": counts,
-        "status": status(job, counts, strict=view.site.site.strict_status),
         "waits": documents.waits(view, job),
         "phases": phases(view, job),
-        "drawn": mapping.map_of(view, job, asked),
         "failures": groups.failures(view, job.id, job.owner) if job.size else None,
         "hosts": view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else [],
         "timeline": history.timeline(minutes, ended),
         "pace": history.pace(view, job, minutes),
         "spreads": history.spreads(view, job),
+    }
+
+
+def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> dict[str, Any]:
+    counts, at = view.store.counts(job.id), ""
+    if job.size <= history.MOST:
+        whole: dict[str, Any] | None = _whole(view, job.id)
+        drawn = mapping.map_of(view, job, asked)
+    else:
+        at, whole = pages.lately.get(f"grid job {job.id}", lambda other: _whole(other, job.id))
+        drawn = _map_of_many(pages, view, job, asked)
+    return {
+        **(whole or UNKNOWN_YET),
+        "found_at": at,
+        "unknown_yet": whole is None,
+        "drawn": drawn,
+        "job": job,
+        "counts": counts,
+        "status": status(job, counts, strict=view.site.site.strict_status),
         "journal": view.store.own_journal(job.id, documents.SHOWN),
         "bad": sum(counts.get(state, 0) for state in groups.BADLY),
         "failed_query": urlencode([("state", state.value) for state in groups.BADLY if counts.get(state)]),
@@ -76,6 +95,16 @@ def _facts(view: View, job: GridJob, asked: filters.Filters) -> dict[str, Any]:
         "number": _number,
         "told": _told,
     }
+
+
+def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> mapping.Map | None:
+    """Draw a range of very many local jobs now, and all of them beside."""
+    if mapping.is_range(asked, job.size):
+        return mapping.map_of(view, job, asked)
+    nothing = filters.Filters(lists.LOCAL_JOBS)
+    _, drawn = pages.lately.get(f"map of {job.id}", lambda other: mapping.map_of(other, job, nothing))
+    found: mapping.Map | None = drawn
+    return found
 
 
 def _number(value: float) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 from flask import Flask
 
-from jim.jobs import Attempt, LocalJob
+from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
 from jim.pages.app import XML, Pages, as_json
 from jim.pages.live import Made
-from jim.reading import documents
+from jim.reading import documents, history
+from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running
 from jim.reading.files import outputs, sizes
 from jim.reading.masks import piece_words
@@ -20,6 +21,7 @@ from jim.reading.view import View
 
 LOGS_OF = 10  # attempts, the last ones, of which logs are looked for
 PHASE = "<phase "
+BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -46,7 +48,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         job=job,
         local=local,
         record=view.local_record(job, local),
-        waits=documents.waits(view, job, local),
+        waits=_waits(pages, view, job, local),
         attempts=[_attempt(view, each, logs=at < LOGS_OF) for at, each in enumerate(reversed(attempts))],
         running=mine,
         claim_age=age(view, mine) if mine else None,
@@ -57,6 +59,15 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         journal=view.store.journal(number, n, documents.SHOWN),
         last=job.size - 1,
     )
+
+
+def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait]:
+    """Say what a local job waits for; among very many, that takes a while to find out."""
+    if job.size <= history.MOST or local.state.final:
+        return documents.waits(view, job, local)
+    name = f"local job {job.id}.{local.n}"
+    _, found = pages.lately.get(name, lambda other: documents.waits(other, job, local))
+    return found or [BEING_FOUND_OUT]
 
 
 def explained_local(_: Pages, view: View, kind: str, number: int, n: int) -> Made:

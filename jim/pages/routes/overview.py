@@ -11,7 +11,7 @@ from jim.pages.app import Pages, as_json
 from jim.pages.live import Made
 from jim.reading import history, lists
 from jim.reading.filters import Filters
-from jim.reading.site_view import WhatWaits, health, in_trouble, unfinished_counts
+from jim.reading.site_view import WhatWaits, health, in_trouble, unfinished_counts, what_waits
 from jim.reading.view import View
 
 TROUBLE_DAYS = 7
@@ -28,7 +28,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)
-    waits_at, waits = pages.lately.get()
+    waits_at, waits = pages.lately.get("what waits", what_waits)
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))
     if kind == "json":
         return as_json(
@@ -40,7 +40,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "counts": {state.value: count for state, count in lists.counted(counts)},
                 "in_trouble": lists.records(view, trouble),
                 "waits_at": waits_at,
-                "waits": [_wait(each) for each in waits],
+                "waits": [_wait(each) for each in waits or ()],
             }
         )
     hour, whole = history.last_hour(view)

@@ -108,7 +108,7 @@ def test_keeper_list_tells_who_keeps_and_what_is_left(home, monkeypatch):
     assert lock.take()
     home.beat(ago=3)
     assert home.out("keeper", "--list") == (
-        f"alice: keeper {os.getpid()}, its heart beat 3 s ago; 1 grid job is unfinished\n"
+        f"alice: keeper {os.getpid()}, last heartbeat 3 s ago; 1 grid job is unfinished\n"
     )
     lock.release()
 

@@ -69,7 +69,19 @@ def test_status_says_what_makes_ages_grow(home):
     assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
 
 
-# show
-
-
 # phases
+
+
+def test_status_takes_the_filters_of_the_pages(home):
+    home.add(1)
+    home.move(0, State.FAILED)
+    for number in (2, 3, 4):
+        home.add(number, size=0, job_type="pythia_monte_carlo")
+    assert [record["id"] for record in home.json("status", "--failed")] == [1]
+    assert [record["id"] for record in home.json("status", "--type", "pythia_monte_carlo", "--limit", "2")] == [3, 4]
+    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows those before\n")
+    assert [record["id"] for record in home.json("status", "--after", "3")] == [1, 2]
+    assert home.out("status", "--status", "killed") == "no grid job fits\n"
+    code, _, err = home.run("status", "--status", "faild")
+    assert (code, err.startswith("jim: status cannot be 'faild'; did you mean 'failed'?")) == (2, True)
+    assert home.run("status", "1", "--failed")[0] == 2

@@ -115,7 +115,7 @@ def test_a_cancel_of_what_has_completed_is_told(world):
     assert lines(world, 0)[-1] == ("cancel changes nothing", "1.0 is already completed")
     assert lines(world)[-3:] == [
         ("cancel", "2 of 3 have ended already"),
-        ("cancel was requested", "1.0,2"),
+        ("cancel requested", "1.0,2"),
         ("cancel changes nothing", "all are already completed"),
     ]
     assert [each.wish for each in world.store.local_jobs(1)] == ["", "cancel", ""]

@@ -85,7 +85,7 @@ def test_a_file_that_makes_no_sense_drains_the_site_until_someone_looks(site, co
 
 def test_a_pipe_in_place_of_the_file_holds_no_door(site):
     os.mkfifo(site.drain)
-    with pytest.raises(Drained, match="no regular file"):
+    with pytest.raises(Drained, match="not a regular file"):
         drain.require_open(site)
 
 

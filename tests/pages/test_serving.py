@@ -1,0 +1,138 @@
+"""The pages over a real connection, by waitress."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from jim.model import Step
+from jim.pages import serving as server
+from jim.pages.serving import Serving, serve
+from tests.pages.grounds import Ground
+
+
+class Reader:
+    """A client that keeps its connection and its cookie."""
+
+    def __init__(self, serving: Serving) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=20)
+        self.cookie = ""
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
+        self.connection.request(method, path, headers={"Cookie": self.cookie, **headers})
+        answer = self.connection.getresponse()
+        answer.content = answer.read()  # type: ignore[attr-defined]
+        if set_ := answer.headers["Set-Cookie"]:
+            self.cookie = set_.partition(";")[0]
+        return answer
+
+
+@pytest.fixture
+def served(ground: Ground) -> Iterator[Serving]:
+    made = serve(ground.site)
+    thread = threading.Thread(target=made.server.run)
+    thread.start()
+    yield made
+
+    def end() -> None:
+        for each in list(made.server._map.values()):
+            each.close()
+
+    made.server.trigger.pull_trigger(end)
+    thread.join(10)
+    made.server.task_dispatcher.shutdown(timeout=5)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def reader(served: Serving) -> Iterator[Reader]:
+    made = Reader(served)
+    assert made.get(f"/?token={served.access.token}").status == 303
+    yield made
+    made.connection.close()
+
+
+def test_a_person_is_let_in_by_the_token_and_reads(ground: Ground, served: Serving, reader: Reader) -> None:
+    ground.add(1, 3, 60)
+    answer = reader.get("/jobs/1")
+    assert answer.status == 200
+    assert b"Grid job 1" in answer.content  # type: ignore[attr-defined]
+    assert answer.headers["Server"] == "jim"
+    assert reader.get("/jobs/1", If_None_Match="x").status == 200
+    assert reader.get("/jobs/1", **{"If-None-Match": answer.headers["ETag"]}).status == 304
+    assert reader.get("/jobs/1", "POST").status == 405
+    stranger = Reader(served)
+    assert stranger.get("/jobs/1").status == 401
+    assert stranger.get(f"/?token={served.access.token}").status == 401
+    assert stranger.get("/healthz").content == b"ok\n"  # type: ignore[attr-defined]
+    stranger.connection.close()
+    assert reader.get("/jobs/1", "HEAD").content == b""  # type: ignore[attr-defined]
+
+
+def test_36_another_uid_is_refused_on_a_real_connection(served: Serving, reader: Reader) -> None:
+    assert reader.get("/jobs").status == 200
+    served.access.uid = os.getuid() + 1
+    assert reader.get("/jobs").status == 403
+
+
+def test_87_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:
+    other = serve(ground.site)
+    try:
+        assert other.access.cookie != reader.cookie.partition("=")[0]
+        assert other.access.session(reader.cookie.partition("=")[2]) == "", "it is for another port"
+    finally:
+        other.close()
+
+
+def test_a_large_file_is_sent_by_and_by(ground: Ground, reader: Reader) -> None:
+    ground.add(1, 1, 60)
+    content = os.urandom(3_000_000)
+    ground.collect(1, {"1.0/z": content})
+    ground.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
+    whole = reader.get("/jobs/1/result/tar")
+    assert whole.content[512:3_000_512] == content  # type: ignore[attr-defined]
+    part = reader.get("/jobs/1/result/tar", Range="bytes=512-3000511")
+    assert (part.status, part.content) == (206, content)  # type: ignore[attr-defined]
+    document = reader.get("/jobs/1.xml")
+    assert document.content.startswith(b"<?xml")  # type: ignore[attr-defined]
+    assert reader.get("/jobs").status == 200, "the connection goes on"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /jobs HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", b"431"),
+        (b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000, b"413"),
+        (b"GET /jobs HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", b"4"),
+        (b"GET http://evil.example/jobs HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
+        (b"nonsense\r\n\r\n", b"40"),
+        (b"GET /jobs HTTP/1.1\r\n\r\n", b"421"),
+    ],
+)
+def test_43_odd_requests_get_an_error(served: Serving, sent: bytes, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = connection.recv(4096)
+    assert answer.split(b" ")[1].startswith(status), answer[:200]
+
+
+def test_43_a_request_that_does_not_come_in_time_is_closed(
+    served: Serving, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "SEND_SECONDS", 0.3)
+    with (
+        socket.create_connection(("127.0.0.1", served.port), timeout=20) as silent,
+        socket.create_connection(("127.0.0.1", served.port), timeout=20) as slow,
+    ):
+        slow.sendall(b"GET /jobs HTTP/1.1\r\nHost:")
+        began = time.monotonic()
+        assert silent.recv(100) == b""
+        assert slow.recv(100) == b""
+        assert time.monotonic() - began < 10
+    assert reader.get("/jobs").status == 200, "a connection that has asked in time is kept"
