@@ -284,6 +284,8 @@ def _finish(response: Response) -> Response:
 def _failed(pages: Pages, error: Exception) -> Response:
     """Say what failed, what is known nevertheless, and what to do."""
     status, said, todo = _told(error)
+    if status == 404 and _is_removed(pages):
+        status, said = 410, "this grid job was removed; its files are being removed"
     if status >= 500 and not isinstance(error, JimError):
         log.error("%s %s: %s", request.method, shown.visible(request.path), error, exc_info=error)
     facts = {"status": status, "phrase": HTTPStatus(status).phrase, "said": said, "todo": todo}
@@ -317,6 +319,16 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, JimError | OSError):
         return 503, str(error), "What runs goes on meanwhile. Try again, or run `jim site check`."
     return 500, "a fault in JIM itself", "Please report it, with what the pages have logged."
+
+
+def _is_removed(pages: Pages) -> bool:
+    """Tell whether a page is about a grid job that was there."""
+    number = (request.view_args or {}).get("number")
+    with suppress(JimError, OSError):
+        if number is not None:
+            with pages.viewing() as view:
+                return any(number == each for each, _ in view.store.removed())
+    return False
 
 
 def _known_nevertheless(pages: Pages) -> dict[str, Any]:

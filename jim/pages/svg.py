@@ -22,7 +22,7 @@ class Ink(NamedTuple):
     hollow: bool = False
 
 
-CROSS = "M.7.7L3.3 3.3M3.3.7L.7 3.3"
+CROSS = "M1 1L3 3M3 1L1 3"
 INKS: Mapping[State, Ink] = {
     State.COMPLETED: Ink(),
     State.COMPLETING: Ink("M0 3h4"),

@@ -10,7 +10,7 @@ from jim.jobs import Alike
 from jim.model import State
 from jim.reading.view import View
 
-MOST_READ = 2_000  # different reasons
+MOST_READ = 10_000  # different reasons
 MOST_SHOWN = 20
 BADLY = (State.FAILED, State.KILLED, State.NEW)
 # What stays of a reason's numbers: how something ended. A path, a word in quotes, and any word with a digit is a name.

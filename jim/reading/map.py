@@ -16,7 +16,7 @@ from jim.statusdb.asked import LocalJobsAsked
 MOST_SINGLE = 20_000  # with more local jobs, a cell stands for several
 MOST_CELLS = 4_000
 SHADES = 5
-LINKS = 50  # to ranges, for those without a pointer or JavaScript
+LINKS, LEAST_LINKED = 50, 200  # to ranges, for those without a pointer or JavaScript
 # A cell that stands for several local jobs shows the worst state among them, else the most frequent one.
 WORST = (State.FAILED, State.KILLED, State.NEW, State.HELD)
 COLUMNS = ((50, 25), (400, 50), (2_500, 100))  # up to so many cells: so many in a row
@@ -63,7 +63,7 @@ class Map:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Divide what is drawn into ranges of equal size."""
-        if self.count <= 1:
+        if self.count <= LEAST_LINKED:  # they are on the page
             return []
         size = max(self.per_cell, _round(-(-self.count // LINKS)))
         last = self.first + self.count - 1

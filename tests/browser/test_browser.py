@@ -226,7 +226,7 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     seen = look(alone)
     page = seen.go("/jobs/1")
     page.locator("#journal summary").click()
-    page.locator("#ranges summary").click()
+    page.locator("#request summary").click()
     page.get_by_role("link", name="1.20", exact=True).focus()
     page.evaluate("window.scrollTo(0, 300)")
     ground.beat(ago=0)
@@ -236,7 +236,7 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     assert page.evaluate("document.activeElement.innerText") == "1.20"
     assert page.evaluate("scrollY") == 300
     assert page.locator("#journal").get_attribute("open") is not None
-    assert page.locator("#ranges").get_attribute("open") is not None
+    assert page.locator("#request").get_attribute("open") is not None
     assert page.title().startswith("1 ")
     page.evaluate(
         "Object.defineProperty(document, 'hidden', {value: true});document.dispatchEvent(new Event('visibilitychange'))"

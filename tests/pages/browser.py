@@ -68,7 +68,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
         self.inside = self.inside or tag == "table"
-        if tag == "tr":
+        if tag in ("tr", "table"):  # the caption of a table is in no row
             self.rows.append([])
             self.names.append(dict(attrs).get("id") or "")
         if tag in ("td", "th") and self.rows:

@@ -174,7 +174,7 @@ def _live(ground: Ground, number: int, n: int, marks: dict, running: set, failed
     else:
         ground.clock.at = ground.now - ended
         now = State.FAILED if why else State.COMPLETED
-        code = 139 if why is SEGV else 0
+        code = 139 if why and why.kind is Kind.EXIT else 0
         told = record(marks[k], idx, n, 1, host, begun, seconds, code)
         witness = Witness.EXIT_RECORD
         ground.store.set_attempt(number, k, idx, record=told, verdict=now.value, reason=why or Reason())

@@ -42,9 +42,9 @@ def test_11_a_keeper_that_is_gone_is_told_on_every_page(running: Ground, person:
     (running.site.state / "keeper.lock").write_text("")
     for path in paths:
         text_ = person.page(path).text
-        told = r"States may be out of date\. no keeper is running: the last heartbeat was 2\d s ago\."
+        told = r"States may be out of date\. No keeper is running: the last heartbeat was 2\d s ago\."
         assert re.search(told, text_), path
-        assert "A poll, a wish or `jim keeper` starts one." in text_
+        assert "A poll, a wish or jim keeper starts one" in text_
         assert "keeper: not at work" in text_
     assert "as of" in person.page("/jobs/1/0").text.partition("Waits for")[0]
     answer = person.get("/healthz")

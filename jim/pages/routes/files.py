@@ -68,7 +68,14 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
         content = os.pread(file.fileno(), most, begin)
     shown = {"log": name, "begin": begin, "end": begin + len(content), "size": found.size, "step": LOG_BYTES}
     text = content.decode(errors="backslashreplace")
-    facts = {"job": job, "local": local, "attempt": attempt, "attempts": attempts, "names": LOGS, **shown}
+    facts = {
+        "job": job,
+        "local": local,
+        "attempt": attempt,
+        "attempts": attempts,
+        "names": list(files.sizes(view, attempt)),
+        **shown,
+    }
     return pages.html(view, "log.html", text=text, **facts)
 
 

@@ -16,7 +16,7 @@ from jim.reading import documents, filters, groups, history, lists
 from jim.reading import map as mapping
 from jim.reading.phases import phases
 from jim.reading.view import View
-from jim.statusdb.asked import LocalJobSeen
+from jim.statusdb.asked import HostSeen, LocalJobSeen
 from jim.statusdb.record import status
 
 HOSTS_SHOWN = 12
@@ -62,7 +62,7 @@ def _whole(view: View, number: int) -> dict[str, Any]:
         "waits": documents.waits(view, job),
         "phases": phases(view, job),
         "failures": groups.failures(view, job.id, job.owner) if job.size else None,
-        "hosts": view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else [],
+        "hosts": _hosts(view, job),
         "timeline": history.timeline(minutes, ended),
         "pace": history.pace(view, job, minutes),
         "spreads": history.spreads(view, job),
@@ -95,6 +95,12 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "number": _number,
         "told": _told,
     }
+
+
+def _hosts(view: View, job: GridJob) -> list[HostSeen]:
+    """Give the hosts on which attempts did not complete; to look at very many attempts takes too long."""
+    found = view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else []
+    return [each for each in found if each.failed]
 
 
 def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> mapping.Map | None:

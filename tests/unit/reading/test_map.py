@@ -92,5 +92,5 @@ def test_ranges_are_round_and_leave_nothing_out() -> None:
     found = Map(0, 10_000, 1, 200, {}).ranges()
     assert found[:2] == [(0, 199), (200, 399)]
     assert (len(found), found[-1]) == (50, (9800, 9999))
-    assert Map(10, 7, 1, 25, {}).ranges() == [(n, n) for n in range(10, 17)]
-    assert Map(0, 1, 1, 25, {}).ranges() == []
+    assert Map(10, 250, 1, 50, {}).ranges() == [(first, first + 4) for first in range(10, 260, 5)]
+    assert Map(0, 200, 1, 50, {}).ranges() == []
