@@ -136,7 +136,7 @@ def test_many_files(site: Site, count: int) -> None:
 @pytest.mark.parametrize("most", [160_000, pytest.param(16_000_000, marks=pytest.mark.torture)])
 def test_more_files_than_the_keeper_reads_of(site: Site, most: int) -> None:
     """A record that is not read looks like none, and what has ended well would be done again."""
-    wrapper = site.here.parent / "local-job"
+    wrapper = site.here.parent / "local-job-outputs"
     assert wrapper.read_text().count("16000000") == 2
     wrapper.write_text(wrapper.read_text().replace("16000000", str(most)))
     make = "import os; [(os.mkdir('d' * 250), os.chdir('d' * 250)) for _ in range(15)]; "

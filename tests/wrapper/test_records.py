@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from datetime import datetime
 
 import pytest
 
@@ -48,6 +50,23 @@ def test_exit_record_line_by_line(site: Site) -> None:
     assert (site.spool / f"{MARK}.7.exit").read_text() == text
     assert sorted(path.name for path in site.spool.iterdir()) == [f"{MARK}.7.exit", f"{MARK}.7.start"]
     assert site.file("log.7") == ""
+
+
+@pytest.mark.parametrize("cannot", ["exit 2", "exec /no/such/mawk"], ids=["tell the time", "start"])
+def test_a_node_on_which_the_quick_command_does_not_work(site: Site, cannot: str) -> None:
+    site.fake("mawk", cannot)
+    site.jobs(*sh("echo hello"), index=11)
+    assert site.run(11) == 0
+    assert re.fullmatch(TIME, site.record(11)["started"])
+    assert site.manifest(11) == [f"file 6 {HELLO} stdout"]
+
+
+def test_times_are_utc(site: Site) -> None:
+    site.jobs("/bin/true")
+    before = int(time.time())
+    assert site.run(TZ="Asia/Kathmandu") == 0
+    started = datetime.fromisoformat(site.record()["started"]).timestamp()
+    assert before <= started <= time.time()
 
 
 @pytest.mark.parametrize(
