@@ -6,6 +6,7 @@ It is handed the function that makes one round of moves, and knows none of them.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from jim.files import replace
 from jim.site.lock import Lock
 
 log = logging.getLogger(__name__)
-ROUND_SECONDS = 0.2  # how soon a door's request is seen
+ROUND_SECONDS = 0.2  # for so long results are taken in before there is another round
 BEAT_SECONDS = 2.0
 LONGEST_PAUSE = 2.0  # after rounds that failed
 # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
@@ -31,6 +32,9 @@ class Work(Protocol):
 
     def round(self) -> None:
         """Make every move once."""
+
+    def rest(self) -> float:
+        """Tell for how many seconds there is nothing to do, unless `deliver` has something."""
 
     def deliver(self, timeout: float) -> bool:
         """Wait so long for something that workers have done, and take it in."""
@@ -90,18 +94,19 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
 
 
 def _deliver(work: Work) -> bool:
-    """Wait for the next round, or less if a worker has something; take in all there is; tell whether it was stored."""
-    until = time.monotonic() + ROUND_SECONDS
-    more, stored, wait = True, True, ROUND_SECONDS
-    while more:
+    """Wait until there is something to do, take in what workers have, and tell whether that was stored."""
+    more, stored, waited = True, True, False
+    until = math.inf
+    while more and time.monotonic() < until:
         try:
-            more = work.deliver(wait)
+            more = work.deliver(0 if waited else work.rest())
         except Outdated:
             raise
         except FAILURES as error:
             stored = False
             log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)
-        more, wait = more and time.monotonic() < until, 0
+        if not waited:
+            waited, until = True, time.monotonic() + ROUND_SECONDS
     return stored
 
 

@@ -20,6 +20,9 @@ class FullDisk:
         if not self.rounds:
             (self.state / "keeper.lock").unlink()
 
+    def rest(self):
+        return 0.0
+
     def deliver(self, timeout):
         if not self.left:
             return False
