@@ -103,6 +103,10 @@ class Rounds:
         """Take in what a worker thread has done."""
         return self.keeper.workers.deliver(timeout)
 
+    def wake(self) -> None:
+        """Let `deliver` wait no longer."""
+        self.keeper.workers.wake()
+
     def idle(self) -> bool:
         """Tell whether nothing is left to do."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())

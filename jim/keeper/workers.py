@@ -126,6 +126,10 @@ class Workers:
         self._busy.add(key)
         self._results.put((key, task))
 
+    def wake(self) -> None:
+        """Let the loop wait for results no longer. Any thread may do so."""
+        self._results.put((None, lambda: None))
+
     def deliver(self, timeout: float) -> bool:
         """Wait so long for a result, and hand it to the loop; tell whether there was one."""
         try:

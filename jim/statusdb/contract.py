@@ -121,6 +121,9 @@ class Store(Protocol):
     def grid_jobs(self, *steps: Step) -> list[GridJob]:
         """Give the grid jobs at these steps, or all, by their numbers."""
 
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended, by their numbers, above one."""
+
     def known_as(self, key: str) -> int:
         """Give the number of the grid job that has a key; 0: none has it, or none any more."""
 

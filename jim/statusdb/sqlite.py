@@ -72,6 +72,11 @@ class Store(Submissions):
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
         return list(self._whole(found))
 
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended."""
+        sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
+        return list(self._whole(self.db.execute(sql, (above, most))))
+
     def known_as(self, key: str) -> int:
         """Give the number of the grid job that has a key; 0: none has it, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()

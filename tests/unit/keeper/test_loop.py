@@ -30,6 +30,9 @@ class FullDisk:
         self.lost += 1
         raise OSError(28, "No space left on device")
 
+    def wake(self):
+        pass
+
     def idle(self):
         return False
 

@@ -518,6 +518,7 @@ def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> 
     for grid in (2, 3):
         store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
     assert store.left() == [1, 2, 3]
+    assert [[each.id for each in store.finished(*some)] for some in ((0, 9), (0, 1), (2, 9))] == [[2, 3], [2], [3]]
     store.is_answered(3)
     assert store.left() == [1, 2]
     store.set_grid_job(3, step=Step.ACTIVE)
