@@ -22,6 +22,7 @@ from jim.idealizer.channel import Channel
 from jim.jobs import Change
 from jim.keeper import asking
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
@@ -153,7 +154,9 @@ def _keeper(file: Path, adapter: Adapter) -> Iterator[Keeper]:
     store = Store(file, clock, write=True)
     site = Site(file.parent)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    keeper = Keeper(site, store, channel, clock, Workers(clock, 1), Hold(site, ("cafe0001",)), OpenDoors(""))
+    keeper = Keeper(
+        site, store, channel, clock, Workers(clock, 1), Hold(site, ("cafe0001",)), OpenDoors(""), Looks(clock)
+    )
     try:
         yield keeper
     finally:

@@ -95,7 +95,7 @@ def wake(state: Path) -> None:
 def moves() -> tuple[Move, ...]:
     """Give what the keeper does, in this order, about the site or one grid job; a door need not load any of it."""
     from jim.keeper.aging import Aging
-    from jim.keeper.answering import Answering, Publishing
+    from jim.keeper.answering import Answering
     from jim.keeper.arrivals import TakingInbox, take_spool
     from jim.keeper.asking import Asking
     from jim.keeper.collecting import collect
@@ -111,24 +111,27 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.telling import tell
     from jim.keeper.verifying import Verifying
 
+    answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
         of_site(follow_clock),  # after a jump of the clock, what was to be tried again later is due
         of_site(TakingInbox()),  # requests and wishes of the doors
         of_site(take_spool),  # starts, ends and publications of the wrappers
-        of_site(Renewing()),  # proxies and tokens
         of_grid_job(resolve),  # accepted ─> resolved: its size, its directory
         of_grid_job(split),  # resolved ─> split: its local jobs. The first one that is accepted makes it active
         of_grid_job(Fulfilling()),  # cancel, suspend, resume
-        of_grid_job(Sending()),  # waiting ─> submitting ─> submitted: the intent is stored, then a thread sends
+        of_grid_job(renewing),  # the proxies and tokens that it names
+        of_grid_job(sending),  # waiting ─> submitting ─> submitted: the intent is stored, then a thread sends
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collect),  # active ─> collecting ─> finished
-        of_grid_job(Answering()),  # what polls print
+        of_grid_job(answering),  # what polls print
+        of_site(sending.share),  # the room in the queue, those of the highest priority first
+        of_site(renewing.renew),  # proxies and tokens
         of_site(Asking()),  # one question for all jobs
         of_site(settle),  # what two good listings did not show: its exit record is there, or it is fenced, or dead
         of_site(end),  # what started, and seems dead, is given up by name before it has its verdict
         of_site(Verifying()),  # local jobs, completing ─> completed
         of_site(Aging()),  # what is finished has an age limit
-        of_site(Publishing()),  # what the group may read
+        of_site(answering.publish),  # what the group may read
         of_site(tell),  # what doors do besides: some gatekeepers do not poll
     )
 

@@ -23,6 +23,7 @@ from jim.errors import Unclear, UnknownJob
 from jim.idealizer.channel import Channel, Programs
 from jim.keeper import due
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.opening import hold_of
 from jim.keeper.workers import Workers
@@ -346,7 +347,9 @@ class World:
         due.resume(store, self.clock)
         channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
         workers, doors = StandInWorkers(self.clock), OpenDoors(self.site.site.handlers)
-        self.keeper = Keeper(self.site, store, channel, self.clock, workers, hold_of(self.site, store), doors)
+        self.keeper = Keeper(
+            self.site, store, channel, self.clock, workers, hold_of(self.site, store), doors, Looks(self.clock)
+        )
         self.rounds = rounds()(self.keeper)
 
     def programs(self) -> Programs:

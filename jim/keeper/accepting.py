@@ -72,6 +72,7 @@ class Wishes:
             wishes.take(keeper, job, verb, slices, content, self.resplits)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))
+        keeper.looks.add([grid])
         return True
 
     def _is_behind(self, grid: int, slices: Slices, verb: str) -> bool:

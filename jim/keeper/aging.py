@@ -20,6 +20,7 @@ from jim.workdir.submission import remove_grid_directory
 
 log = logging.getLogger(__name__)
 LOOK, LOOKED_EVERY = "age", 3600.0
+LOOKING, AT_ONCE = "what is old", 500  # about 10 ms of the loop
 DAY = 86_400.0
 
 
@@ -36,14 +37,21 @@ class Aging:
         keeper.workers.wait(LOOK, LOOKED_EVERY)
         for number, place in keeper.store.removed():  # by a keeper that was killed, or could not
             self._remove_files(keeper, number, place)
-        for job in keeper.store.grid_jobs(Step.FINISHED):
+        self._look_through(keeper, 0)
+        _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
+        packages = partial(sweep, keeper.site.work)
+        self._start(keeper, Errand("packages", packages, self._swept, partial(self._failed, "packages")))
+
+    def _look_through(self, keeper: Keeper, above: int) -> None:
+        """Look for what is over, in parts: there may be very many that have ended."""
+        jobs = keeper.store.finished(above, AT_ONCE)
+        for job in jobs:
             if is_over(keeper, job):
                 # Another keeper may have taken the work directory, and retried the grid job there.
                 remove = partial(self._remove, keeper, job)
                 self._start(keeper, Errand(("age", job.id), keeper.hold.reach, remove, partial(self._failed, job.id)))
-        _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
-        packages = partial(sweep, keeper.site.work)
-        self._start(keeper, Errand("packages", packages, self._swept, partial(self._failed, "packages")))
+        if len(jobs) == AT_ONCE:
+            keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
 
     def _start(self, keeper: Keeper, errand: Errand[Any]) -> None:
         """Do it now, whatever has failed an hour ago."""
@@ -102,7 +110,7 @@ def is_going(keeper: Keeper, job: GridJob) -> bool:
         return False
     if inbox.kept_id(keeper.site.state, inbox.request_name(job.key)) != job.id:
         keeper.workers.forget(LOOK)  # carried on at once
-    return keeper.workers.due(LOOK) == 0.0
+    return keeper.workers.due(LOOK) == 0.0 or keeper.workers.busy(LOOKING)
 
 
 def _remove_directory(keeper: Keeper, place: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from jim.doors.contract import Told
 from jim.errors import JimError, StoreError
-from jim.files import replace
+from jim.files import read_regular, replace
 from jim.jobs import GridJob
 from jim.keeper.fulfilling import unsaid
 from jim.keeper.keeper import Keeper
@@ -18,27 +20,66 @@ from jim.plugins import foreign
 from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
-OPEN = tuple(step for step in Step if step is not Step.FINISHED)
+LONGEST_ANSWER = 65_536
+PAGE, PAUSES = "page", 100  # so many times as long as it takes to write the page, the next one is not written
 
 
 class Answering:
-    """The move that writes what polls print of a grid job, if that has changed."""
+    """The move that writes what polls print of a grid job, if that has changed; and what the group may read of all."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, str] = {}  # of open grid jobs, as JSON
+        self._changed = True
+        self._trouble: tuple[object, ...] = ()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
-        """Write it; tell when to try again."""
-        answered, key = keeper.doors.answered, ("door", job.door)
-        answer = _answer(keeper, job)
+        """Write what polls print, and note the rest; tell when to try again."""
+        answered, answer = keeper.doors.answered, _answer(keeper, job)
+        self._note(keeper, job)
         if not answer:
             answered.setdefault(job.id, b"")
-            return keeper.workers.due(key)
-        if answered.get(job.id) != answer:
-            replace(keeper.site.state / "answers" / str(job.id), answer)
-            answered[job.id] = answer
+            return keeper.workers.due(("door", job.door))
+        file = keeper.site.state / "answers" / str(job.id)
+        if (answered.get(job.id) or _written(file)) != answer:
+            replace(file, answer)
+        answered[job.id] = answer
         if job.step is Step.FINISHED:
-            del answered[job.id]
-            for each in ("wish", "cancel"):
-                keeper.workers.forget((each, job.id))
+            _is_answered(keeper, job.id)
         return NEVER
+
+    def _note(self, keeper: Keeper, job: GridJob) -> None:
+        self._changed = True
+        if job.step is Step.FINISHED:
+            self._records.pop(job.id, None)
+        else:
+            told = record(keeper.store, job, keeper.health.seen, strict=keeper.site.site.strict_status)
+            self._records[job.id] = json.dumps(told)
+
+    def publish(self, keeper: Keeper) -> None:
+        """Write what the group may read, if anything has changed; where that takes long, less often."""
+        trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
+        if (self._changed or trouble != self._trouble) and keeper.workers.ready(PAGE):
+            began = keeper.clock.boot()
+            with suppress(OSError):  # a page that cannot be shown must not hold up a job
+                replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
+            self._changed, self._trouble = False, trouble
+            keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
+
+
+def _is_answered(keeper: Keeper, number: int) -> None:
+    """Forget what was needed until the last answer was written."""
+    keeper.store.is_answered(number)
+    del keeper.doors.answered[number]
+    for each in ("wish", "cancel"):
+        keeper.workers.forget((each, number))
+
+
+def _written(file: Path) -> bytes:
+    """Read what polls print; nothing where they could not print anything."""
+    try:
+        return read_regular(file, LONGEST_ANSWER)
+    except (OSError, JimError):
+        return b""
 
 
 def _answer(keeper: Keeper, job: GridJob) -> bytes:
@@ -60,40 +101,21 @@ def _answer(keeper: Keeper, job: GridJob) -> bytes:
         return b""
 
 
-class Publishing:
-    """The move that lets the group read how this account's grid jobs are, once something has changed."""
-
-    def __init__(self) -> None:
-        self._changes = -1
-        self._trouble: tuple[object, ...] = ()
-
-    def __call__(self, keeper: Keeper) -> None:
-        """Write the page, if anything on it may have changed."""
-        changes = keeper.store.changes()
-        trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
-        if (changes, trouble) != (self._changes, self._trouble):
-            _publish(keeper, keeper.store.grid_jobs(*OPEN))
-            self._changes, self._trouble = changes, trouble
-
-
-def _publish(keeper: Keeper, jobs: list[GridJob]) -> None:
-    """Let the group read how this account's grid jobs are."""
-    strict = keeper.site.site.strict_status
-    open_jobs = [record(keeper.store, job, keeper.health.seen, strict=strict) for job in jobs]
+def _page(keeper: Keeper, records: Iterable[str]) -> str:
+    """Tell the group how this account's grid jobs are."""
+    health, history = keeper.health, keeper.history
     summary = {
         "site": keeper.site.site.name,
         "at": keeper.clock.utc(),
-        "trouble": keeper.health.trouble.words,
-        "failures": keeper.health.failures,
-        "retry_due": keeper.clock.steady(keeper.health.retry_at),
+        "trouble": health.trouble.words,
+        "failures": health.failures,
+        "retry_due": keeper.clock.steady(health.retry_at),
         "history": {
-            "trouble": keeper.history.trouble.words,
-            "failures": keeper.history.failures,
-            "retry_due": keeper.clock.steady(keeper.history.retry_at),
+            "trouble": history.trouble.words,
+            "failures": history.failures,
+            "retry_due": keeper.clock.steady(history.retry_at),
             "grid_jobs": sorted({key[0] for key in keeper.doubts}),
         },
         "unsaid": unsaid(keeper),
-        "jobs": open_jobs,
     }
-    with suppress(OSError):  # a page that cannot be shown must not hold up a job
-        replace(keeper.site.summary, json.dumps(summary).encode(), 0o640)
+    return f'{json.dumps(summary)[:-1]}, "jobs": [{", ".join(records)}]}}'

@@ -28,7 +28,7 @@ from jim.workdir.submission import is_seen
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
-AT_ONCE = 1000
+AT_ONCE, AT_ONCE_SECONDS = 1000, 0.03
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
@@ -43,15 +43,23 @@ class TakingInbox:
 
     def __init__(self) -> None:
         self.resplits = Resplits()
+        self._taking: Iterator[None] | None = None  # what lay in the inbox, and was not taken in at once
 
     def __call__(self, keeper: Keeper) -> None:
-        """Take in what doors have left."""
-        _take_all(keeper, Wishes(keeper, self.resplits))
+        """Take in what doors have left, for so long, no longer: the rest comes with the next rounds."""
+        until = keeper.clock.boot() + AT_ONCE_SECONDS
+        taking, self._taking = self._taking or _take_all(keeper, Wishes(keeper, self.resplits)), None
+        for _ in taking:
+            if keeper.clock.boot() > until:
+                self._taking = taking
+                keeper.workers.wake()
+                return
 
 
-def _take_all(keeper: Keeper, wishes: Wishes) -> None:
+def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[None]:
     waiting = False  # a request: then a grid job that is not known may be that one
     for path, content in inbox.arrived(keeper.site.state):
+        yield
         is_request = path.name.startswith("request-")
         if isinstance(content, Exception):
             waiting |= is_request

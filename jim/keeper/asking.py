@@ -22,6 +22,7 @@ from jim.keeper import arrivals
 from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import Keeper
 from jim.keeper.looking_up import LOST, adopt
+from jim.keeper.looks import LISTING
 from jim.model import Listing, Observation, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
@@ -41,7 +42,7 @@ class Asking:
         if keeper.health.open or not keeper.workers.ready(QUERY):
             return
         now, interval = keeper.clock.boot(), keeper.site.batch.query_seconds
-        if not keeper.store.submissions(SubmissionState.RECORDED, SubmissionState.CONFIRMED):
+        if not keeper.store.any_submission(SubmissionState.RECORDED, SubmissionState.CONFIRMED):
             keeper.workers.wait(QUERY, 0.0)
             return
         if take_turn(keeper.site.turn_file, interval, now - keeper.workers.due(QUERY), self._waited_for):
@@ -123,6 +124,7 @@ def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
 
 def _listed(keeper: Keeper, began: float) -> None:
     keeper.listed = keeper.listed._replace(at=began)
+    keeper.looks.wake(LISTING)
 
 
 def _adopt(keeper: Keeper, found: Mapping[tuple[int, int], str]) -> None:

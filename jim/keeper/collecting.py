@@ -48,7 +48,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
         return NEVER
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(_finish, keeper, job.id)
-    return keeper.workers.start(Errand(("collect", job.id), work, done, failed))
+    return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:

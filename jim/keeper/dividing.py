@@ -45,7 +45,7 @@ def resolve(keeper: Keeper, job: GridJob) -> float:
 
 def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[[T], None]) -> Errand[T]:
     """Do a part of what becomes of a request; whatever the code of a job type raises makes the grid job fail."""
-    return Errand(("split", job.id), work, done, partial(_failed, keeper, job), heeds=(BaseException,))
+    return Errand(("split", job.id), work, done, partial(_failed, keeper, job), grid=job.id, heeds=(BaseException,))
 
 
 def _resolve(keeper: Keeper, job: GridJob) -> tuple[Resolved, dict[str, str]]:

@@ -32,6 +32,7 @@ def follow_clock(keeper: Keeper) -> None:
     jump = keeper.clock.ahead() - keeper.clock.followed
     if abs(jump) > JUMP_SECONDS:
         _count_anew(keeper.store, keeper.clock)
+        keeper.looks.add(keeper.store.left())
         log.warning("the clock has jumped by %+.0f s: what was to be tried again later is tried again now", jump)
 
 

@@ -11,13 +11,14 @@ from jim.errors import JimError
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import LISTING, SPARE_THREAD
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness
 from jim.workdir.submission import fence, submission_directory, was_removed
 
 log = logging.getLogger(__name__)
-OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again
+OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
 
@@ -46,19 +47,21 @@ class Fulfilling:
     def _change(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> float:
         """Hold or release what is pending; suspend or resume what runs, where users may."""
         key, targets = ("wish", job.id), _targets(keeper, job.wish, live)
-        if keeper.workers.busy(key) or keeper.workers.crowded(spare=OTHERS):
-            return keeper.clock.boot()
+        if keeper.workers.busy(key):
+            return NEVER
+        if any(targets.values()) and keeper.workers.crowded(spare=OTHERS):
+            return keeper.looks.wait_for(SPARE_THREAD, job.id)
         if any(targets.values()):
             work, done = partial(_tell, keeper, targets), partial(self._say, keeper, job.id)
             failed = partial(self._not_told, keeper, job.id)
-            return keeper.workers.start(Errand(key, work, done, failed, command=True, repeats=True))
+            return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
         if job.wish == Verb.RESUME:
             # A listing from before may not show yet what is held.
             if live and keeper.listed.at <= self._told.setdefault(job.id, keeper.clock.boot()):
-                return keeper.clock.boot()
+                return keeper.looks.wait_for(LISTING, job.id)
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
-        return NEVER if not live else keeper.clock.boot()
+        return keeper.looks.wait_for(LISTING, job.id) if live else NEVER
 
     def _say(self, keeper: Keeper, grid: int, what: str) -> None:
         self._told[grid] = keeper.clock.boot()
@@ -88,11 +91,11 @@ def _cancel(keeper: Keeper, grid: int, live: Sequence[Live]) -> float:
     key = ("cancel", grid)
     if not live:
         return NEVER
-    if keeper.workers.busy(key) or keeper.workers.crowded(spare=OTHERS):
-        return keeper.clock.boot()
+    if keeper.workers.crowded(spare=OTHERS) and keeper.workers.ready(key):
+        return keeper.looks.wait_for(SPARE_THREAD, grid)
     work = partial(_end, keeper, live, _others(keeper, live))
     said, failed = partial(_said, grid), partial(_not_said, grid)
-    return keeper.workers.start(Errand(key, work, said, failed, command=True, repeats=True))
+    return keeper.workers.start(Errand(key, work, said, failed, command=True, grid=grid, repeats=True))
 
 
 def _others(keeper: Keeper, live: Sequence[Live]) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jim.clock import Clock
 from jim.keeper.doubts import Doubts, Listed
+from jim.keeper.looks import Looks
 from jim.keeper.workers import Workers
 from jim.site.file import Site
 
@@ -36,6 +37,7 @@ class Keeper:
     workers: Workers
     hold: Hold
     doors: OpenDoors
+    looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     listed: Listed = field(default_factory=Listed)
 

@@ -13,6 +13,7 @@ from jim.evidence.exit_record import Told
 from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import THREAD
 from jim.keeper.sending import give_up, refused
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
@@ -33,7 +34,9 @@ class Found:
 
 
 def look_up(keeper: Keeper, job: GridJob) -> float:
-    """Look for every submission whose outcome is not known, and fence those that are to be given up."""
+    """Close the submissions that have ended; look for those whose outcome is not known, or fence them."""
+    if job.submissions:
+        keeper.store.end_submissions(job.id)
     states = *LOST, SubmissionState.REFUSED, SubmissionState.CANCELLED
     found = keeper.store.submissions(*states, grid=job.id)
     return min((_look_up_one(keeper, job, each) for each in found), default=NEVER)
@@ -45,10 +48,10 @@ def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
     if keeper.clock.steady() < submission.due and not (cancelled and keeper.adapter.shared_work):
         return keeper.clock.boot_at(submission.due)
     if keeper.workers.crowded():
-        return keeper.clock.boot()
+        return keeper.looks.wait_for(THREAD, job.id)
     look = partial(_look, keeper, submission, _told(keeper, submission), keeper.clock.boot(), cancelled=cancelled)
     looked, failed = partial(_looked, keeper, submission), partial(_could_not_look, keeper, submission)
-    return keeper.workers.start(Errand(submission.mark, look, looked, failed, command=True))
+    return keeper.workers.start(Errand(submission.mark, look, looked, failed, command=True, grid=job.id))
 
 
 def _told(keeper: Keeper, submission: Submission) -> Told:

@@ -18,6 +18,7 @@ from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
 from jim.keeper import due, serial
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
@@ -55,7 +56,7 @@ def open_keeper(site: Site) -> Keeper:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers))
+    return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
 
 
 def hold_of(site: Site, store: Store) -> Hold:
@@ -71,7 +72,7 @@ def hold_of(site: Site, store: Store) -> Hold:
 
 def is_used(site: Site, store: Store) -> bool:
     """Tell whether this state directory has worked in this work directory, as far as it knows."""
-    return bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work)
+    return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
 
 
 def adapter_of(site: Site) -> Adapter:

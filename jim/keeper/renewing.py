@@ -13,6 +13,7 @@ from jim.errand import Errand
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
+from jim.keeper.workers import NEVER
 from jim.model import Step, Witness
 from jim.workdir import credentials
 
@@ -35,28 +36,30 @@ class Renewing:
     """The move that looks whether the proxies and tokens that requests name have changed."""
 
     def __init__(self) -> None:
-        self._named: dict[int, tuple[str, Files]] = {}  # by each request
+        self._named: dict[int, Files] = {}  # by the request of each grid job
         self._told: dict[tuple[int, str], Seen] = {}  # what was found of each
         self._expired: set[int] = set()  # grid jobs of which nothing is sent until their credential is renewed
 
-    def __call__(self, keeper: Keeper) -> None:
-        """Look, if the time for that has come."""
+    def __call__(self, keeper: Keeper, job: GridJob) -> float:
+        """Note which files a grid job names."""
+        files = credentials.paths_in(job.request) if job.step in STEPS else {}
+        if files:
+            self._named[job.id] = files
+        else:
+            self._named.pop(job.id, None)
+        return NEVER
+
+    def renew(self, keeper: Keeper) -> None:
+        """Look whether files have changed, if the time for that has come."""
         if not keeper.workers.ready("credentials"):
             return
-        self._named = {job.id: self._of(job) for job in keeper.store.grid_jobs(*STEPS)}
-        wanted = {grid: files for grid, (_, files) in self._named.items() if files}
+        wanted = dict(self._named)
         self._stop(keeper, self._expired & wanted.keys())
         places = {grid: keeper.directory(grid) for grid in wanted}
         if wanted:
             look, tell = partial(_look, places, wanted), partial(self._tell, keeper)
             keeper.workers.start(Errand("credentials", look, tell, _could_not_look, heeds=(OSError,)))
         keeper.workers.wait("credentials", LOOKED_EVERY)
-
-    def _of(self, job: GridJob) -> tuple[str, Files]:
-        known = self._named.get(job.id)
-        if known and known[0] == job.request_text:
-            return known
-        return job.request_text, credentials.paths_in(job.request)
 
     def _tell(self, keeper: Keeper, seen: list[Seen]) -> None:
         """Note what is new, once."""
@@ -72,6 +75,7 @@ class Renewing:
         """Let nothing be sent of these grid jobs, and of no others."""
         for grid in self._expired - expired:
             keeper.workers.forget(("send", grid))
+        keeper.looks.add(self._expired - expired)
         for grid in expired:
             keeper.workers.wait(("send", grid), math.inf)
         self._expired = expired

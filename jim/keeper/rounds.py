@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
+from jim.keeper.fulfilling import OTHERS
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import SPARE_THREAD, THREAD
 from jim.keeper.workers import NEVER
-from jim.model import Step
 
-OPEN = tuple(step for step in Step if step is not Step.FINISHED)
+AT_ONCE_SECONDS = 0.03
+SPOOL_SECONDS = 0.2  # how soon it is seen what a wrapper has reported: nothing else tells of that
+IDLE_SECONDS = 2.0  # how soon it is seen what a door has left whose call was lost
 
 
 class Move(NamedTuple):
@@ -46,40 +49,63 @@ class Rounds:
 
     def __init__(self, keeper: Keeper, moves: Sequence[Move]) -> None:
         self.keeper, self.moves = keeper, moves
-        self._left: set[int] | None = None  # grid jobs that were to be asked about again; none: all of them
+        keeper.looks.add(keeper.store.left())  # after a start; from then on what changes, and what is due
 
     def round(self) -> None:
-        """Make every move once: those about the site, and those about each grid job that is open."""
+        """Make every move once: those about the site, and those about each grid job that is to be looked at now."""
         for of_grid_job, together in groupby(self.moves, key=attrgetter("is_of_grid_job")):
             made = tuple(each.make for each in together)
             if of_grid_job:
-                looked = {job.id: min(move(self.keeper, job) or NEVER for move in made) for job in self._to_look_at()}
-                self._left = {number for number, when in looked.items() if when < NEVER}
+                self._look_around(made)
             else:
                 for move in made:
                     move(self.keeper)
 
-    def _to_look_at(self) -> Iterator[GridJob]:
-        """Give all grid jobs that are open, and those that have ended meanwhile; after a start, give all."""
-        store = self.keeper.store
-        if self._left is None:
-            yield from store.grid_jobs()
-            return
-        jobs = store.grid_jobs(*OPEN)
-        yield from sorted(jobs, key=self._turn)
-        for number in sorted((self._left | self.keeper.answered.keys()) - {job.id for job in jobs}):
-            try:
-                yield store.grid_job(number)
-            except UnknownJob:  # it was removed meanwhile
-                self.keeper.doors.answered.pop(number, None)
+    def _look_around(self, moves: Sequence[Callable[..., Any]]) -> None:
+        """Ask moves about grid jobs for so long, no longer: others wait for the loop, too. The rest comes next."""
+        self._note_changes()
+        until = self.keeper.clock.boot() + AT_ONCE_SECONDS
+        for grid in self._to_look_at():
+            self._look(grid, moves)
+            if self.keeper.clock.boot() > until:
+                break
 
-    def _turn(self, job: GridJob) -> tuple[int, float]:
-        """Tell which grid job comes first: the highest priority, and whose wish waits longest."""
-        return -job.priority, max(self.keeper.workers.due((what, job.id)) for what in ("wish", "cancel"))
+    def _note_changes(self) -> None:
+        self.keeper.looks.add(self.keeper.store.changed())
+        self.keeper.looks.add(self.keeper.workers.ended())
+
+    def _to_look_at(self) -> Iterator[int]:
+        """Give what waits for a thread, as long as one is free; then what has changed, and what is due."""
+        looks, workers = self.keeper.looks, self.keeper.workers
+        for what, spare in ((SPARE_THREAD, OTHERS), (THREAD, 0)):
+            waiting = looks.take_waiting(what)
+            while not workers.crowded(spare) and (grid := next(waiting, 0)):
+                yield grid
+        yield from looks.take()
+
+    def _look(self, grid: int, moves: Sequence[Callable[..., Any]]) -> None:
+        try:
+            job = self.keeper.store.grid_job(grid)
+        except UnknownJob:  # it was removed meanwhile
+            self.keeper.doors.answered.pop(grid, None)
+            when = NEVER
+        else:
+            when = min(move(self.keeper, job) for move in moves)
+        self.keeper.looks.looked(grid, when)
+
+    def rest(self) -> float:
+        """Tell for how many seconds nothing is to be done, if no worker has a result and no door calls before."""
+        self._note_changes()
+        soonest = self.keeper.looks.soonest() - self.keeper.clock.boot()
+        return min(max(0.0, soonest), SPOOL_SECONDS if self.keeper.store.unfinished() else IDLE_SECONDS)
 
     def deliver(self, timeout: float) -> bool:
         """Take in what a worker thread has done."""
         return self.keeper.workers.deliver(timeout)
+
+    def wake(self) -> None:
+        """Let `deliver` wait no longer."""
+        self.keeper.workers.wake()
 
     def idle(self) -> bool:
         """Tell whether nothing is left to do."""

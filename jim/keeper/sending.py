@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Any
 
 from jim.errand import Errand
-from jim.errors import BatchError, Full, NotStarted, Refused, Unclear
+from jim.errors import BatchError, Full, NotStarted, Refused, Unclear, UnknownJob
 from jim.evidence import verdict
 from jim.evidence.analysis import Action
 from jim.idealizer.reasons import reason_of
@@ -19,12 +21,14 @@ from jim.keeper import arrivals, judging, reasons
 from jim.keeper.handing_over import OF_EACH, hand_over
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import THREAD
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
 
 log = logging.getLogger(__name__)
 FULL = "full"  # how often the batch system has said so
 STEPS = (Step.SPLIT, Step.ACTIVE)
+AT_ONCE_SECONDS = 0.03  # of the loop
 # Submissions that the batch system may have.
 ACCEPTED = (
     SubmissionState.UNKNOWN,
@@ -47,38 +51,46 @@ class Sending:
 
     def __init__(self) -> None:
         self.most = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
+        self._priorities: dict[int, int] = {}  # of grid jobs that have something to send
+        self._in_turn: list[tuple[int, int]] = []  # a heap of these, the highest priority first
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
-        """Record the intent to send what waits, then hand over what was intended."""
-        when = self._bundle(keeper, job)
-        for submission in keeper.store.submissions(SubmissionState.INTENDED, grid=job.id):
-            when = min(when, self._hand_on(keeper, job, submission))
+        """Hand over what was intended; if anything waits, let it have its turn."""
+        when = self._hand_on_all(keeper, job)
+        if not _may_send(keeper, job):
+            return when
+        if not keeper.store.local_jobs(job.id, (State.WAITING,), limit=1, due=keeper.clock.steady()):
+            return keeper.clock.boot_at(keeper.store.next_due(job.id))
+        if self._priorities.get(job.id) != job.priority:
+            self._priorities[job.id] = job.priority
+            heappush(self._in_turn, (-job.priority, job.id))
         return when
 
-    def _bundle(self, keeper: Keeper, job: GridJob) -> float:
-        """Record the intent to send as many waiting local jobs as the throttle lets through."""
-        if job.step not in STEPS or job.wish or not keeper.workers.ready(("send", job.id)):
-            return NEVER
-        if keeper.health.open:
-            return keeper.health.retry_at
-        if keeper.store.submissions(*UNSENT, grid=job.id):
-            return NEVER
-        room = self._room(keeper, job)
-        if room <= 0:
-            return keeper.clock.boot()
-        waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=room, due=keeper.clock.steady())
-        if not waiting:
-            return keeper.clock.boot_at(keeper.store.next_due(job.id))
-        _intend(keeper, job, waiting)
-        return NEVER
+    def share(self, keeper: Keeper) -> None:
+        """Record the intent to send as many waiting local jobs as the throttle lets through, and hand them over."""
+        until = keeper.clock.boot() + AT_ONCE_SECONDS
+        while self._in_turn and _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
+            negative, number = self._in_turn[0]
+            if self._priorities.get(number) == -negative:
+                with suppress(UnknownJob):
+                    self._bundle(keeper, keeper.store.grid_job(number))
+                del self._priorities[number]  # not before: what fails is made again
+            heappop(self._in_turn)
 
-    def _room(self, keeper: Keeper, job: GridJob) -> int:
-        """Tell how many local jobs may be sent now."""
-        limits, counts = keeper.site.limits, keeper.store.counts(job.id)
-        mine = limits.queued_per_grid_job - sum(counts.get(state, 0) for state in IN_BATCH)
-        return min(
-            limits.queued - keeper.store.in_batch(), mine, limits.per_submission, keeper.adapter.array_limit, self.most
+    def _bundle(self, keeper: Keeper, job: GridJob) -> None:
+        if not _may_send(keeper, job):
+            return
+        most = min(
+            _room(keeper), _room(keeper, job), keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most
         )
+        waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
+        if waiting:
+            _intend(keeper, job, waiting)
+            self._hand_on_all(keeper, job)
+
+    def _hand_on_all(self, keeper: Keeper, job: GridJob) -> float:
+        intended = keeper.store.submissions(SubmissionState.INTENDED, grid=job.id)
+        return min((self._hand_on(keeper, job, each) for each in intended), default=NEVER)
 
     def _hand_on(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
         """Let a worker run the batch command of what was intended."""
@@ -91,8 +103,10 @@ class Sending:
             keeper.workers.forget(submission.mark)
             return NEVER
         due = max(keeper.clock.boot_at(submission.due), keeper.health.retry_at if keeper.health.open else 0.0)
-        if due > keeper.clock.boot() or keeper.workers.crowded():
+        if due > keeper.clock.boot():
             return due
+        if keeper.workers.crowded():
+            return keeper.looks.wait_for(THREAD, job.id)
         return self._start(keeper, job, submission)
 
     def _start(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
@@ -102,7 +116,8 @@ class Sending:
         avoid = avoided(keeper, jobs[0], jobs[0].attempt - 1)
         work = partial(hand_over, keeper, job, submission, jobs, avoid)
         done, failed = partial(self._recorded, keeper, submission), partial(self._not_recorded, keeper, submission)
-        return keeper.workers.start(Errand(submission.mark, work, done, failed, command=True, heeds=(BaseException,)))
+        errand = Errand(submission.mark, work, done, failed, command=True, grid=job.id, heeds=(BaseException,))
+        return keeper.workers.start(errand)
 
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         keeper.workers.forget(FULL)
@@ -113,6 +128,22 @@ class Sending:
         if isinstance(error, Full):  # the batch system is well
             self.most = max(1, submission.size // 2)
         _sort_out(keeper, submission, error)
+
+
+def _may_send(keeper: Keeper, job: GridJob) -> bool:
+    """Tell whether another submission of a grid job may be made, as far as that hangs on the grid job."""
+    if job.step not in STEPS or job.wish or not keeper.workers.ready(("send", job.id)):
+        return False
+    return _room(keeper, job) > 0 and not keeper.store.submissions(*UNSENT, grid=job.id)
+
+
+def _room(keeper: Keeper, job: GridJob | None = None) -> int:
+    """Tell how many local jobs more the site lets into the queue, or of a grid job."""
+    limits = keeper.site.limits
+    if job is None:
+        return limits.queued - keeper.store.in_batch()
+    counts = keeper.store.counts(job.id)
+    return limits.queued_per_grid_job - sum(counts.get(state, 0) for state in IN_BATCH)
 
 
 def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:

@@ -35,7 +35,6 @@ _BEGUN = (State.RUNNING, State.SUSPENDED)
 
 def settle(keeper: Keeper) -> None:
     """Settle attempts that two good listings did not show."""
-    keeper.store.end_submissions()
     if keeper.workers.busy(SETTLE):
         return
     doubts = [doubt for doubt in keeper.doubts.values() if doubt.missed >= MISSED_TWICE]

@@ -39,6 +39,7 @@ class Workers:
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
         self._busy: set[Hashable] = set()
         self._commanded: set[Hashable] = set()  # of these, what runs batch commands
+        self._ended: set[int] = set()  # grid jobs of which an errand has ended
         self._due: dict[Hashable, float] = {}  # by seconds since boot
         self._tries: dict[Hashable, int] = {}  # that have failed, in a row
         self._trouble: dict[Hashable, str] = {}  # what the last of them has said
@@ -125,6 +126,10 @@ class Workers:
         self._busy.add(key)
         self._results.put((key, task))
 
+    def wake(self) -> None:
+        """Let the loop wait for results no longer. Any thread may do so."""
+        self._results.put((None, lambda: None))
+
     def deliver(self, timeout: float) -> bool:
         """Wait so long for a result, and hand it to the loop; tell whether there was one."""
         try:
@@ -136,9 +141,16 @@ class Workers:
         give()
         return True
 
+    def ended(self) -> set[int]:
+        """Give the grid jobs of which an errand has ended since this was asked last."""
+        ended, self._ended = self._ended, set()
+        return ended
+
     def _hand_over(self, errand: Errand[T], future: Future[T]) -> None:
         """Give the loop what an errand has brought."""
         error = future.exception()
+        if errand.grid:
+            self._ended.add(errand.grid)
         if error is None:
             self._count_as_done(errand)
             errand.done(future.result())

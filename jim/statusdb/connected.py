@@ -23,6 +23,7 @@ class Connected:
         self.file, self.clock, self._writes = file, clock, write
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
         self._in_batch: int | None = None  # local jobs, once they are counted
+        self._changed: set[int] = set()  # grid jobs
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:
             raise JimError(
@@ -97,6 +98,11 @@ class Connected:
     def changes(self) -> int:
         """Count the changes that this store has made since it was opened."""
         return self.db.total_changes
+
+    def changed(self) -> set[int]:
+        """Name the grid jobs of which something was changed since this was asked last."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     # Facts about the directory itself
 

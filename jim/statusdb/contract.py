@@ -60,6 +60,12 @@ class Store(Protocol):
     def changes(self) -> int:
         """Return a number that grows with whatever this store changes."""
 
+    def changed(self) -> set[int]:
+        """Name the grid jobs of which this store has changed something since it was asked last, and perhaps others.
+
+        A change is told as soon as it is made, so that none is missed. After a start, `left` tells what to look at.
+        """
+
     def is_made(self) -> bool:
         """Tell whether there is anything in it: who is killed while making a store leaves an empty one."""
 
@@ -120,11 +126,26 @@ class Store(Protocol):
     def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
         """Give the grid jobs at these steps, or all, by their numbers; at most the last so many."""
 
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended, by their numbers, above one."""
+
     def known_as(self, key: str) -> int:
         """Return the number of the grid job that has a key; 0: none has it, or none any more."""
 
     def places(self) -> dict[int, str]:
         """Return the directories of grid jobs that have not that of their number."""
+
+    def left(self) -> list[int]:
+        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+
+    def is_answered(self, number: int) -> None:
+        """Remember that the last answer of a grid job that has ended is written."""
+
+    def answer_anew(self) -> None:
+        """Let the last answers of all that have ended be written again: they may not be those of this store."""
+
+    def any_grid_job(self, *steps: Step) -> bool:
+        """Tell whether any grid job is at one of these steps."""
 
     def unfinished(self) -> bool:
         """Tell whether any grid job is not finished."""
@@ -215,6 +236,9 @@ class Store(Protocol):
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
         """Return the submissions in these states, of one grid job or of all."""
 
+    def any_submission(self, *states: SubmissionState) -> bool:
+        """Tell whether any submission is in one of these states."""
+
     def submission(self, grid: int, k: int) -> Submission | None:
         """Return one submission."""
 
@@ -230,8 +254,8 @@ class Store(Protocol):
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
 
-    def end_submissions(self) -> None:
-        """Close the confirmed submissions of which no attempt is live."""
+    def end_submissions(self, grid: int) -> None:
+        """Close the confirmed submissions of a grid job of which no attempt is live."""
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Return one attempt by its place in a submission."""

@@ -47,6 +47,13 @@ UPGRADES = (
     ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
     ALTER TABLE grid_job ADD COLUMN door TEXT NOT NULL DEFAULT '';
     """,
+    # A keeper that starts looks at these, and no more at all that have ended.
+    """
+    CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
+    INSERT INTO unanswered SELECT id FROM grid_job WHERE step = 'finished';
+    DROP INDEX local_job_waiting;
+    CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
+    """,
 )
 
 

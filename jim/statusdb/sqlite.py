@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from jim.database import Cursor
 
 
+OPEN = tuple(step for step in Step if step is not Step.FINISHED)
+
+
+def _values(steps: Iterable[Step]) -> list[str]:
+    return [step.value for step in steps]
+
+
 class Store(Browsed, Submissions):
     """The status DB of one state directory."""
 
@@ -49,6 +56,7 @@ class Store(Browsed, Submissions):
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)
                 self.note(number, "accepted", Witness.USER)
+                self._changed.add(number)
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
@@ -64,6 +72,11 @@ class Store(Browsed, Submissions):
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id DESC LIMIT ?"
         return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
+
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended."""
+        sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
+        return list(self._whole(self.db.execute(sql, (above, most))))
 
     def known_as(self, key: str) -> int:
         """Return the number of the grid job that has a key; 0: none has it, or none any more."""
@@ -87,7 +100,28 @@ class Store(Browsed, Submissions):
 
     def unfinished(self) -> bool:
         """Tell whether there is anything left to do."""
-        return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
+        return self.any_grid_job(*OPEN)
+
+    def answer_anew(self) -> None:
+        """Let the last answers of all that have ended be written again."""
+        self.db.execute("INSERT OR IGNORE INTO unanswered SELECT id FROM grid_job WHERE step = 'finished'")
+
+    def any_grid_job(self, *steps: Step) -> bool:
+        """Tell whether any grid job is at one of these steps."""
+        marks = ",".join("?" * len(steps))
+        found = self.db.execute(f"SELECT 1 FROM grid_job WHERE step IN ({marks}) LIMIT 1", _values(steps))
+        return found.fetchone() is not None
+
+    def left(self) -> list[int]:
+        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+        marks = ",".join("?" * len(OPEN))
+        open_ones = f"SELECT id FROM grid_job WHERE step IN ({marks})"
+        sql = f"{open_ones} UNION SELECT grid FROM unanswered ORDER BY 1"
+        return [number for (number,) in self.db.execute(sql, _values(OPEN))]
+
+    def is_answered(self, number: int) -> None:
+        """Remember that the last answer of a grid job that has ended is written."""
+        self.db.execute("DELETE FROM unanswered WHERE grid = ?", (number,))
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
         """Change columns of a grid job, or its request, which is JSON; a new step starts with no failed tries."""
@@ -98,7 +132,10 @@ class Store(Browsed, Submissions):
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:
             columns["result"] = json.dumps(columns["result"])
-        self._set("grid_job", columns, id=number)
+        with self.transaction():
+            self._set("grid_job", columns, id=number)
+            if columns.get("step") == Step.FINISHED.value:
+                self.db.execute("INSERT OR IGNORE INTO unanswered VALUES (?)", (number,))
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
         """Add a line to the journal that is no change of state."""
@@ -243,6 +280,7 @@ class Store(Browsed, Submissions):
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
+        self._changed.add(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         now = self.clock.utc()
         those = (*values, grid, was.value)
@@ -278,14 +316,15 @@ class Store(Browsed, Submissions):
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
-            self._move(grid, State.WAITING, which, values, told)
+            self._move(grid, State.WAITING, which, values, told)  # which tells that the grid job has changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
-    def end_submissions(self) -> None:
+    def end_submissions(self, grid: int) -> None:
         """Close the submissions of which no attempt is live."""
         self.db.execute(
-            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND NOT EXISTS "
-            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
+            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
+            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
+            (grid,),
         )
 
     def submission_numbers(self, grid: int) -> set[int]:
@@ -294,12 +333,14 @@ class Store(Browsed, Submissions):
 
     def forget_submission(self, grid: int, k: int) -> None:
         """Forget a submission and its attempts, of which nothing was ever sent."""
+        self._changed.add(grid)
         with self.transaction():
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        self._changed.add(found.grid)
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
@@ -329,7 +370,8 @@ class Store(Browsed, Submissions):
     def remove(self, job: GridJob) -> None:
         """Make a grid job unseen, free its key, and remember that its files are to be removed."""
         with self.transaction():
-            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request"):
+            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request", "unanswered"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
+            self._changed.add(job.id)
             self.db.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (job.id, job.place))

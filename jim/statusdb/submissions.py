@@ -16,6 +16,7 @@ class Submissions(Connected):
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
+        self._changed.add(where.get("grid") or where["id"])
         columns = {**columns, "updated": self.clock.utc()}
         names = ", ".join(f"{name} = ?" for name in columns)
         which, values = rows.where(**where)
@@ -26,6 +27,11 @@ class Submissions(Connected):
         which, values = rows.where(grid=grid)
         sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
         return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
+
+    def any_submission(self, *states: SubmissionState) -> bool:
+        """Tell whether any submission is in one of these states."""
+        sql = f"SELECT 1 FROM submission WHERE state IN ({', '.join('?' * len(states))}) LIMIT 1"
+        return self.db.execute(sql, states).fetchone() is not None
 
     def submission(self, grid: int, k: int) -> Submission | None:
         """Give one submission."""

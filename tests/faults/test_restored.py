@@ -21,7 +21,7 @@ WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
 
 def saved(place, name="backup"):
     """Save the state directory as it is, but for the batch system, which in earnest is elsewhere."""
-    shutil.copytree(place.state, place.place / name, ignore=shutil.ignore_patterns("batch", "keeper.log"))
+    shutil.copytree(place.state, place.place / name, ignore=shutil.ignore_patterns("batch", "keeper.log", "bell"))
     return place.place / name
 
 

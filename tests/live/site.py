@@ -340,7 +340,7 @@ class LiveSite:
     def saved(self) -> Path:
         """Save the state directory, as a backup does: without the work directory."""
         backup = self.place / "backup"
-        shutil.copytree(self.state, backup, ignore=shutil.ignore_patterns("work", "keeper.log"))
+        shutil.copytree(self.state, backup, ignore=shutil.ignore_patterns("work", "keeper.log", "bell"))
         return backup
 
     def put_back(self, backup: Path) -> None:

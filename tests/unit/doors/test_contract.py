@@ -143,8 +143,14 @@ def test_a_keeper_that_starts_again_remembers_the_door(world, submit):
     world.restart()
     world.go()
     assert poll(world) == WAIT
+    world.until(lambda: world.batch.tasks)
+    (world.site.state / "answers/1").write_bytes(b"lost\n")
+    world.restart()
+    world.go()
+    assert poll(world) == WAIT
     world.run_all(1)
     (world.site.state / "answers/1").write_bytes(b"lost\n")
+    world.store.answer_anew()
     world.restart()
     world.go()
     assert poll(world)["end"] == "done"
@@ -216,8 +222,7 @@ def test_a_door_with_a_fault_holds_up_no_other_and_answers_once_it_is_mended(wor
     world.restart()
     world.go()
     monkeypatch.setattr(Faulty, "broken", False)
-    world.submit(key="another")
-    world.go()
+    world.until(lambda: "end" in poll(world))
     assert poll(world)["end"] == "done"
 
 

@@ -20,12 +20,18 @@ class FullDisk:
         if not self.rounds:
             (self.state / "keeper.lock").unlink()
 
+    def rest(self):
+        return 0.0
+
     def deliver(self, timeout):
         if not self.left:
             return False
         self.left -= 1
         self.lost += 1
         raise OSError(28, "No space left on device")
+
+    def wake(self):
+        pass
 
     def idle(self):
         return False

@@ -345,6 +345,8 @@ def test_submissions_are_given_by_state(store: Store) -> None:
     assert [each.grid for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
     assert [each.due for each in store.submissions(SubmissionState.UNKNOWN, SubmissionState.CONFIRMED, grid=2)] == [7.0]
     assert store.submission_numbers(1) == {1}
+    assert store.any_submission(SubmissionState.VOID, SubmissionState.UNKNOWN)
+    assert not store.any_submission(SubmissionState.VOID, SubmissionState.REFUSED)
 
 
 def test_attempts_are_given_of_a_grid_job_a_local_job_or_a_submission(store: Store) -> None:
@@ -413,10 +415,10 @@ def test_a_submission_ends_with_its_last_attempt(store: Store) -> None:
     add(store, size=2)
     sent(store)
     store.set_attempt(1, 1, 1, verdict="completed")
-    store.end_submissions()
+    store.end_submissions(1)
     assert [each.k for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
     store.set_attempt(1, 1, 2, verdict="failed")
-    store.end_submissions()
+    store.end_submissions(1)
     assert [each.k for each in store.submissions(SubmissionState.ENDED)] == [1]
 
 
@@ -493,6 +495,45 @@ def half(store: Store) -> None:
     with store.transaction():
         moved(store, State.WAITING, State.NEW, 0, attempt=0)
     raise ZeroDivisionError
+
+
+def test_whatever_changes_a_grid_job_tells_that_it_has_changed(store: Store) -> None:
+    add(store)
+    add(store, 2)
+    assert (store.changed(), store.changed()) == ({1, 2}, set())
+    for change in (
+        lambda: store.set_grid_job(1, priority=1),
+        lambda: store.set_local_job(1, 0, wish="cancel"),
+        lambda: store.intend(1, 1, "mark", store.local_jobs(1, WAITING, limit=2)),
+        lambda: moved(store, State.SUBMITTING, State.SUBMITTED, 0),
+        lambda: store.set_submission(1, 1, tries=1),
+        lambda: store.set_attempt(1, 1, 1, host="node1"),
+        lambda: store.end_waiting(1, WHY, 9),
+        lambda: store.end_split(1, 3),
+        lambda: store.forget_submission(1, 1),
+        lambda: store.remove(store.grid_job(1)),
+    ):
+        change()
+        assert store.changed() == {1}, change
+
+
+def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> None:
+    for grid in (1, 2, 3):
+        add(store, grid)
+    for grid in (2, 3):
+        store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
+    assert store.left() == [1, 2, 3]
+    assert [[each.id for each in store.finished(*some)] for some in ((0, 9), (0, 1), (2, 9))] == [[2, 3], [2], [3]]
+    store.is_answered(3)
+    assert store.left() == [1, 2]
+    store.set_grid_job(3, step=Step.ACTIVE)
+    store.remove(store.grid_job(2))
+    assert store.left() == [1, 3]
+    store.set_grid_job(3, step=Step.FINISHED)
+    store.is_answered(3)
+    store.answer_anew()
+    assert store.left() == [1, 3]
+    assert (store.any_grid_job(Step.SPLIT), store.any_grid_job(Step.ACTIVE, Step.COLLECTING)) == (True, False)
 
 
 def test_a_transaction_is_all_or_nothing(store: Store, reader: Store) -> None:

@@ -13,6 +13,7 @@ from jim.doors import inbox
 from jim.doors.gram.day_files import expect, file_of
 from jim.files import replace
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.rounds import Rounds
 from jim.keeper.telling import tell
@@ -37,6 +38,7 @@ def telling(place):
         workers=Workers(Clock(), 1),
         hold=None,
         doors=OpenDoors(""),
+        looks=Looks(Clock()),
     )
     yield keeper
     keeper.workers.stop()
