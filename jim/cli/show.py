@@ -170,7 +170,7 @@ def _show_local(view: View, job: GridJob, local: LocalJob) -> None:
 
 def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[str, object]]:
     yield "local job", f"{job.id}.{local.n}, {plain(job.job_type)}, of {plain(job.owner)}"
-    yield "state", f"{local.state.value}{f', {local.wish} wished' if local.wish else ''}"
+    yield "state", f"{local.state.value}{f', {local.wish} requested' if local.wish else ''}"
     yield "reason", plain(local.reason)
     yield from _times(view.local_record(job, local))
     yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated
