@@ -211,7 +211,7 @@ def breaks_after_three_failures(world):
     world.until(lambda: world.state(grid) is State.SUBMITTED)
 
 
-def test_the_breaker(world):
+def test_the_breaker_opens_after_three_failures(world):
     breaks_after_three_failures(world)
 
 

@@ -15,7 +15,7 @@ def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]
     return [(line.was, line.now, line.witness) for line in world.store.journal(grid, n)]
 
 
-def test_the_plain_way(world):
+def test_a_grid_job_goes_from_request_to_tar(world):
     grid = world.submit(2)
     assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:32\n\n"
     world.until(lambda: len(world.batch.tasks) == 2)

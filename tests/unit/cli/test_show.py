@@ -40,7 +40,7 @@ def test_colours_only_on_a_terminal(home, monkeypatch):
 # show
 
 
-def test_show(home):
+def test_a_grid_job_is_shown_in_detail(home):
     sent(home)
     assert home.out("show", "1") == (
         "grid job     1, executable, of alice\n"
@@ -131,7 +131,7 @@ def test_show_of_many_begins_with_what_failed(home):
     assert sum(line.startswith("1.") for line in home.out("show", "1", "--all").splitlines()) == 60
 
 
-def test_show_as_json(home):
+def test_a_grid_job_is_shown_as_one_json_document(home):
     sent(home)
     document = home.json("show", "1")
     assert list(document)[:14] == RECORD_NAMES

@@ -27,7 +27,7 @@ def request_file(tmp_path):
     return str(file)
 
 
-def test_dry_run(home, request_file):
+def test_a_dry_run_shows_the_size_and_stores_nothing(home, request_file):
     (home.site.state / "site.toml").write_text("[batch]\nslots = 2\nqueue = 'long'\n")
     assert home.out("submit", request_file, "--dry-run") == (
         "job type     pythia_monte_carlo\n"

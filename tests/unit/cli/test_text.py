@@ -19,7 +19,7 @@ from tests.cli_home import EVIL, EVIL_SHOWN
         (EVIL, EVIL_SHOWN),
     ],
 )
-def test_plain(text, shown):
+def test_no_text_commands_a_terminal(text, shown):
     assert plain(text) == shown
 
 

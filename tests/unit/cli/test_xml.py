@@ -13,7 +13,7 @@ import pytest
 # xml
 
 
-def test_xml(home, monkeypatch):
+def test_a_document_is_printed_byte_for_byte(home, monkeypatch):
     home.add()
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written))
@@ -23,7 +23,7 @@ def test_xml(home, monkeypatch):
     assert b"http://relaxng.org/ns/structure/1.0" in written.getvalue()
 
 
-def test_xpath(home):
+def test_an_expression_prints_a_result_a_line(home):
     home.add()
     assert home.out("xml", "1", "--xpath", "2 * 21") == "42\n"
     assert home.out("xml", "1", "--xpath", "//jim:local_job[@state='waiting']/@n") == "0\n1\n2\n3\n"

@@ -29,7 +29,7 @@ SAID_IN_JDF = [
 
 
 @pytest.mark.parametrize(("text", "means"), SAID_IN_JDF)
-def test_jdf_says(text, means):
+def test_values_in_jdf_mean_this(text, means):
     assert jdf.parse(J + text) == TRUE | means
 
 

@@ -14,7 +14,7 @@ from tests.splitting_work import file, jobs, lumis, work
 
 
 @pytest.mark.parametrize(("runs", "their_lumis"), [(["1"], ["2,3,6,6"]), ([1, "1"], ["6,6", "2,2,3,3"])])
-def test_a_lumi_mask(runs, their_lumis):
+def test_only_lumis_of_the_mask_are_processed(runs, their_lumis):
     files = file("f", runs={1: [1, 2, 3, 4]}), file("g", runs={1: [5, 6, 7], 2: [2]})
     assert lumis(jobs("LumiBased", work(*files), lumis_per_job=9, runs=runs, lumis=their_lumis)) == ["1:2-3,6"]
 

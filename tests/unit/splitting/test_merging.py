@@ -53,7 +53,7 @@ def test_a_file_that_has_waited_long_enough_sends_off_what_is_before_it_and_itse
     assert parentless(sized("a", 40, 1, age_s=10), max_wait_time=10) == []
 
 
-def test_what_merging_takes():
+def test_a_merge_takes_time_and_disk_for_reading_and_writing():
     (job,) = jobs("ParentlessMergeBySize", work(sized("a", 2048), sized("b", 3072)))
     assert job.estimates == (pytest.approx(300 + 4 * 5120 / 5e6), (5120 + 3072) / 1024, None)
 

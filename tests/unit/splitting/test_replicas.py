@@ -63,7 +63,7 @@ PLACED = st.lists(st.tuples(st.text("XYZW", min_size=1, max_size=3), st.integers
         ("a@X", 10, False, []),
     ],
 )
-def test_grouping_by_replicas(told, size, flush, expected):
+def test_files_are_grouped_by_the_storages_that_hold_them(told, size, flush, expected):
     assert tasks("DIRAC.Standard", files(*told.split()), group_size=size, flush=flush) == expected
 
 

@@ -66,7 +66,7 @@ PLACED = st.lists(st.tuples(st.text("XYZW", min_size=1, max_size=3), st.integers
         ("a@:500 b@X:500", 100, 100, True, ["X b"]),
     ],
 )
-def test_grouping_by_size(told, size, most, flush, expected):
+def test_files_are_collected_until_they_exceed_the_size(told, size, most, flush, expected):
     parameters = {"group_size": size, "max_files_per_task": most, "flush": flush}
     assert tasks("DIRAC.BySize", files(*told.split()), **parameters) == expected
 

@@ -39,7 +39,7 @@ def split(name, parameters, work):
         ({}, []),
     ],
 )
-def test_by_attributes(parameters, expected):
+def test_each_value_of_the_attributes_makes_a_job(parameters, expected):
     assert split("GenericSplitter", parameters, REQUEST) == [REQUEST | own for own in expected]
 
 

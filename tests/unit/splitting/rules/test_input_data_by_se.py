@@ -53,7 +53,7 @@ def tasks(name: str, of: tuple[File, ...], *, open_: bool = True, **parameters: 
         ("a@X b@X", -7, ["X a", "X b"]),
     ],
 )
-def test_input_data_by_storage(told, most, expected):
+def test_each_job_reads_from_one_storage_and_storages_are_served_alike(told, most, expected):
     assert tasks("InputDataBySE", files(*told.split()), SplitterMaxFilesPerJob=most) == expected
 
 

@@ -115,7 +115,7 @@ def test_the_number_has_the_digits_of_the_highest_one(count, expected):
         (7, 7),
     ],
 )
-def test_what_is_put_in(text, expected):
+def test_each_placeholder_gets_its_value(text, expected):
     options = {"Parameters": ["v", "-"], "Parameters.N": ["w", "-"], "Parameters.V": ["%s %n %(N)s", "-"]}
     assert column("Text", Text=text, **options)[0] == expected
 
