@@ -8,9 +8,6 @@ import pytest
 from jim import cli
 from jim.errors import BadRequest, BadSite, BatchError, JimError, UnknownJob
 
-# Words
-
-
 # The command line
 
 
@@ -124,12 +121,3 @@ def test_a_closed_pipe_is_quiet(tmp_path, monkeypatch):
     with os.fdopen(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         assert cli.main([]) == 141  # and closing the stream raises nothing any more
-
-
-# submit
-
-
-# Wishes
-
-
-# keeper

@@ -14,18 +14,6 @@ from jim.cli import keeper
 from jim.model import Answer
 from jim.site.lock import Lock
 
-# Words
-
-
-# The command line
-
-
-# submit
-
-
-# Wishes
-
-
 # keeper
 
 

@@ -2,9 +2,6 @@
 
 from tests.cli_home import EVIL, EVIL_SHOWN
 
-# logs
-
-
 # outputs
 
 
@@ -32,9 +29,3 @@ def test_a_grid_job_without_a_tar_says_why(home):
     home.add()
     home.finish("failed", "cannot be split: x")
     assert home.run("outputs", "1") == (1, "", "jim: 1 has no outputs: failed: cannot be split: x\n")
-
-
-# xml
-
-
-# watch

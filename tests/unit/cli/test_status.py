@@ -67,9 +67,3 @@ def test_status_says_what_makes_ages_grow(home):
     home.beat()
     home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
     assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
-
-
-# show
-
-
-# phases

@@ -11,12 +11,6 @@ from jim.site.file import Keep
 from tests.cli_home import RECORD_NAMES
 from tests.stand_ins import World
 
-# Words
-
-
-# The command line
-
-
 # submit
 
 
@@ -127,9 +121,6 @@ def test_submit_gives_the_record_before_the_keeper_has_it(home, request_file):
     assert list(record) == RECORD_NAMES
     assert (record["id"], record["key"], record["step"], record["counts"]) == (1, "k", "accepted", {})
     assert home.json("status") == [record]
-
-
-# Wishes
 
 
 # keeper

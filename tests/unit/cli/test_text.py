@@ -25,15 +25,3 @@ def test_no_text_commands_a_terminal(text, shown):
 
 def test_escaped_keeps_lines_and_tabs():
     assert escaped("a\tb\r\n\x1b[31mred\n") == "a       b\\r\n\\x1b[31mred\n"
-
-
-# The command line
-
-
-# submit
-
-
-# Wishes
-
-
-# keeper

@@ -4,12 +4,6 @@ import io
 
 import pytest
 
-# logs
-
-
-# outputs
-
-
 # xml
 
 
@@ -37,6 +31,3 @@ def test_an_expression_prints_a_result_a_line(home):
 def test_an_expression_that_is_none_is_refused(home, words):
     home.add()
     assert home.run("xml", *words)[:2] == (2, "")
-
-
-# watch

@@ -18,7 +18,7 @@ from jim.model import Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
 from tests.exit_records import record
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kind.UNKNOWN, host="node7") -> Failed:
@@ -226,7 +226,7 @@ def test_elsewhere_is_not_insisted_on(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = submissions(world, monkeypatch)
     grid = world.submit(1)
     vanish(world, "node1")
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     world.until(lambda: len(seen) == 3)
     assert seen == [(), ("node1",), ()]
     end(world)

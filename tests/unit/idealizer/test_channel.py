@@ -7,7 +7,7 @@ import pytest
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear
 from jim.idealizer.channel import Channel
 from jim.model import Answer, Batch, Resources, State
-from tests.stand_ins import StandInBatch, StandInClock
+from tests.stand_ins import Answers, Instead, StandInBatch, StandInClock
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def stumble(world, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["parse_submit", "trouble"])
 def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble, kind):
-    world.batch.lies = ["@submit", "lost after"] if kind == "trouble" else []
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] if kind == "trouble" else []
     stumble(kind)
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
@@ -46,7 +46,7 @@ def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble
 
 @pytest.mark.parametrize("kind", ["parse_query", "parse_find", "parse_history"])
 def test_a_listing_or_a_history_changes_nothing(world, stumble, kind):
-    world.batch.lies = ["@submit", "lost after"] if kind == "parse_find" else []
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] if kind == "parse_find" else []
     stumble(kind)
     grid = world.submit(1)
     world.until(lambda: world.state(grid) is State.SUBMITTED)

@@ -38,15 +38,3 @@ def test_a_size_has_the_largest_unit_that_fits(count, words):
 
 def test_counts_are_listed_with_their_words():
     assert counted([("running", 1200), ("held", 1)]) == "1,200 running, 1 held"
-
-
-# The command line
-
-
-# submit
-
-
-# Wishes
-
-
-# keeper

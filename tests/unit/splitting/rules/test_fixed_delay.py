@@ -11,9 +11,3 @@ from tests.splitting_work import B, file, jobs, names, work
 def test_one_job_is_made_when_the_time_has_come(now, expected):
     assert names(jobs("FixedDelay", work(file("b"), file("a", locations=B), now=now), trigger_time=100)) == expected
     assert jobs("FixedDelay", work(now=now)) == []
-
-
-# Harvest
-
-
-# Siblings

@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
 from jim.splitting.files_and_jobs import File
-from jim.splitting.parameters import check
-from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
-
-
-def split(name, parameters, work):
-    module = splitter_of(name)
-    return list(module.split(work, check(module.Parameters, parameters)))
+from tests.unit.splitting.split_requests import split
 
 
 def dataset(count):

@@ -9,24 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidManifest, TooManyJobs
-from jim.splitting.parameters import check
-from jim.splitting.rules import parametric, parametric_jdl
-
-# The dialect of the RFC
-
-
-def values(**options: Any) -> list[str]:
-    p = check(parametric.Parameters, options)
-    jobs = list(parametric.split({"Executable": "e", **options}, p))
-    assert all(job.keys() == {"Executable", "Parameter"} for job in jobs)
-    return [job["Parameter"] for job in jobs]
-
+from jim.splitting.rules import parametric_jdl
+from tests.unit.splitting.manifests import jobs, values
 
 # The dialect of today's JDL
-
-
-def jobs(most: int = 20, **options: Any) -> list[dict[str, Any]]:
-    return list(parametric_jdl.split(options, parametric_jdl.Parameters(most)))
 
 
 def column(name: str, **options: Any) -> list[Any]:
