@@ -26,7 +26,7 @@ class Store(Connected):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
-        """Open the same file for another thread, to read."""
+        """Open the same store for another thread, to read."""
         return Store(self.file, self.clock)
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
@@ -48,7 +48,7 @@ class Store(Connected):
         nonce: str = "",
         door: str = "",
     ) -> bool:
-        """Take a grid job in; a key or number that is known already changes nothing."""
+        """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
         row = number, key, job_type, owner, created, now, splitter, nonce, door
         with self.transaction():
@@ -67,19 +67,19 @@ class Store(Connected):
         return job
 
     def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Return the grid jobs at these steps, or all."""
+        """Return the grid jobs at these steps, or all, by their numbers."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
         return list(self._whole(found))
 
     def known_as(self, key: str) -> int:
-        """Return the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job with a key; 0: there is none, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else 0
 
     def places(self) -> dict[int, str]:
-        """Return the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs whose name is not the number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
@@ -94,11 +94,11 @@ class Store(Connected):
         return str(self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0])
 
     def unfinished(self) -> bool:
-        """Tell whether there is anything left to do."""
+        """Tell whether any grid job is not finished."""
         return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change columns of a grid job, or its request, which is JSON; a new step starts with no failed tries."""
+        """Change a grid job, or its request, which is JSON."""
         if "request" in columns:
             self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (columns.pop("request"), number))
             self._requests.pop(number, None)
@@ -109,7 +109,7 @@ class Store(Connected):
         self._set("grid_job", columns, id=number)
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
-        """Add a line to the journal that is no change of state."""
+        """Add a line to the journal that is not a change of state. Lines never change."""
         self.db.execute(
             "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
             (self.clock.utc(), grid, n, what, witness.value, rows.column(reason)),
@@ -120,7 +120,7 @@ class Store(Connected):
         return self._journal(*rows.where(grid=grid, n=n), last)
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Return the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
@@ -128,7 +128,7 @@ class Store(Connected):
         return list(rows.lines(found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
-        """Count a grid job's local jobs by state, without looking at them."""
+        """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
         found = self.db.execute("SELECT state, count FROM tally WHERE grid = ? AND count > 0", (grid,))
         return {State(state): count for state, count in found}
 
@@ -141,19 +141,19 @@ class Store(Connected):
     # Splitting
 
     def empty(self, grid: int) -> None:
-        """Forget the local jobs of a split that did not end."""
+        """Remove the local jobs of a split that did not end."""
         with self.transaction():
             self.db.execute("DELETE FROM local_job WHERE grid = ?", (grid,))
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as local jobs, most of them waiting; they count only once `end_split` was called."""
+        """Store a row of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) if the piece says why."""
         now = self.clock.utc()
         with self.transaction():
             for told in rows.new_local_jobs(first, pieces):
                 self.db.execute(rows.ADD_PIECES, (grid, now, *told))
 
     def end_split(self, grid: int, size: int) -> None:
-        """Make the local jobs count."""
+        """Let the local jobs count: step split."""
         count = "INSERT OR REPLACE INTO tally SELECT grid, state, count(*) FROM local_job WHERE grid = ? GROUP BY state"
         with self.transaction():
             self.db.execute(count, (grid,))
@@ -184,12 +184,12 @@ class Store(Connected):
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def state(self, grid: int, n: int) -> State:
-        """Return the state of one local job, and nothing else of it."""
+        """Return only the state of one local job."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
         return State(row[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Return what was wished for a grid job, and for one of its local jobs."""
+        """Return the wishes for a grid job and for one of its local jobs."""
         sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
         wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
         return wish
@@ -200,11 +200,11 @@ class Store(Connected):
         return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Return the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person decides."""
         return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
+        """Change local jobs, all or none; skip those that are no longer where the evidence found them."""
         with self.transaction():
             for each in changes:
                 which, values = rows.among(each.numbers)
@@ -212,14 +212,14 @@ class Store(Connected):
                 self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
-        """Change columns of a local job."""
+        """Change a local job; a new state is written to the journal, and counts."""
         if "recovery" in columns:
             columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
         with self.transaction():
             self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
-        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+        """Kill the first waiting local jobs, as someone wished; return the number."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
@@ -246,7 +246,7 @@ class Store(Connected):
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
-        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
+        """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
@@ -267,7 +267,7 @@ class Store(Connected):
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Return the submissions in these states."""
+        """Return the submissions in these states, of one grid job or of all."""
         which, values = rows.where(grid=grid)
         sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
         return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
@@ -278,7 +278,7 @@ class Store(Connected):
         return rows.submission(row) if row else None
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
-        """Change columns of a submission."""
+        """Change a submission."""
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
@@ -288,7 +288,7 @@ class Store(Connected):
         return next(rows.attempts(found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Return the attempts of a grid job, of one local job, or of one submission."""
+        """Return the attempts of a grid job, of one local job, or of one submission, by local job and number."""
         which, values = rows.where(grid=grid, n=n, k=k)
         # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
         index = "INDEXED BY attempt_of" if n is not None else ""
@@ -296,26 +296,26 @@ class Store(Connected):
         return list(rows.attempts(found))
 
     def given_up(self) -> list[Attempt]:
-        """Return the attempts that are to end, and have no verdict yet."""
+        """Return the attempts that must end (`over`), and have no verdict yet."""
         return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
-        """Change columns of an attempt."""
+        """Change an attempt."""
         self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
 
     def live(self) -> Iterator[Live]:
-        """Return every attempt that the batch system was seen or told to have, and that has no verdict."""
+        """Return every attempt without a verdict that the batch system has, by its answer or a listing."""
         return map(rows.live, self.db.execute(rows.live_of(self._format)))
 
     def ended(self, grid: int) -> Iterator[Ended]:
-        """Return how each local job ended, read in parts: a slow reader must not hold up the log of the store."""
+        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody."""
         first = 0
         while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
             yield from map(Ended._make, part)
             first = part[-1][0] + 1
 
     def end_submissions(self) -> None:
-        """Close the submissions of which no attempt is live."""
+        """Close the confirmed submissions without a live attempt."""
         self.db.execute(
             "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND NOT EXISTS "
             "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
@@ -326,13 +326,13 @@ class Store(Connected):
         return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
     def forget_submission(self, grid: int, k: int) -> None:
-        """Forget a submission and its attempts, of which nothing was ever sent."""
+        """Remove a submission and its attempts that was never submitted."""
         with self.transaction():
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
-        """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        """Store a found submission, with attempts at local jobs by index: n, attempt."""
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
@@ -343,16 +343,16 @@ class Store(Connected):
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Keep what a payload published, replacing what it said before under this name."""
+        """Store a publication of a payload; it replaces the last one under this name."""
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
     def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Return what was published: local job, name, content, when."""
+        """Return publications: local job, name, content, time."""
         which, values = rows.where(grid=grid, n=n)
         return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
 
     def remove(self, job: GridJob) -> None:
-        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+        """Hide a grid job, free its key, and record that its files must be removed."""
         with self.transaction():
             for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))

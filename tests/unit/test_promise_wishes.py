@@ -94,7 +94,7 @@ def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 5}
     assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == [
         "",
-        *["cancelled before it was submitted"] * 2,
+        *["cancelled before it was sent"] * 2,
     ]
 
 

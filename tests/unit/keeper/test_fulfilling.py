@@ -69,7 +69,7 @@ def test_a_wish_is_fulfilled_once_though_the_keeper_is_killed_before_its_file_is
     world.go(3)
     assert wished(world) == []
     assert [world.state(1, n) for n in range(3)] == [State.SUBMITTED, State.FAILED, State.FAILED]
-    assert [word for word, _ in lines(world)].count("retry requested") == 1
+    assert [word for word, _ in lines(world)].count("retry wished") == 1
 
 
 def test_what_is_remembered_of_wishes_does_not_grow(world):
@@ -118,7 +118,7 @@ def test_a_cancel_of_what_has_completed_is_told(world):
     assert lines(world, 0)[-1] == ("cancel changes nothing", "1.0 is already completed")
     assert lines(world)[-3:] == [
         ("cancel", "2 of 3 have ended already"),
-        ("cancel was requested", "1.0,2"),
+        ("cancel wished", "1.0,2"),
         ("cancel changes nothing", "all are already completed"),
     ]
     assert [each.wish for each in world.store.local_jobs(1)] == ["", "cancel", ""]
@@ -219,7 +219,7 @@ def test_a_resplit_that_waits_for_its_pieces_is_not_overtaken(world):
     world.go(3)
     assert wished(world) == []
     assert states(world)[0] == "failed_frozen"
-    assert [word for word, _ in lines(world, 0)] == ["resplit requested", "retry requested"]
+    assert [word for word, _ in lines(world, 0)] == ["resplit wished", "retry wished"]
     assert len(states(world)) == 4
 
 

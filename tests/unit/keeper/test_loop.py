@@ -68,7 +68,7 @@ def test_its_log_tells_when_a_keeper_began_and_why_it_ended(tmp_path, caplog):
         assert keep(tmp_path, Clock(), 0, lambda: Nothing(tmp_path, rounds=100, results=0))
     assert caplog.messages == [
         f"a keeper begins, pid {os.getpid()}, for {tmp_path}",
-        f"the keeper, pid {os.getpid()}, ends: nothing to do for 0 s",
+        f"the keeper, pid {os.getpid()}, ends: nothing was to do for 0 s",
     ]
 
 

@@ -310,7 +310,7 @@ def forgotten(world):
 def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     world = forgotten
     put_back(world)
-    assert "1: submissions 2 were submitted after the backup was made: taken up again" in restored(world)
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in restored(world)
     world.batch.start(2, 1)
     world.batch.finish(2, 1)
     world.batch.finish(1, 2)
@@ -505,7 +505,7 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
         world.go(3)
     assert world.batch.accepted == []
     world.house.store.close()
-    assert "1: submissions 1, 4 were submitted after the backup was made: taken up again" in restored(world)
+    assert "1: submissions 1, 4 were submitted after the backup was made: JIM looks for them again" in restored(world)
     assert fence(world.site.work / "1/s1", [1])[1].fence
     assert [world.store.local_job(1, n).attempt for n in (0, 1)] == [4, 0]
     world.run_all(1)
