@@ -145,12 +145,10 @@ class Handler:
 
     attributes: Mapping[str, Attribute] = {}
     cpu_seconds_per_event: float | None = None  # splitter of this type, if the request names none
-    events_per_job: int = (
-        250  # rule of thumb, if the request does not say it and CPU time per event and site limits are unknown
-    )
-    analyser: str = (
-        ""  # decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py
-    )
+    # Rule of thumb, if the request does not say it and CPU time per event and site limits are unknown.
+    events_per_job: int = 250
+    # Decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py.
+    analyser: str = ""
     phases: tuple[str, ...] = ()  # phases that the payload publishes, in order
 
     def check(self, request: Attributes) -> None:

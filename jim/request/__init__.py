@@ -154,7 +154,7 @@ def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
 
 
 def _check_sources(checked: dict[str, Any]) -> None:
-    """Refuse a request that names its input files twice, or a splitter without input files."""
+    """Refuse a request that names its work twice, or not at all."""
     if checked.get("dataset") and checked.get("input_files"):
         raise BadRequest("a request may have either this attribute or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:
