@@ -115,7 +115,7 @@ def job_types(own: str = "") -> set[str]:
 
 def _may_be_type(name: str) -> bool:
     """Tell whether Python can import a module of this name and a directory can hold its file."""
-    words = name.split(".")  # a longer pattern takes more time to compile than it takes to check all attributes
+    words = name.split(".")  # a regular expression would take longer to compile than all the checks
     return name[:1].islower() and name.isascii() and len(name) <= LONGEST_NAME and all(map(str.isidentifier, words))
 
 

@@ -188,7 +188,7 @@ def submission(columns: dict[str, Any]) -> Submission:
 
 
 _STATES = {state.value: state for state in State}
-_KINDS = {kind.value: kind for kind in Kind}  # an unknown column is from a later version
+_KINDS = {kind.value: kind for kind in Kind}  # an unknown kind is from a later version
 
 
 def _facts(text: str) -> Mapping[str, Any]:
