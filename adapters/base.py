@@ -58,7 +58,7 @@ class Adapter(ABC):
 
     # Patterns for the kinds of failure, searched in this order; capitals do not matter.
     unclear: tuple[str, ...] = ()  # a lost answer: nobody knows what was done
-    full: tuple[str, ...] = ()  # a limit on jobs that a smaller submission would meet
+    full: tuple[str, ...] = ()  # a limit on jobs, which a smaller submission may keep
     transient: tuple[str, ...] = ()  # the same command may succeed later
     permanent: tuple[str, ...] = ()  # the same command will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job

@@ -1,4 +1,4 @@
-"""What a real keeper takes: time and memory to split, and processor time of each local job."""
+"""Measures a real keeper: time and memory to split, and processor time of each local job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a listing costs: running squeue and reading its text, reading what is live, comparing, storing."""
+"""Measures a listing: running squeue and reading its text, reading the live attempts, comparing, storing."""
 
 from __future__ import annotations
 

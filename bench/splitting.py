@@ -1,6 +1,6 @@
-"""What splitters take of the processor: for a list, for a long stream, its memory, and whether they stay linear.
+"""Measures the processor time of splitters: for a list, for a long stream, their memory, and their linearity.
 
-As a program it runs one splitting in a process of its own, and prints what that took.
+Started as a program, it runs one split in a process of its own and prints the measurements.
 """
 
 from __future__ import annotations

@@ -144,13 +144,11 @@ class Handler:
     """A job type. Every question has an answer here that suits most types."""
 
     attributes: Mapping[str, Attribute] = {}
-    cpu_seconds_per_event: float | None = None  # splitter of this type, if the request names none
-    events_per_job: int = (
-        250  # rule of thumb, if the request does not say it and CPU time per event and site limits are unknown
-    )
-    analyser: str = (
-        ""  # decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py
-    )
+    cpu_seconds_per_event: float | None = None  # of this job type, if the request does not say
+    # Rule of thumb, if the request does not say it and CPU time per event and site limits are unknown.
+    events_per_job: int = 250
+    # Decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py.
+    analyser: str = ""
     phases: tuple[str, ...] = ()  # phases that the payload publishes, in order
 
     def check(self, request: Attributes) -> None:

@@ -35,7 +35,7 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        error.filename = str(path)  # the kernel returns a name that no other process has open
+        error.filename = str(path)  # errors of an open file carry no name
         raise
 
 

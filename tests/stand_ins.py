@@ -13,8 +13,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from jim.adapters.base import Adapter
 from jim.clock import Clock
@@ -82,7 +83,28 @@ class Task:
     nonce: str = ""
 
 
-NOES = {"down": "down", "refuse": "no way", "odd": "Site policy: jobs need a project code"}
+class Answers(StrEnum):
+    """What a command of the batch system answers instead of the truth."""
+
+    TRUTH = ""
+    NOT_STARTED = "not started"
+    DOWN = "down"
+    REFUSE = "refuse"
+    ODD = "odd"  # a refusal in words that the adapter does not know
+    LOST_BEFORE = "lost before"  # no answer, and nothing was done
+    LOST_AFTER = "lost after"  # no answer, but it was done
+    EMPTY = "empty"
+    GARBAGE = "garbage"
+
+
+class Instead(NamedTuple):
+    """The next answer to a verb; to any verb, if it names none."""
+
+    verb: str
+    answer: Answers
+
+
+NOES = {Answers.DOWN: "down", Answers.REFUSE: "no way", Answers.ODD: "Site policy: jobs need a project code"}
 
 
 @dataclass
@@ -93,7 +115,7 @@ class StandInBatch(Adapter):
     tasks: dict[tuple[str, int], Task] = field(default_factory=dict)
     ledger: list[tuple[str, int]] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)  # marks, in the order of acceptance
-    lies: list[str] = field(default_factory=list)  # what the next calls do instead of the truth
+    lies: list[Instead] = field(default_factory=list)  # one after the other; each waits for its verb
     calls: list[str] = field(default_factory=list)
     commands = {}
     transient, permanent = ("down",), ("no way",)
@@ -150,22 +172,21 @@ class StandInBatch(Adapter):
     def run(self, command, *, limit, mark=""):
         verb, *words = command
         self.calls.append(verb)
-        lie = self.lies.pop(0) if self.lies and not self.lies[0].startswith("@") else ""
-        if self.lies and self.lies[0] == f"@{verb}":
-            self.lies.pop(0)
-            lie = self.lies.pop(0)
-        if lie == "not started":
+        lie = Answers.TRUTH
+        if self.lies and self.lies[0].verb in ("", verb):
+            lie = self.lies.pop(0).answer
+        if lie is Answers.NOT_STARTED:
             return self._answer(command, 127, "", "cannot start: [Errno 2] No such file")._replace(started=False)
         if lie in NOES:
             return self._answer(command, 1, "", NOES[lie])
-        if lie == "lost before":
+        if lie is Answers.LOST_BEFORE:
             return self._answer(command, None)
         out = getattr(self, f"_{verb}")(*words)
-        if lie == "lost after":
+        if lie is Answers.LOST_AFTER:
             return self._answer(command, None)
-        if lie == "empty":
+        if lie is Answers.EMPTY:
             return self._answer(command, 0, "end" if verb != "submit" else "")
-        if lie == "garbage":
+        if lie is Answers.GARBAGE:
             return self._answer(command, 0, "\x00\xff???")
         return self._answer(command, 0, out)
 

@@ -21,7 +21,7 @@ from jim.site.file import Site
 
 # Errors while reading a file that another account, or another version of JIM, has written.
 ODD = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, JimError)
-LONGEST = 64 * 1024 * 1024  # in the summary of a keeper
+LONGEST = 64 * 1024 * 1024  # bytes of a keeper's summary
 TOLD = ("at", "status", "line")  # in the result of a site test
 
 

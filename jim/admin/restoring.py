@@ -175,7 +175,7 @@ def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterat
         jobs = ", ".join(f"{marks[k]} index {idx}" for k, idx in over)
         yield f"{job.id}: before a keeper starts, cancel these batch jobs if they exist: {jobs}"
     lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
-    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: taken up again"
+    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: JIM looks for them again"
 
 
 def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:

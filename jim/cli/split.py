@@ -27,7 +27,7 @@ from jim.work.pieces import herd_of, subscription
 SHOWN = 50
 COUNTED = 100_000  # the count stops here; a file may claim to have any number of events
 HEAD = ("n", "files", "part", "sites", "arguments", "failed on creation")
-NUMBERS = ("SplitID", "SplitSourceJob")  # the one piece of a grid job that does not exist yet
+NUMBERS = ("SplitID", "SplitSourceJob")  # not shown: the piece has a column, and the grid job does not exist yet
 Record = dict[str, Any]
 
 

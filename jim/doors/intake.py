@@ -83,9 +83,8 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     _hold_files(checked, file, site)
-    of_the_type = (
-        f"job type {checked['job_type']}"  # the check of a job type may also fail in arithmetic, which means no
-    )
+    # The check of a job type may also fail in arithmetic, which means no.
+    of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):
         size = sizing.size(handler, checked, site)
     if ask_catalogue:
@@ -97,7 +96,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         size = size._replace(pieces=1, why="one small local job: this is a test")
     sample = checked  # as one of its local jobs has it
     if checked.get("splitter"):
-        from jim.work.pieces import check  # most requests name no credential, and this module loads slowly
+        from jim.work.pieces import check  # most requests name no splitter, and this module loads slowly
 
         sample = {**check(handler, checked, site.site.name)}
     with foreign(of_the_type):

@@ -41,7 +41,7 @@ class Failed:
     attempt: int
     spent: int  # number of attempts that count, including this one
     limit: int
-    kind: Kind = Kind.UNKNOWN  # facts of the reason
+    kind: Kind = Kind.UNKNOWN  # of the reason
 
 
 class Decision(NamedTuple):

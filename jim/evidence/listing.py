@@ -26,7 +26,7 @@ class Doubt:
     touched: float = -1.0  # the last touch of its claim, by the file server's clock; -1: not read yet
     silent: float = 0.0  # seconds for which JIM looked and saw no other touch
     looked_at: float = 0.0  # time of the last look, in seconds since boot
-    started: str = ""  # host in the claim
+    started: str = ""  # start time in the claim
     ended: Observation | None = None  # what accounting says about the end of this attempt
     finished: bool = False  # accounting says that the batch job has ended, whichever start of the attempt it was
     told: float = math.inf  # since when accounting says so, in seconds since boot

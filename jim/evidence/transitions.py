@@ -80,8 +80,9 @@ def again_of(
     """Return the local jobs that a retry tries again.
 
     These are the named ones. For a whole grid job: those that failed or are held or, if there are none, the killed
-    ones. A local job that failed on its creation can never run. `failed` leaves out killed ones, `words` selects by
-    reason, and `most` limits the number. A number does not match part of a longer one: `exit 1` is not `exit 137`.
+    ones. A local job that failed on its creation can never run. `failed` leaves out killed ones, `reason` selects by
+    words in the reason, and `most` limits the number. A number does not match part of a longer one: `exit 1` is not
+    `exit 137`.
     """
     able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
     if reason:

@@ -115,7 +115,7 @@ def job_types(own: str = "") -> set[str]:
 
 def _may_be_type(name: str) -> bool:
     """Tell whether Python can import a module of this name and a directory can hold its file."""
-    words = name.split(".")  # a longer pattern takes more time to compile than it takes to check all attributes
+    words = name.split(".")  # a regular expression would take longer to compile than all the checks
     return name[:1].islower() and name.isascii() and len(name) <= LONGEST_NAME and all(map(str.isidentifier, words))
 
 
@@ -154,7 +154,7 @@ def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
 
 
 def _check_sources(checked: dict[str, Any]) -> None:
-    """Refuse a request that names its input files twice, or a splitter without input files."""
+    """Refuse a request that names its work twice, or not at all."""
     if checked.get("dataset") and checked.get("input_files"):
         raise BadRequest("a request may have either this attribute or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:

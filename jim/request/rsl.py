@@ -201,7 +201,7 @@ class _Reader:
             self.advance()
             return _unquoted(word)
         known = VARIABLE.match(self.text, self.at)
-        if known and known[1] in self.variables:  # most texts have no joined parts
+        if known and known[1] in self.variables:  # the usual form
             at = self.at
             self.advance(known.end())
             return self.replaced(self.variables[known[1]], at)

@@ -42,11 +42,11 @@ class Connected:
         self._format = VERSION
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the store."""
         self.db.close()
 
     def is_made(self) -> bool:
-        """Tell whether the file has tables; a keeper that was killed while it made the file leaves an empty one."""
+        """Tell whether the store has tables: a keeper that was killed while it made the store leaves an empty file."""
         return self._format > 0
 
     def copy_to(self, file: Path) -> None:
@@ -54,7 +54,7 @@ class Connected:
         self.db.execute("VACUUM INTO ?", (str(file),))
 
     def look_for_damage(self, seconds: float) -> bool:
-        """Read the file for this many seconds; tell whether that was all of it. Damage raises `Damaged`."""
+        """Read the store for this many seconds; tell whether that was all of it."""
         until = time.monotonic() + seconds
         self.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
         try:
@@ -96,7 +96,7 @@ class Connected:
         return transaction(self.db, "DEFERRED")
 
     def changes(self) -> int:
-        """Count the changes that this store has made since it was opened."""
+        """Return a number that grows with every change that this store makes."""
         return self.db.total_changes
 
     def changed(self) -> set[int]:
@@ -107,15 +107,15 @@ class Connected:
     # Facts about the directory itself
 
     def fact(self, name: str) -> str:
-        """Read a fact about this state directory; empty if it was never set."""
+        """Return a fact; empty if it was never set."""
         return next((str(value) for (value,) in self.db.execute("SELECT value FROM meta WHERE name = ?", (name,))), "")
 
     def set_fact(self, name: str, value: str) -> None:
-        """Record a fact about this state directory."""
+        """Record a fact."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def make_due(self) -> None:
-        """Make everything due at once, except for what JIM holds."""
+        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))

@@ -32,7 +32,7 @@ class Store(Browsed, Submissions):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
-        """Open the same file for another thread, to read."""
+        """Open the same store for another thread, to read."""
         return Store(self.file, self.clock)
 
     # Grid jobs
@@ -47,7 +47,7 @@ class Store(Browsed, Submissions):
         nonce: str = "",
         door: str = "",
     ) -> bool:
-        """Take a grid job in; a key or number that is known already changes nothing."""
+        """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
         row = number, key, job_type, owner, created, now, splitter, nonce, door
         with self.transaction():
@@ -79,12 +79,12 @@ class Store(Browsed, Submissions):
         return list(self._whole(self.db.execute(sql, (above, most))))
 
     def known_as(self, key: str) -> int:
-        """Return the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job with a key; 0: there is none, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else 0
 
     def places(self) -> dict[int, str]:
-        """Return the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs whose name is not the number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
@@ -124,7 +124,7 @@ class Store(Browsed, Submissions):
         self.db.execute("DELETE FROM unanswered WHERE grid = ?", (number,))
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change columns of a grid job, or its request, which is JSON; a new step starts with no failed tries."""
+        """Change a grid job, or its request, which is JSON."""
         if "request" in columns:
             self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (columns.pop("request"), number))
             self._requests.pop(number, None)
@@ -138,7 +138,7 @@ class Store(Browsed, Submissions):
                 self.db.execute("INSERT OR IGNORE INTO unanswered VALUES (?)", (number,))
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
-        """Add a line to the journal that is no change of state."""
+        """Add a line to the journal that is not a change of state. Lines never change."""
         self.db.execute(
             "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
             (self.clock.utc(), grid, n, what, witness.value, rows.column(reason)),
@@ -149,7 +149,7 @@ class Store(Browsed, Submissions):
         return self._journal(*rows.where(grid=grid, n=n), last)
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Return the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
@@ -157,7 +157,7 @@ class Store(Browsed, Submissions):
         return list(rows.lines(found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
-        """Count a grid job's local jobs by state, without looking at them."""
+        """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
         found = self.db.execute("SELECT state, count FROM tally WHERE grid = ? AND count > 0", (grid,))
         return {State(state): count for state, count in found}
 
@@ -174,19 +174,19 @@ class Store(Browsed, Submissions):
     # Splitting
 
     def empty(self, grid: int) -> None:
-        """Forget the local jobs of a split that did not end."""
+        """Remove the local jobs of a split that did not end."""
         with self.transaction():
             self.db.execute("DELETE FROM local_job WHERE grid = ?", (grid,))
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as local jobs, most of them waiting; they count only once `end_split` was called."""
+        """Store a row of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) if the piece says why."""
         now = self.clock.utc()
         with self.transaction():
             for told in rows.new_local_jobs(first, pieces):
                 self.db.execute(rows.ADD_PIECES, (grid, now, *told))
 
     def end_split(self, grid: int, size: int) -> None:
-        """Make the local jobs count."""
+        """Let the local jobs count: step split."""
         count = "INSERT OR REPLACE INTO tally SELECT grid, state, count(*) FROM local_job WHERE grid = ? GROUP BY state"
         with self.transaction():
             self.db.execute(count, (grid,))
@@ -234,12 +234,12 @@ class Store(Browsed, Submissions):
         return HELD if due is None else float(due)
 
     def state(self, grid: int, n: int) -> State:
-        """Return the state of one local job, and nothing else of it."""
+        """Return only the state of one local job."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
         return State(row[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Return what was wished for a grid job, and for one of its local jobs."""
+        """Return the wishes for a grid job and for one of its local jobs."""
         sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
         wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
         return wish
@@ -250,11 +250,11 @@ class Store(Browsed, Submissions):
         return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Return the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person decides."""
         return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
+        """Change local jobs, all or none; skip those that are no longer where the evidence found them."""
         with self.transaction():
             for each in changes:
                 which, values = rows.among(each.numbers)
@@ -262,14 +262,14 @@ class Store(Browsed, Submissions):
                 self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
-        """Change columns of a local job."""
+        """Change a local job; a new state is written to the journal, and counts."""
         if "recovery" in columns:
             columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
         with self.transaction():
             self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
-        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+        """Kill the first waiting local jobs, as someone wished; return the number."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
@@ -299,7 +299,7 @@ class Store(Browsed, Submissions):
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
-        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
+        """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
@@ -351,7 +351,7 @@ class Store(Browsed, Submissions):
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Keep what a payload published, replacing what it said before under this name."""
+        """Store a publication of a payload; it replaces the last one under this name."""
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
@@ -368,7 +368,7 @@ class Store(Browsed, Submissions):
         return list(self.db.execute(sql, values))
 
     def remove(self, job: GridJob) -> None:
-        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+        """Hide a grid job, free its key, and record that its files must be removed."""
         with self.transaction():
             for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request", "unanswered"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))

@@ -134,7 +134,7 @@ def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     put_back(hurt, snapshot)
     refused(hurt, "is older than what was done with it")
     told = list(restoring.restored(hurt.site))
-    assert "1: submissions 2 were submitted after the backup was made: taken up again" in told
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in told
     keeper = hurt.start_keeper()
     until(lambda: hurt.state_of(0) == "running", "what was forgotten is found to run")
     (hurt.place / "payload.sh.go").touch()

@@ -27,7 +27,7 @@ from jim.errors import Away, Busy, Damaged, DiskFull, StoreError
         (sqlite3.SQLITE_ERROR, StoreError),
     ],
 )
-def test_what_sqlite_says(tmp_path, code, kind):
+def test_each_error_of_sqlite_becomes_one_of_jim_s(tmp_path, code, kind):
     error = sqlite3.OperationalError("its words")
     error.sqlite_errorcode = code
     found = translated(tmp_path / "status.db", error)

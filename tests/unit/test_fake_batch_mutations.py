@@ -19,7 +19,7 @@ from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.play import play
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 ENOUGH = 150  # histories within which each of these was noticed, from its seed on
 FEW = 8  # histories of one seed: the first so many have noticed what is not left to `make torture`
@@ -193,7 +193,7 @@ def hand_in_after(world, failures):
     """Let so many listings fail in a row, then hand in another grid job, and give it; no time passes."""
     first = world.submit(key=f"before {failures}")
     world.until(lambda: world.state(first) is State.SUBMITTED)
-    world.batch.lies = ["@query", "down"] * failures
+    world.batch.lies = [Instead("query", Answers.DOWN)] * failures
     world.until(lambda: world.keeper.health.failures == failures, seconds=0.2)
     grid = world.submit(key=f"after {failures}")
     world.go(4)
@@ -211,7 +211,7 @@ def breaks_after_three_failures(world):
     world.until(lambda: world.state(grid) is State.SUBMITTED)
 
 
-def test_the_breaker(world):
+def test_the_breaker_opens_after_three_failures(world):
     breaks_after_three_failures(world)
 
 

@@ -10,7 +10,7 @@ from jim.model import State, Step
 from jim.reading import waits
 from jim.reading.view import View
 from jim.site.file import Limits
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):
@@ -42,7 +42,7 @@ def test_a_cancel_is_said_again_until_it_is_seen(world):
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     world.go()
-    world.batch.lies = ["@cancel", "lost before", "@cancel", "down"]
+    world.batch.lies = [Instead("cancel", Answers.LOST_BEFORE), Instead("cancel", Answers.DOWN)]
     world.wish("cancel", str(grid))
     world.until(lambda: world.finished(grid))
     assert world.batch.calls.count("cancel") >= 3
@@ -54,7 +54,7 @@ def test_a_cancel_that_could_not_be_said_is_told_of(world):
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     world.go(2, 1.0)
-    world.batch.lies = ["@cancel", "down"]
+    world.batch.lies = [Instead("cancel", Answers.DOWN)]
     world.wish("cancel", str(grid))
     world.until(lambda: "cancel" in world.batch.calls, seconds=0.0)
     world.go()
@@ -68,7 +68,7 @@ def test_a_cancel_that_could_not_be_said_is_told_of(world):
 
 
 def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.until(lambda: "submit" in world.batch.calls)
     world.wish("cancel", str(grid))

@@ -23,7 +23,7 @@ from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
 from tests.exit_records import record
 from tests.formats import TO_FORMAT_5
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 from tests.unit import own_sentences
 
 SAID = "Site policy: jobs need a project code"
@@ -188,9 +188,6 @@ def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> No
     assert world.keeper.channel.history(["1"]) == told
 
 
-# Refusals
-
-
 # Nobody reads the words
 
 
@@ -236,7 +233,7 @@ def test_parsing_is_found(code, parsed) -> None:
 
 @pytest.mark.usefixtures("reworded")
 def test_in_other_words_a_plain_no_is_given_up_after_as_many_tries(world) -> None:
-    world.batch.lies = ["@submit", "odd"] * 100
+    world.batch.lies = [Instead("submit", Answers.ODD)] * 100
     world.submit(1)
     world.until(lambda: world.finished(1), seconds=60.0)
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 11 + ["failed"]
@@ -245,7 +242,7 @@ def test_in_other_words_a_plain_no_is_given_up_after_as_many_tries(world) -> Non
 @pytest.mark.usefixtures("reworded")
 def test_in_other_words_a_lost_answer_is_no_no(world) -> None:
     world.batch.unclear = (r"site policy: jobs need",)
-    world.batch.lies = ["@submit", "odd"] * 14
+    world.batch.lies = [Instead("submit", Answers.ODD)] * 14
     world.submit(1)
     world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 14 + [""]

@@ -83,7 +83,9 @@ def test_times_are_utc(site: Site) -> None:
         (sh("kill -s SEGV $$"), "-", "11", 1),
     ],
 )
-def test_code_and_signal(site: Site, argv: tuple[str, ...], code: str, by_signal: str, exits: int) -> None:
+def test_exit_code_or_signal_of_the_payload_is_recorded(
+    site: Site, argv: tuple[str, ...], code: str, by_signal: str, exits: int
+) -> None:
     site.jobs(*argv)
     assert site.run() == exits
     record = site.record()
@@ -112,7 +114,7 @@ def test_cpu_is_the_payloads(site: Site) -> None:
         ("mkdir R", "-"),
     ],
 )
-def test_recovery(site: Site, script: str, line: str) -> None:
+def test_the_first_line_of_the_recovery_file_is_recorded(site: Site, script: str, line: str) -> None:
     site.jobs(*sh(script.replace("R", '"$JIM_RECOVERY"')))
     assert site.run() == 0
     assert site.record()["recovery"] == line
@@ -127,7 +129,7 @@ def test_arguments_arrive_as_they_were(site: Site) -> None:
     assert json.loads(site.file("run.1/stdout")) == [*odd, "\udcff"]
 
 
-def test_environment(site: Site) -> None:
+def test_the_payload_s_environment_has_these_variables(site: Site) -> None:
     show = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.read(0, 1) == b'']))"
     wanted = {"PATH": "/wanted", "A": " b  c ", "E": "", "IFS": "1", "Q": "$HOME `id` *", "n": "mine", "nl": "mine"}
     refused = ("env a-b=1", "env =1", "env noequals")

@@ -15,7 +15,7 @@ from jim.plugins import foreign
 from jim.site.file import Site, make_state
 
 SKIPPED, UNKNOWN = "skipped", "unknown"  # results besides ok, warning and failed
-NEEDED = ("config", "batch")  # at all later levels
+NEEDED = ("config", "batch")  # by all later levels
 
 
 class Level(NamedTuple):

@@ -143,7 +143,7 @@ class Rule(NamedTuple):
     advice: Callable[[Site], str]
     kinds: frozenset[Kind] = frozenset()
     said: str = ""
-    fits: Callable[[Mapping[str, Any]], bool] = lambda _: False  # of other facts
+    fits: Callable[[Mapping[str, Any]], bool] = lambda _: False  # whether other facts fit
 
 
 def _did_not_return(facts: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from jim.model import State, Witness
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 VANISHED = ("again", "vanished: it started, ended, and left no exit record")
 
@@ -106,7 +106,7 @@ def test_what_comes_back_after_the_fence_is_never_taken_up(world):
 
 def test_a_lost_answer_is_found_by_what_came_back(world):
     """The jobs are no longer in the queue when they are looked for."""
-    world.batch.lies += ["@submit", "lost after"]
+    world.batch.lies += [Instead("submit", Answers.LOST_AFTER)]
     world.submit()
     world.until(lambda: world.batch.tasks)
     start(world)
@@ -119,7 +119,7 @@ def test_a_lost_answer_is_found_by_what_came_back(world):
 def test_a_lost_answer_is_found_by_the_history_where_nothing_came_back(world):
     world.batch.find_command = lambda mark: ["query"]
     world.batch.find_ended_command = lambda mark: ["find_ended", mark]
-    world.batch.lies += ["@submit", "lost after"]
+    world.batch.lies += [Instead("submit", Answers.LOST_AFTER)]
     world.submit()
     world.until(lambda: world.batch.tasks)
     start(world)
@@ -147,7 +147,7 @@ def test_what_completed_before_a_cancel_reached_it_has_completed(world):
     submit(world)
     start(world)
     world.until(lambda: world.state(1) is State.RUNNING)
-    world.batch.lies += ["@cancel", "lost before"]
+    world.batch.lies += [Instead("cancel", Answers.LOST_BEFORE)]
     world.wish("cancel", "1")
     world.until(lambda: "cancel" in world.batch.calls)
     bring_back(world)
@@ -157,7 +157,7 @@ def test_what_completed_before_a_cancel_reached_it_has_completed(world):
 
 
 def test_a_reboot_does_not_shorten_the_time_in_which_a_submission_may_come_to_light(world):
-    world.batch.lies = ["@submit", "lost after"]
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)]
     world.submit(1)
     world.until(lambda: world.store.submission(1, 1) and world.store.submission(1, 1).state == "unknown")
     hidden = world.batch.tasks["1", 1]

@@ -9,9 +9,6 @@ from jim.admin import gram_service
 from jim.errors import BadSite, JimError
 from tests.gram.script import MODULE, files
 
-# Results
-
-
 # The service
 
 

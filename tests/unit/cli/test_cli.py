@@ -38,7 +38,7 @@ def test_exit_codes_are_those_of_the_errors():
     assert set(codes) < set(cli.EXIT_CODES)
 
 
-def test_version(home):
+def test_the_version_is_printed(home):
     assert home.out("--version") == "jim 0.1.0\n"
 
 
@@ -64,7 +64,7 @@ def test_version(home):
         (("logs", "1.0"), 6, "1.0 has not been submitted yet, so there are no logs; `jim explain 1.0` says why"),
     ],
 )
-def test_what_is_refused(home, words, code, said):
+def test_wrong_words_are_refused_with_an_exit_code_and_a_remedy(home, words, code, said):
     home.add()
     found, out, err = home.run(*words)
     assert (found, out) == (code, "")

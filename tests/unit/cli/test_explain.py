@@ -5,18 +5,13 @@ import json
 import pytest
 
 from jim.model import Piece, State, Step, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, explained, sent
 
 KEEPER_ASLEEP = """
 * no keeper is running: the last heartbeat was 60 s ago
   evidence: heartbeat, just now
   next:     a poll, a wish or `jim keeper` starts one; nothing happens until then
 """
-
-
-def explained(home, target):
-    """Explain, without the first line."""
-    return home.out("explain", target).partition("\n")[2]
 
 
 def test_explain_what_waits_without_a_keeper(home):

@@ -89,12 +89,3 @@ def test_logs_of_what_did_not_start(home):
         1,
         "jim: the logs of 1.0 no longer exist: their directory was removed\n",
     )
-
-
-# outputs
-
-
-# xml
-
-
-# watch

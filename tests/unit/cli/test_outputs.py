@@ -2,13 +2,10 @@
 
 from tests.cli_home import EVIL, EVIL_SHOWN
 
-# logs
-
-
 # outputs
 
 
-def test_outputs(home, tmp_path):
+def test_the_tar_and_the_files_beside_it_are_listed(home, tmp_path):
     home.add()
     tar = tmp_path / "1.tar"
     tar.touch()
@@ -28,13 +25,7 @@ def test_outputs(home, tmp_path):
     assert home.run("outputs", "1", "--json") == (1, "", lost)
 
 
-def test_no_outputs(home):
+def test_a_grid_job_without_a_tar_says_why(home):
     home.add()
     home.finish("failed", "cannot be split: x")
     assert home.run("outputs", "1") == (1, "", "jim: 1 has no outputs: failed: cannot be split: x\n")
-
-
-# xml
-
-
-# watch

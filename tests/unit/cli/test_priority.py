@@ -8,9 +8,6 @@ from jim.model import State
 from jim.site.settings import Limits
 from tests.stand_ins import World
 
-# Events
-
-
 # Priorities
 
 

@@ -43,7 +43,7 @@ def test_colours_only_on_a_terminal(home, monkeypatch):
 # show
 
 
-def test_show(home):
+def test_a_grid_job_is_shown_in_detail(home):
     sent(home)
     assert home.out("show", "1") == (
         "grid job     1, executable, of alice\n"
@@ -208,7 +208,7 @@ def test_what_is_printed_in_parts_is_the_same_document(capsys):
     assert capsys.readouterr().out == whole
 
 
-def test_show_as_json(home):
+def test_a_grid_job_is_shown_as_one_json_document(home):
     sent(home)
     document = home.json("show", "1")
     assert list(document)[:14] == RECORD_NAMES

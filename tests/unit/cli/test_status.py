@@ -13,7 +13,7 @@ def test_no_grid_jobs_yet(home):
     assert home.json("status") == []
 
 
-def test_status(home):
+def test_each_grid_job_has_a_line(home):
     home.beat()
     home.add(1)
     home.move(0, State.RUNNING, Witness.CLAIM)
@@ -28,7 +28,7 @@ def test_status(home):
     assert [line.split()[0] for line in home.out("status", "2").splitlines()] == ["id", "2"]
 
 
-def test_status_as_json(home):
+def test_grid_jobs_are_listed_as_one_json_document(home):
     home.add()
     (record,) = home.json("status", "1")
     assert record == {
@@ -67,9 +67,6 @@ def test_status_says_what_makes_ages_grow(home):
     home.beat()
     home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
     assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
-
-
-# phases
 
 
 def test_status_takes_the_filters_of_the_pages(home):

@@ -11,12 +11,6 @@ from jim.site.file import Keep
 from tests.cli_home import RECORD_NAMES
 from tests.stand_ins import World
 
-# Words
-
-
-# The command line
-
-
 # submit
 
 
@@ -27,7 +21,7 @@ def request_file(tmp_path):
     return str(file)
 
 
-def test_dry_run(home, request_file):
+def test_a_dry_run_shows_the_size_and_stores_nothing(home, request_file):
     (home.site.state / "site.toml").write_text("[batch]\nslots = 2\nqueue = 'long'\n")
     assert home.out("submit", request_file, "--dry-run") == (
         "job type     pythia_monte_carlo\n"
@@ -127,9 +121,6 @@ def test_submit_gives_the_record_before_the_keeper_has_it(home, request_file):
     assert list(record) == RECORD_NAMES
     assert (record["id"], record["key"], record["step"], record["counts"]) == (1, "k", "accepted", {})
     assert home.json("status") == [record]
-
-
-# Wishes
 
 
 # keeper

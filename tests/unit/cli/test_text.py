@@ -19,21 +19,9 @@ from tests.cli_home import EVIL, EVIL_SHOWN
         (EVIL, EVIL_SHOWN),
     ],
 )
-def test_plain(text, shown):
+def test_no_text_commands_a_terminal(text, shown):
     assert plain(text) == shown
 
 
 def test_escaped_keeps_lines_and_tabs():
     assert escaped("a\tb\r\n\x1b[31mred\n") == "a       b\\r\n\\x1b[31mred\n"
-
-
-# The command line
-
-
-# submit
-
-
-# Wishes
-
-
-# keeper

@@ -4,15 +4,6 @@ from jim.cli import watch
 from jim.model import State, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
 
-# logs
-
-
-# outputs
-
-
-# xml
-
-
 # watch
 
 

@@ -54,7 +54,7 @@ def test_nothing_has_ended_like_that(home, words):
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "x", "1.5"])
-def test_no_number(home, count):
+def test_a_limit_that_is_no_number_is_refused(home, count):
     ended(home)
     code, _, err = home.run("retry", "1", f"--max={count}")
     assert (code, err) == (

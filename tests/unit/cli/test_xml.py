@@ -4,16 +4,10 @@ import io
 
 import pytest
 
-# logs
-
-
-# outputs
-
-
 # xml
 
 
-def test_xml(home, monkeypatch):
+def test_a_document_is_printed_byte_for_byte(home, monkeypatch):
     home.add()
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written))
@@ -23,7 +17,7 @@ def test_xml(home, monkeypatch):
     assert b"http://relaxng.org/ns/structure/1.0" in written.getvalue()
 
 
-def test_xpath(home):
+def test_an_expression_prints_a_result_a_line(home):
     home.add()
     assert home.out("xml", "1", "--xpath", "2 * 21") == "42\n"
     assert home.out("xml", "1", "--xpath", "//jim:local_job[@state='waiting']/@n") == "0\n1\n2\n3\n"
@@ -37,6 +31,3 @@ def test_xpath(home):
 def test_an_expression_that_is_none_is_refused(home, words):
     home.add()
     assert home.run("xml", *words)[:2] == (2, "")
-
-
-# watch

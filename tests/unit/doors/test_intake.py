@@ -10,12 +10,6 @@ from jim.site.file import Site
 from jim.splitting.errors import InvalidFile
 from jim.work import sizing
 
-# What is stored
-
-
-# What batch commands and accounting say
-
-
 # Refusals
 
 
@@ -53,9 +47,3 @@ def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place,
     with pytest.raises(BadRequest) as raised:
         prepare(file, Site(tmp_path))
     assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
-
-
-# Nobody reads the words
-
-
-# Words decide nothing

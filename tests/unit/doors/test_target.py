@@ -26,7 +26,7 @@ from jim.errors import UnknownJob
         ("12.1-9,2-3", 12, ((1, 9),)),
     ],
 )
-def test_what_is_meant(text, grid_job, slices):
+def test_ids_and_slices_name_these_local_jobs(text, grid_job, slices):
     assert parse(text) == Target(grid_job, slices)
 
 

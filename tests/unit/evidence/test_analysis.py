@@ -19,7 +19,7 @@ from jim.plugins import function
 from jim.site.file import General, Limits
 from jim.statusdb.sqlite import Store
 from tests.exit_records import record
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kind.UNKNOWN, host="node7") -> Failed:
@@ -47,7 +47,7 @@ def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kin
         (failed(record(signal=9, recovery="fatal"), blameless=True), Action.GIVE_UP),
     ],
 )
-def test_the_usual_decision(known: Failed, action: Action) -> None:
+def test_a_failure_is_decided_by_recovery_file_then_cause_then_host(known: Failed, action: Action) -> None:
     assert usual(known) == (action, "")
 
 
@@ -95,7 +95,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(place.parent)
 
 
-def test_one_of_the_sites_own(own: str) -> None:
+def test_a_function_of_the_site_may_decide(own: str) -> None:
     found = decide("jim_own_site.analysis.careful", own, failed(record(76), blameless=False))
     assert found == (Action.HOLD, "look at the calibration (jim_own_site.analysis.careful)")
 
@@ -204,7 +204,7 @@ def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     return seen
 
 
-def test_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_attempt_avoids_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, monkeypatch)
     world.batch.can_avoid = True
     monkeypatch.setattr(Store, "has_started_off", lambda *_: True)
@@ -227,7 +227,7 @@ def test_elsewhere_is_not_insisted_on(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = submissions(world, monkeypatch)
     grid = world.submit(1)
     vanish(world, "node1")
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     world.until(lambda: len(seen) == 3)
     assert seen == [(), ("node1",), ()]
     end(world)
@@ -271,7 +271,7 @@ def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
 
 
-def test_words_of_adapters() -> None:
+def test_adapters_that_can_avoid_a_host_have_a_word_for_it() -> None:
     batch = Batch("jim-1-1-1", "/w/job.sh", "/w", 1, avoid=("node7.example.org", "node8"))
     assert "--exclude=node7,node8" in Slurm().submit_command(batch)
     words = Sge().submit_command(batch)

@@ -6,18 +6,6 @@ from jim.evidence.listing import compare
 from jim.jobs import Live
 from jim.model import Kind, Observation, Reason, State
 
-# What is stored
-
-
-# What batch commands and accounting say
-
-
-# Refusals
-
-
-# Nobody reads the words
-
-
 # Words decide nothing
 
 

@@ -16,18 +16,6 @@ def world(tmp_path, monkeypatch):
     return World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0, visible_seconds=1.0))
 
 
-# What is stored
-
-
-# What batch commands and accounting say
-
-
-# Refusals
-
-
-# Nobody reads the words
-
-
 # Words decide nothing
 
 

@@ -110,7 +110,7 @@ def test_a_number_is_no_part_of_a_longer_one():
         ("new", "failed", "new"),
     ],
 )
-def test_forcing(states, to, wrong):
+def test_only_local_jobs_that_have_ended_are_forced(states, to, wrong):
     assert not_forced({*map(State, states.split())}, State(to)) == wrong
 
 
@@ -131,7 +131,7 @@ ONLY = "only a completed, failed or killed local job can be split again"
         ("new", ("/a/0",), f"is new: {ONLY}"),
     ],
 )
-def test_splitting_again(state, files, wrong):
+def test_only_ended_local_jobs_with_input_files_are_split_again(state, files, wrong):
     assert not_split_again(local_job(state, files=files)) == wrong
 
 

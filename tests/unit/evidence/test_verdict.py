@@ -49,7 +49,7 @@ ODD = "; its recovery file begins with 'Recoverable', not with one of success, r
         (record(0, recovery="fatal"), State.FAILED, "exit 0, and its recovery file says fatal", False),
     ],
 )
-def test_exit_records(ended: ExitRecord, state: State, reason: str, again: bool) -> None:
+def test_an_attempt_is_judged_by_its_exit_record(ended: ExitRecord, state: State, reason: str, again: bool) -> None:
     found = verdict.of_exit_record(ended, cancelled=False)
     assert (found.state, found.reason.words, found.again) == (state, reason, again)
     assert (found.witness, found.spent) == (Witness.EXIT_RECORD, True)
@@ -100,7 +100,7 @@ def test_a_good_end_whose_outputs_were_not_taken_is_tried_again_where_the_node_m
     assert (cancelled.state, cancelled.reason.words) == (State.KILLED, "cancelled (exit 0)")
 
 
-def test_recovery_arguments() -> None:
+def test_arguments_of_a_recovery_file_are_kept_for_the_next_attempt() -> None:
     def left(line: str) -> tuple[str, ...]:
         return verdict.of_exit_record(record(1, recovery=line), cancelled=False).recovery
 

@@ -47,12 +47,6 @@ def test_a_long_name_is_looked_for(name):
         check({"job_type": name}, "/nowhere")
 
 
-# tables
-
-
-# histograms
-
-
 # the documentation
 
 

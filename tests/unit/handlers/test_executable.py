@@ -59,15 +59,3 @@ def test_programs_that_are_possible(program):
 def test_programs_that_are_refused(job_type, program):
     with pytest.raises(BadRequest, match="executable"):
         checked(job_type=job_type, executable=program, argument_sets=[[]])
-
-
-# tables
-
-
-# histograms
-
-
-# the documentation
-
-
-# What a job type answers wrongly

@@ -35,15 +35,6 @@ def test_parametric_without_sets_is_refused():
         checked(job_type="parametric", executable="seq")
 
 
-# tables
-
-
-# histograms
-
-
-# the documentation
-
-
 # What a job type answers wrongly
 
 

@@ -57,9 +57,6 @@ def test_requests_that_are_refused(wrong):
         asked(**wrong)
 
 
-# the payload
-
-
 # the picture
 
 

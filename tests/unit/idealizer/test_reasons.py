@@ -8,9 +8,6 @@ from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
 from jim.idealizer.reasons import reason_of
 from jim.model import Kind, Reason
 
-# What is stored
-
-
 # What batch commands and accounting say
 
 
@@ -29,12 +26,3 @@ from jim.model import Kind, Reason
 )
 def test_the_kind_of_an_error(error, kind) -> None:
     assert reason_of(error) == Reason(kind, {}, "x")
-
-
-# Refusals
-
-
-# Nobody reads the words
-
-
-# Words decide nothing

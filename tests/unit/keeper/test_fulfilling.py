@@ -10,6 +10,7 @@ from jim.errors import UnknownJob
 from jim.model import State, Step
 from tests.splitting_work import end_all, states
 from tests.splitting_work import submit as split
+from tests.stand_ins import Answers, Instead
 
 
 def lines(world, n=None, grid=1):
@@ -174,7 +175,7 @@ def test_a_cancel_of_a_local_job_that_ends_by_itself_is_told(world, code, state)
     ended(world, None, None)
     world.batch.start(1, 1)
     world.until(lambda: world.state(1, 0) is State.RUNNING)
-    world.batch.lies = ["@cancel", "lost before"]
+    world.batch.lies = [Instead("cancel", Answers.LOST_BEFORE)]
     world.wish("cancel", "1.0")
     world.go(1)
     world.batch.finish(1, 1, code=code)

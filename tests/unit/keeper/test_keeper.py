@@ -9,7 +9,7 @@ import pytest
 from jim.errors import Unclear
 from jim.keeper.workers import Workers
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 GRID_JOBS = 12
 
@@ -142,7 +142,7 @@ def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, mo
         return (frozen.run if command == ["query"] else really)(command, **more)
 
     monkeypatch.setattr(world.batch, "run", run)
-    world.batch.lies = ["@submit", "lost after"] * 3
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] * 3
     world.keeper.workers.wait("query", 1e6)  # the usual listing would adopt them, too
     for number in range(3):
         world.submit(key=f"key{number}")

@@ -29,6 +29,7 @@ from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
 from tests.formats import TO_FORMAT_4
 from tests.splitting_work import end_all, submit
+from tests.stand_ins import Answers, Instead
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
 
@@ -309,7 +310,7 @@ def forgotten(world):
 def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     world = forgotten
     put_back(world)
-    assert "1: submissions 2 were submitted after the backup was made: taken up again" in restored(world)
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in restored(world)
     world.batch.start(2, 1)
     world.batch.finish(2, 1)
     world.batch.finish(1, 2)
@@ -504,7 +505,7 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
         world.go(3)
     assert world.batch.accepted == []
     world.keeper.store.close()
-    assert "1: submissions 1, 4 were submitted after the backup was made: taken up again" in restored(world)
+    assert "1: submissions 1, 4 were submitted after the backup was made: JIM looks for them again" in restored(world)
     assert fence(world.site.work / "1/s1", [1])[1].fence
     assert [world.store.local_job(1, n).attempt for n in (0, 1)] == [4, 0]
     world.run_all(1)
@@ -513,7 +514,7 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
 
 
 def test_a_look_for_a_submission_believes_no_other_s_directory(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     world.submit(1)
     world.until(lambda: world.store.submissions("unknown"))
     jobs = world.site.work / "1/s1/jobs"
@@ -529,7 +530,7 @@ def test_a_look_for_a_submission_believes_no_other_s_directory(world):
 @pytest.mark.parametrize("text", ["a\u20281 n 5", "a\x85* mark other"])
 def test_no_text_of_a_request_makes_its_submission_another_s(world, lie, text):
     """What some take for the end of a line is none in `jobs`."""
-    world.batch.lies = ["@submit", lie]
+    world.batch.lies = [Instead("submit", Answers(lie))]
     grid = world.submit(argument_sets=[[text]])
     world.until(lambda: world.store.submission(grid, 1) and not world.batch.lies)
     world.clock.now += 1000.0

@@ -3,12 +3,7 @@
 import os
 
 from jim.model import State, Witness
-from tests.cli_home import sent
-
-
-def explained(home, target):
-    """Explain, without the first line."""
-    return home.out("explain", target).partition("\n")[2]
+from tests.cli_home import explained, sent
 
 
 def claimed(home):

@@ -3,12 +3,6 @@
 from jim.reading.phases import Phase, add_up
 from tests.cli_home import PHASE
 
-# status
-
-
-# show
-
-
 # phases
 
 

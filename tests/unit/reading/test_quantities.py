@@ -23,7 +23,7 @@ from jim.reading.quantities import ago, counted, size_of, span
         (86_399.9, "1 d"),
     ],
 )
-def test_span(seconds, words):
+def test_a_duration_has_its_two_largest_units(seconds, words):
     assert span(seconds) == words
     assert ago(seconds) == f"{words} ago"
 
@@ -32,21 +32,9 @@ def test_span(seconds, words):
     ("count", "words"),
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5_500_000, "5.5 MB")],
 )
-def test_size_of(count, words):
+def test_a_size_has_the_largest_unit_that_fits(count, words):
     assert size_of(count) == words
 
 
-def test_counted():
+def test_counts_are_listed_with_their_words():
     assert counted([("running", 1200), ("held", 1)]) == "1,200 running, 1 held"
-
-
-# The command line
-
-
-# submit
-
-
-# Wishes
-
-
-# keeper

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from tests.cli_home import explained
+
 # logs
 
 
@@ -17,18 +19,7 @@ def test_any_member_finds_its_herd(home):
     assert home.out("watch", "1.3").startswith("1 finished (4 waiting)\n")
 
 
-# outputs
-
-
-# xml
-
-
 # watch
-
-
-def explained(home, target):
-    """Explain, without the first line."""
-    return home.out("explain", target).partition("\n")[2]
 
 
 @pytest.mark.parametrize(

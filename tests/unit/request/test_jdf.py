@@ -29,8 +29,5 @@ SAID_IN_JDF = [
 
 
 @pytest.mark.parametrize(("text", "means"), SAID_IN_JDF)
-def test_jdf_says(text, means):
+def test_values_in_jdf_mean_this(text, means):
     assert jdf.parse(J + text) == TRUE | means
-
-
-# The page

@@ -44,7 +44,7 @@ MEANT = {  # where the case is too long for one line
 
 
 @pytest.mark.parametrize(("number", "text", "means"), [(n, *case) for n, case in enumerate(SAID_IN_RSL)])
-def test_rsl_says(number, text, means):
+def test_values_in_rsl_mean_this(number, text, means):
     assert rsl.parse(R + text) == TRUE | (MEANT[number] if means is None else means)
 
 

@@ -49,9 +49,3 @@ def test_a_site_cannot_be_changed():
 def test_lists_are_kept_as_they_cannot_be_changed(write, tmp_path):
     batch = read(write('[batch]\nqueues = ["a", "b"]\noptions = ["-P", "my grid"]\n'), tmp_path).batch
     assert (batch.queues, batch.accounts, batch.options) == (("a", "b"), (), ("-P", "my grid"))
-
-
-# What may be
-
-
-# The batch system

@@ -28,6 +28,3 @@ def test_events_are_cut_into_as_few_pieces_as_can_be(events, size, balanced):
     else:
         assert set(sizes[:-1]) <= {size}
     assert all(1 <= each <= size for each in sizes)
-
-
-# Taking apart and putting together

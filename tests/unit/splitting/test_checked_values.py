@@ -4,27 +4,13 @@ import math
 
 import pytest
 
-from jim.errors import BadRequest, shown
-from jim.splitting.errors import InvalidParameter, InvalidRecovery, SplitError
-from jim.splitting.parameters import check
-from jim.splitting.registry import split, splitter_of
+from jim.errors import shown
+from jim.splitting.errors import InvalidParameter, InvalidRecovery
+from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
+from tests.unit.splitting.refusals import parameters, refused
 
 NAN = math.nan
-
-
-def refused(kind, call, *arguments):
-    with pytest.raises(kind) as caught:
-        call(*arguments)
-    error = caught.value
-    assert isinstance(error, SplitError)
-    assert isinstance(error, BadRequest)
-    assert str(error).startswith(error.key)
-    return error
-
-
-def parameters(splitter, **given):
-    return check(splitter_of(splitter).Parameters, given)
 
 
 # Parameters
@@ -84,12 +70,6 @@ def test_no_number_is_too_large_to_reckon_with(splitter, name, value):
     assert parameters(splitter, **{name: 10**18 - 1})
 
 
-# Masks
-
-
-# Files
-
-
 # Subscriptions
 
 
@@ -119,6 +99,3 @@ def test_no_number_is_too_large_to_reckon_with(splitter, name, value):
 def test_a_recovery_document_that_says_nothing_clear(acdc):
     error = refused(InvalidRecovery, Subscription.from_record, {"files": [], "acdc": acdc})
     assert (error.kind, error.key.startswith("acdc")) == ("invalid-recovery", True)
-
-
-# Records of jobs

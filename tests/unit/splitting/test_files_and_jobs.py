@@ -5,23 +5,13 @@ import math
 
 import pytest
 
-from jim.errors import BadRequest
-from jim.splitting.errors import InvalidFile, SplitError
+from jim.splitting.errors import InvalidFile
 from jim.splitting.files_and_jobs import Estimates, Failure, File, Mask, SplitJob, files_from
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
+from tests.unit.splitting.refusals import refused
 
 NAN = math.nan
-
-
-def refused(kind, call, *arguments):
-    with pytest.raises(kind) as caught:
-        call(*arguments)
-    error = caught.value
-    assert isinstance(error, SplitError)
-    assert isinstance(error, BadRequest)
-    assert str(error).startswith(error.key)
-    return error
 
 
 # Parameters
@@ -36,9 +26,6 @@ def test_the_largest_file_is_split_and_estimated():
     assert json.dumps(job.to_record(), allow_nan=False)
     error = refused(InvalidFile, Subscription.from_record, {"files": [told | {"events": 10**400}]})
     assert str(error).startswith("file 'f'.events: expected a number of at most 18 digits, found 1000")
-
-
-# Masks
 
 
 # Files
@@ -111,9 +98,6 @@ def test_a_file_record_in_full_and_back():
 
 def test_lumis_of_a_file_are_in_order_and_each_there_once():
     assert File.from_record({"lfn": "a", "runs": {"3": [2, 1, 2], 1: []}}).runs == ((1, ()), (3, (1, 2)))
-
-
-# Subscriptions
 
 
 # Records of jobs

@@ -74,6 +74,3 @@ def test_one_job_more_than_the_limit_is_an_error():
     with pytest.raises(JobLimitExceeded, match="job_limit: this work makes more than 2 jobs") as caught:
         aware(*files, events_per_job=50, job_limit=2)
     assert (caught.value.kind, caught.value.key, caught.value.value) == ("job-limit-exceeded", "job_limit", 2)
-
-
-# EventAwareLumiByWork

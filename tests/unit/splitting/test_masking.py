@@ -4,42 +4,23 @@ import math
 
 import pytest
 
-from jim.errors import BadRequest
-from jim.splitting.errors import InvalidMask, SplitError
-from jim.splitting.parameters import check
-from jim.splitting.registry import splitter_of
+from jim.splitting.errors import InvalidMask
 from tests.splitting_work import file, jobs, lumis, work
+from tests.unit.splitting.refusals import parameters, refused
 
 # LumiBased
 
 
 @pytest.mark.parametrize(("runs", "their_lumis"), [(["1"], ["2,3,6,6"]), ([1, "1"], ["6,6", "2,2,3,3"])])
-def test_a_lumi_mask(runs, their_lumis):
+def test_only_lumis_of_the_mask_are_processed(runs, their_lumis):
     files = file("f", runs={1: [1, 2, 3, 4]}), file("g", runs={1: [5, 6, 7], 2: [2]})
     assert lumis(jobs("LumiBased", work(*files), lumis_per_job=9, runs=runs, lumis=their_lumis)) == ["1:2-3,6"]
-
-
-# EventAwareLumiBased
 
 
 # EventAwareLumiByWork
 
 
 NAN = math.nan
-
-
-def refused(kind, call, *arguments):
-    with pytest.raises(kind) as caught:
-        call(*arguments)
-    error = caught.value
-    assert isinstance(error, SplitError)
-    assert isinstance(error, BadRequest)
-    assert str(error).startswith(error.key)
-    return error
-
-
-def parameters(splitter, **given):
-    return check(splitter_of(splitter).Parameters, given)
 
 
 @pytest.mark.parametrize(

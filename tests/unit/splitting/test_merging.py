@@ -2,20 +2,8 @@
 
 import pytest
 
-from jim.splitting.files_and_jobs import Settled, SplitJob
-from jim.splitting.registry import split
-from jim.splitting.subscription import Producer
-from tests.splitting_work import file, jobs, names, work
-
-LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
-
-
-def sized(name, size, lumi=1, events=1, run=1, **more):
-    return file(name, events, {run: [lumi]}, size=size, **more)
-
-
-def parentless(*files, is_open=True, injected=True, **params):
-    return names(jobs("ParentlessMergeBySize", work(*files, open=is_open, injected=injected), **LIMITS | params))
+from tests.splitting_work import jobs, work
+from tests.unit.splitting.merges import merge_outputs, parentless, sized
 
 
 def test_merging_collects_in_order_up_to_the_maximum():
@@ -53,18 +41,9 @@ def test_a_file_that_has_waited_long_enough_sends_off_what_is_before_it_and_itse
     assert parentless(sized("a", 40, 1, age_s=10), max_wait_time=10) == []
 
 
-def test_what_merging_takes():
+def test_a_merge_takes_time_and_disk_for_reading_and_writing():
     (job,) = jobs("ParentlessMergeBySize", work(sized("a", 2048), sized("b", 3072)))
     assert job.estimates == (pytest.approx(300 + 4 * 5120 / 5e6), (5120 + 3072) / 1024, None)
-
-
-def merge_outputs(files, producers, **more):
-    subscription = work(
-        *files, producers=tuple(Producer(g, frozenset(p.split()), end) for g, p, end in producers), **more
-    )
-    stream = list(split("WMBSMergeBySize", LIMITS, subscription))
-    settled = [(each.state, [one.lfn for one in each.files]) for each in stream if isinstance(each, Settled)]
-    return names(each for each in stream if isinstance(each, SplitJob)), settled
 
 
 def test_files_of_a_unit_are_in_the_order_of_their_events():

@@ -25,9 +25,3 @@ from jim.splitting.numbers import text_of
 )
 def test_how_numbers_are_printed(number, text):
     assert text_of(number) == text
-
-
-# The dialect of the RFC
-
-
-# The dialect of today's JDL

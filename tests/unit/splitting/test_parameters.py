@@ -4,26 +4,12 @@ import math
 
 import pytest
 
-from jim.errors import BadRequest
-from jim.splitting.errors import InvalidParameter, SplitError
-from jim.splitting.parameters import check, declared
+from jim.splitting.errors import InvalidParameter
+from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
+from tests.unit.splitting.refusals import parameters, refused
 
 NAN = math.nan
-
-
-def refused(kind, call, *arguments):
-    with pytest.raises(kind) as caught:
-        call(*arguments)
-    error = caught.value
-    assert isinstance(error, SplitError)
-    assert isinstance(error, BadRequest)
-    assert str(error).startswith(error.key)
-    return error
-
-
-def parameters(splitter, **given):
-    return check(splitter_of(splitter).Parameters, given)
 
 
 # Parameters
@@ -68,15 +54,3 @@ def test_every_parameter_is_declared_whole(name):
         assert one.help
         assert one.kind.what
         assert not one.help.endswith(".")
-
-
-# Masks
-
-
-# Files
-
-
-# Subscriptions
-
-
-# Records of jobs

@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter
-from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-
-
-def files(*told: str) -> tuple[File, ...]:
-    """Read `a@XY:60`: a file of 60 bytes at the storages X and Y."""
-    found = []
-    for each in told:
-        lfn, _, rest = each.partition("@")
-        storages, _, size = rest.partition(":")
-        found.append(File(lfn, size=int(size or 1), locations=frozenset(storages)))
-    return tuple(found)
-
-
-def shown(job: SplitJob) -> str:
-    """Write `XY abc`: files a, b and c at the storages X and Y."""
-    return f"{''.join(sorted(job.locations or ()))} {''.join(each.lfn for each in job.files)}"
-
-
-def tasks(name: str, of: tuple[File, ...], *, open_: bool = True, **parameters: Any) -> list[str]:
-    return [shown(job) for job in split(name, parameters, Subscription(of, open=open_))]
-
-
-# InputDataBySE
-
-
-PLACED = st.lists(st.tuples(st.text("XYZW", min_size=1, max_size=3), st.integers(0, 40)), min_size=1, max_size=25).map(
-    lambda told: tuple(
-        File(chr(ord("a") + n), size=size, locations=frozenset(storages)) for n, (storages, size) in enumerate(told)
-    )
-)
-
+from tests.unit.splitting.replicas import PLACED, files, tasks
 
 # By replicas
 
@@ -63,7 +32,7 @@ PLACED = st.lists(st.tuples(st.text("XYZW", min_size=1, max_size=3), st.integers
         ("a@X", 10, False, []),
     ],
 )
-def test_grouping_by_replicas(told, size, flush, expected):
+def test_files_are_grouped_by_the_storages_that_hold_them(told, size, flush, expected):
     assert tasks("DIRAC.Standard", files(*told.split()), group_size=size, flush=flush) == expected
 
 

@@ -2,29 +2,9 @@
 
 import pytest
 
-from jim.errors import BadRequest
-from jim.splitting.errors import InvalidParameter, SplitError
+from jim.splitting.errors import InvalidParameter
 from jim.splitting.subscription import Producer, Sibling, Subscription
-
-
-def refused(kind, call, *arguments):
-    with pytest.raises(kind) as caught:
-        call(*arguments)
-    error = caught.value
-    assert isinstance(error, SplitError)
-    assert isinstance(error, BadRequest)
-    assert str(error).startswith(error.key)
-    return error
-
-
-# Parameters
-
-
-# Masks
-
-
-# Files
-
+from tests.unit.splitting.refusals import refused
 
 # Subscriptions
 
@@ -64,6 +44,3 @@ def test_a_subscription_in_full():
 )
 def test_a_subscription_that_cannot_be(record, key):
     assert refused(InvalidParameter, Subscription.from_record, record).key == key
-
-
-# Records of jobs

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jim.clock import Clock
 from jim.database import transaction
-from jim.jobs import Change
-from jim.model import Piece, State, Witness
+from jim.model import State
 from jim.statusdb.sqlite import Store
+from tests.unit.statusdb.by_hand import add, move
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "status.db", Clock(), write=True)
-    yield made
-    made.close()
-
-
-def add(store: Store, grid: int, size: int) -> None:
-    store.add_grid_job(grid, f"key-{grid}", "someone", store.clock.utc(), REQUEST)
-    store.add_pieces(grid, 0, (Piece(arguments=(str(n),)) for n in range(size)))
-    store.end_split(grid, size)
-
-
-def move(store: Store, grid: int, was: State, now: State, *numbers: int) -> None:
-    attempt = store.local_job(grid, numbers[0]).attempt
-    store.change([Change(grid, attempt, was, now, Witness.QUEUE, numbers)])
 
 
 def test_a_transaction_is_all_or_nothing(store: Store) -> None:

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from jim.clock import Clock
 from jim.model import Piece
 from jim.statusdb import pieces
 from jim.statusdb.sqlite import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "status.db", Clock(), write=True)
-    yield made
-    made.close()
-
 
 MASK = {"first_event": 1, "last_event": 5}
 

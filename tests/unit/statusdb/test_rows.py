@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from jim.clock import Clock
 from jim.jobs import Attempt, Ended, Live
-from jim.model import Kind, Piece, Reason, State, Witness
+from jim.model import Kind, Reason, State, Witness
 from jim.statusdb import rows
 from jim.statusdb.sqlite import Store
+from tests.unit.statusdb.by_hand import add, send
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "status.db", Clock(), write=True)
-    yield made
-    made.close()
-
-
-def add(store: Store, grid: int, size: int) -> None:
-    store.add_grid_job(grid, f"key-{grid}", "someone", store.clock.utc(), REQUEST)
-    store.add_pieces(grid, 0, (Piece(arguments=(str(n),)) for n in range(size)))
-    store.end_split(grid, size)
-
-
-def send(store: Store, grid: int, at_once: int) -> None:
-    """Give every local job its first attempt, in submissions of so many."""
-    k = 0
-    with store.transaction():
-        while jobs := store.local_jobs(grid, (State.WAITING,), limit=at_once):
-            k += 1
-            store.intend(grid, k, f"mark-{grid}-{k}", jobs)
 
 
 def test_a_reason_may_tell_a_file_name_that_is_no_text(store: Store) -> None:

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from jim.clock import Clock
 from jim.errors import UnknownJob
-from jim.jobs import Change
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
-
-REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "status.db", Clock(), write=True)
-    yield made
-    made.close()
-
-
-def add(store: Store, grid: int, size: int) -> None:
-    store.add_grid_job(grid, f"key-{grid}", "someone", store.clock.utc(), REQUEST)
-    store.add_pieces(grid, 0, (Piece(arguments=(str(n),)) for n in range(size)))
-    store.end_split(grid, size)
-
-
-def move(store: Store, grid: int, was: State, now: State, *numbers: int) -> None:
-    attempt = store.local_job(grid, numbers[0]).attempt
-    store.change([Change(grid, attempt, was, now, Witness.QUEUE, numbers)])
-
-
-def send(store: Store, grid: int, at_once: int) -> None:
-    """Give every local job its first attempt, in submissions of so many."""
-    k = 0
-    with store.transaction():
-        while jobs := store.local_jobs(grid, (State.WAITING,), limit=at_once):
-            k += 1
-            store.intend(grid, k, f"mark-{grid}-{k}", jobs)
+from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
 
 def steps_of(store: Store, look: Callable[[], object]) -> int:

@@ -43,7 +43,7 @@ from jim.work.variables import LARGEST, expand
         ("\n$n\n", "\n7\n"),
     ],
 )
-def test_one_text(text, expanded):
+def test_each_variable_in_a_text_gets_its_value(text, expanded):
     assert expand({"n": "7", "word": "hi", "text": text})["text"] == expanded
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_text_stays_and_can_be_named():
     }
 
 
-def test_sections():
+def test_a_text_looks_in_its_own_section_first():
     manifest = {
         "n": "7",
         "inner": "$box/a $box/deep/c",

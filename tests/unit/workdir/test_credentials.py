@@ -90,7 +90,7 @@ def token(**claims: object) -> bytes:
         ("token", b"..", None),
     ],
 )
-def test_when_it_ends(kind: str, content: bytes, end: int | None) -> None:
+def test_a_credential_says_when_it_expires(kind: str, content: bytes, end: int | None) -> None:
     assert credentials.ends(kind, content) == end
     if end is not None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.shown_time(end))

@@ -233,7 +233,7 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wh
         members([str(code)], MOST)
 
 
-def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_files_than_allowed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "MOST_FILES", 3)
     with pytest.raises(BadRequest, match="more than 3 files; pack them"):
         members([str(tree(tmp_path))], MOST)

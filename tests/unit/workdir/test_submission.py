@@ -12,6 +12,7 @@ from jim.keeper.sending import Sending
 from jim.model import State
 from jim.workdir import submission
 from jim.workdir.submission import INSTANCE
+from tests.stand_ins import Answers, Instead
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -143,7 +144,7 @@ def test_a_spoilt_exit_record_is_none(world, grid):
 
 
 def test_a_submission_whose_directory_was_removed_is_not_looked_for_for_ever(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
     (world.site.work / INSTANCE).touch()  # it is mounted

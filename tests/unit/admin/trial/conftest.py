@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jim.cli import main
+from jim.site.file import read as read_site
 
 HOME = Path(__file__).parents[4]
 QUICK = "slots = 8\nquery_seconds = 0.3\nvisible_seconds = 0.2\ntouch_seconds = 1\ncommand_seconds = 5\n"
@@ -83,3 +84,8 @@ def tried(tmp_path):
 def shared(tmp_path_factory):
     """A site for tests that take no harm from each other."""
     return StandInSite(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def site(tried):
+    return lambda: read_site(tried.state / "site.toml", tried.state)

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from jim.admin.trial import advice
 from jim.model import NO_REASON, Kind, Reason
-from jim.site.file import Batch, Site
-
-SITE = Site(
-    Path("/state/site-test-x"),
-    batch=Batch(queue="grdi", options=("--qos=x",), command_seconds=5.0, visible_seconds=90.0),
-)
-
+from tests.unit.admin.trial.tried import SITE, said
 
 # Slurm's own words.
 WALL = "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)"
@@ -22,11 +14,6 @@ SLURM_MANY = (
     "sbatch: error: AssocMaxSubmitJobLimit / sbatch: error: Batch job submission failed: Job violates accounting/QOS "
     "policy (job submit limit, user's size and/or time limits)"
 )
-
-
-def said(words, kind=Kind.UNCLEAR, cause=None):
-    """Give a reason with what a batch command has said."""
-    return Reason(kind, {"code": 1, "said": words} | ({"cause": cause} if cause else {}), "not to be read")
 
 
 @pytest.mark.parametrize(

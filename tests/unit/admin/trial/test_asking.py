@@ -6,12 +6,6 @@ import pytest
 
 from jim.admin.trial import asking
 from jim.site.file import Batch, Site
-from jim.site.file import read as read_site
-
-
-@pytest.fixture
-def site(tried):
-    return lambda: read_site(tried.state / "site.toml", tried.state)
 
 
 @pytest.mark.parametrize(

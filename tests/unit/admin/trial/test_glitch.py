@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from jim.admin.trial import LEVELS
 from jim.admin.trial.trial_site import TrialSite
-from jim.site.file import read as read_site
-
-
-@pytest.fixture
-def site(tried):
-    return lambda: read_site(tried.state / "site.toml", tried.state)
-
-
-def change(tried, was, now):
-    """Have another word in the site file."""
-    file = tried.state / "site.toml"
-    assert was in file.read_text()
-    file.write_text(file.read_text().replace(was, now))
+from tests.unit.admin.trial.tried import change
 
 
 def test_the_glitch_level_has_the_site_s_time_for_a_command(tried, site):

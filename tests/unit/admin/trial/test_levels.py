@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -12,25 +11,8 @@ from jim.admin.trial import glitch, levels, trial_site
 from jim.admin.trial.trial_site import TrialSite
 from jim.evidence import verdict
 from jim.model import NO_REASON, Kind, Reason, State, Witness
-from jim.site.file import Batch, Site
 from jim.site.file import read as read_site
-
-SITE = Site(
-    Path("/state/site-test-x"),
-    batch=Batch(queue="grdi", options=("--qos=x",), command_seconds=5.0, visible_seconds=90.0),
-)
-
-
-@pytest.fixture
-def site(tried):
-    return lambda: read_site(tried.state / "site.toml", tried.state)
-
-
-def change(tried, was, now):
-    """Have another word in the site file."""
-    file = tried.state / "site.toml"
-    assert was in file.read_text()
-    file.write_text(file.read_text().replace(was, now))
+from tests.unit.admin.trial.tried import SITE, change
 
 
 @pytest.fixture
@@ -217,8 +199,3 @@ def test_an_end_is_the_right_one_by_its_reason():
     assert ended(Kind.EXIT, code=1, more="yes").level == "ok"
     said = "expected a failure with 'exit 1', found 1 failed; exit 13; batch job 10, 11"
     assert ended(Kind.EXIT, code=13).said == ended(Kind.WARNED, code=1).said == said
-
-
-def said(words, kind=Kind.UNCLEAR, cause=None):
-    """Give a reason with what a batch command has said."""
-    return Reason(kind, {"code": 1, "said": words} | ({"cause": cause} if cause else {}), "not to be read")

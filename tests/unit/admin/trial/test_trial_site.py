@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from jim.admin.trial import trial_site
-from jim.model import Kind, Reason
 
 
 def test_what_two_attempts_say_alike_is_told_once():
     said = "not accepted: qsub --name jim-ec44a644-1-{0} /w/1/s{0}/job.sh (exit 1 after 0.{0} s): something odd"
     last = f"attempt 3: {said.format(3)}"
     assert list(trial_site._distinct([said.format(2), last, "and another", said.format(3)])) == [last, "and another"]
-
-
-def said(words, kind=Kind.UNCLEAR, cause=None):
-    """Give a reason with what a batch command has said."""
-    return Reason(kind, {"code": 1, "said": words} | ({"cause": cause} if cause else {}), "not to be read")

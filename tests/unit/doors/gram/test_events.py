@@ -264,6 +264,3 @@ def test_who_was_told_by_events_hears_the_reason_last(place):
     assert said == f"{FAILED.decode()}"
     place.add(7, answer=DONE)
     assert call(place, "stage_out", jobid=["7"]) == "GRAM_SCRIPT_STAGED_OUT:a b\n\n"
-
-
-# Priorities

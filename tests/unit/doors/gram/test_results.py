@@ -55,6 +55,3 @@ def test_what_cannot_be_delivered_is_told(place):
 def test_a_full_disk_is_waited_for(place):
     ended(place, DONE)
     assert deliver(place.state, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"
-
-
-# The service

@@ -4,12 +4,6 @@ import pytest
 
 from jim.handlers.shared.histogram import Histogram, draw
 
-# executable and parametric
-
-
-# tables
-
-
 # histograms
 
 
@@ -53,9 +47,3 @@ def test_a_picture_escapes_its_words():
     assert "<b>" not in picture
     assert picture.count("</svg>") == 1
     assert "&lt;script&gt;&amp;" in picture
-
-
-# the documentation
-
-
-# What a job type answers wrongly

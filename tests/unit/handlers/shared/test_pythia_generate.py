@@ -16,9 +16,6 @@ from jim.handlers.shared import pythia_generate
 HEADER = "event\tmass_gev\tpt_gev\n"
 
 
-# the handler's answers
-
-
 # the payload
 
 
@@ -166,6 +163,3 @@ def test_the_payload_needs_nothing_of_jim():
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     roots = {(each.module if isinstance(each, ast.ImportFrom) else each.names[0].name).split(".")[0] for each in nodes}
     assert roots <= {*sys.stdlib_module_names, "pythia8mc"}
-
-
-# the picture

@@ -6,9 +6,6 @@ from jim.errors import JimError
 from jim.handlers.base import Result
 from jim.handlers.shared.tables import column
 
-# executable and parametric
-
-
 # tables
 
 
@@ -62,12 +59,3 @@ def test_columns_are_streamed(tmp_path):
         raise AssertionError("asked for the second result before the first was used")
 
     assert next(column("t.tsv", "mass", results())) == 1.0
-
-
-# histograms
-
-
-# the documentation
-
-
-# What a job type answers wrongly

@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
-from jim.splitting.parameters import check
-from jim.splitting.registry import splitter_of
+from tests.unit.splitting.split_requests import split
 
 REQUEST = {"executable": "echo", "arguments": ["base"], "environment": {"X": "0"}, "deep": {"er": {"still": 1}}}
-
-
-def split(name, parameters, work):
-    module = splitter_of(name)
-    return list(module.split(work, check(module.Parameters, parameters)))
 
 
 @pytest.mark.parametrize(
@@ -27,13 +21,13 @@ def split(name, parameters, work):
         ({}, []),
     ],
 )
-def test_by_arguments(parameters, expected):
+def test_each_list_of_arguments_makes_a_job(parameters, expected):
     made = split("ArgSplitter", parameters, REQUEST)
     assert [job["arguments"] for job in made] == expected
     assert all({**job, "arguments": ["base"]} == REQUEST for job in made)
 
 
-def test_arguments_that_were_not_given():
+def test_lists_are_appended_to_nothing_where_the_request_has_no_arguments():
     assert split("ArgSplitter", {"args": [["1"]], "append": True}, {"arguments": None}) == [{"arguments": ["1"]}]
 
 
@@ -43,6 +37,6 @@ def test_a_job_type_without_arguments():
 
 
 @pytest.mark.parametrize("args", ["1", [1], [["1"], "2"], [[["1"]]], [[None]], [[True]], {"a": ["1"]}])
-def test_what_are_no_arguments(args):
+def test_anything_but_lists_of_texts_and_numbers_is_refused(args):
     with pytest.raises(InvalidParameter, match="args: expected a list of lists of texts and numbers, found"):
         split("ArgSplitter", {"args": args}, REQUEST)

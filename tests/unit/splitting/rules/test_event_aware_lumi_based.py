@@ -4,9 +4,6 @@ import pytest
 
 from tests.splitting_work import COST, B, file, jobs, lumis, names, work
 
-# LumiBased
-
-
 # EventAwareLumiBased
 
 
@@ -71,6 +68,3 @@ def test_event_aware_skips_the_pileup_of_full_jobs():
 def test_too_few_events_wait_while_more_may_come(splitter):
     subscription = work(file("a", 99, {1: [1]}), file("b", 100, {1: [1]}, locations=B), open=True)
     assert names(jobs(splitter, subscription, events_per_job=100)) == ["b"]
-
-
-# EventAwareLumiByWork

@@ -4,12 +4,6 @@ import pytest
 
 from tests.splitting_work import COST, file, jobs, lumis, names, work
 
-# LumiBased
-
-
-# EventAwareLumiBased
-
-
 # EventAwareLumiByWork
 
 

@@ -29,9 +29,3 @@ def test_file_based_with_a_lumi_mask():
     assert names(made) == ["a c"]
     assert lumis(made) == ["1:3-4,5-6 2:2"]
     assert made[0].estimates.time_s == 2 * (2 * 10 + 3 * 5)
-
-
-# Harvest
-
-
-# Siblings

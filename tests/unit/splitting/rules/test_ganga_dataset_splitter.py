@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
 from jim.splitting.files_and_jobs import File
-from jim.splitting.parameters import check
-from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
-
-
-def split(name, parameters, work):
-    module = splitter_of(name)
-    return list(module.split(work, check(module.Parameters, parameters)))
+from tests.unit.splitting.split_requests import split
 
 
 def dataset(count):
@@ -36,7 +30,7 @@ def dataset(count):
         (3, {"files_per_subjob": 1}, [1, 1, 1]),
     ],
 )
-def test_by_files(count, parameters, expected):
+def test_files_are_cut_into_jobs(count, parameters, expected):
     made = split("GangaDatasetSplitter", parameters, dataset(count))
     assert [len(job.files) for job in made] == expected
     assert [each for job in made for each in job.files] == list(dataset(count).files[: sum(expected)])
@@ -52,7 +46,7 @@ def test_files_keep_the_order_given():
     ]
 
 
-def test_no_files():
+def test_a_split_without_files_is_refused():
     with pytest.raises(SplitterConfiguration, match="there are no files to split"):
         split("GangaDatasetSplitter", {}, dataset(0))
 
@@ -64,7 +58,7 @@ def test_numbers_of_files_that_cannot_be(parameters):
 
 
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(-1, 70))
-def test_the_cap_is_exact(count, per_job, most):
+def test_every_file_is_in_one_job_up_to_the_total(count, per_job, most):
     made = split("GangaDatasetSplitter", {"files_per_subjob": per_job, "maxFiles": most}, dataset(count))
     assert sum(len(job.files) for job in made) == (count if most == -1 else min(count, most))
     assert all(len(job.files) == per_job for job in made[:-1])

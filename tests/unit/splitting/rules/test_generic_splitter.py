@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from jim.splitting.errors import SplitterConfiguration
-from jim.splitting.parameters import check
-from jim.splitting.registry import splitter_of
+from tests.unit.splitting.split_requests import split
 
 REQUEST = {"executable": "echo", "arguments": ["base"], "environment": {"X": "0"}, "deep": {"er": {"still": 1}}}
-
-
-def split(name, parameters, work):
-    module = splitter_of(name)
-    return list(module.split(work, check(module.Parameters, parameters)))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +33,7 @@ def split(name, parameters, work):
         ({}, []),
     ],
 )
-def test_by_attributes(parameters, expected):
+def test_each_value_of_the_attributes_makes_a_job(parameters, expected):
     assert split("GenericSplitter", parameters, REQUEST) == [REQUEST | own for own in expected]
 
 

@@ -5,9 +5,6 @@ import pytest
 from jim.splitting.subscription import Sibling
 from tests.splitting_work import COST, B, file, jobs, lumis, names, work
 
-# Files
-
-
 # Harvest
 
 
@@ -62,6 +59,3 @@ def test_the_last_harvest_may_wait_for_a_sibling():
     assert jobs("Harvest", harvested(siblings=(waiting,)), periodic_harvest_sibling=True) == []
     assert len(jobs("Harvest", harvested(siblings=(waiting,)))) == 3
     assert len(jobs("Harvest", harvested(siblings=(through,)), periodic_harvest_sibling=True)) == 3
-
-
-# Siblings

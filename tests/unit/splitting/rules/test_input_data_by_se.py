@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import SplitError
-from jim.splitting.files_and_jobs import File, SplitJob
+from jim.splitting.files_and_jobs import File
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-
-
-def files(*told: str) -> tuple[File, ...]:
-    """Read `a@XY:60`: a file of 60 bytes at the storages X and Y."""
-    found = []
-    for each in told:
-        lfn, _, rest = each.partition("@")
-        storages, _, size = rest.partition(":")
-        found.append(File(lfn, size=int(size or 1), locations=frozenset(storages)))
-    return tuple(found)
-
-
-def shown(job: SplitJob) -> str:
-    """Write `XY abc`: files a, b and c at the storages X and Y."""
-    return f"{''.join(sorted(job.locations or ()))} {''.join(each.lfn for each in job.files)}"
-
-
-def tasks(name: str, of: tuple[File, ...], *, open_: bool = True, **parameters: Any) -> list[str]:
-    return [shown(job) for job in split(name, parameters, Subscription(of, open=open_))]
-
+from tests.unit.splitting.replicas import PLACED, files, shown, tasks
 
 # InputDataBySE
 
@@ -53,7 +33,7 @@ def tasks(name: str, of: tuple[File, ...], *, open_: bool = True, **parameters: 
         ("a@X b@X", -7, ["X a", "X b"]),
     ],
 )
-def test_input_data_by_storage(told, most, expected):
+def test_each_job_reads_from_one_storage_and_storages_are_served_alike(told, most, expected):
     assert tasks("InputDataBySE", files(*told.split()), SplitterMaxFilesPerJob=most) == expected
 
 
@@ -91,22 +71,9 @@ def by_definition(of: tuple[File, ...], most: int) -> list[str]:
     return made
 
 
-PLACED = st.lists(st.tuples(st.text("XYZW", min_size=1, max_size=3), st.integers(0, 40)), min_size=1, max_size=25).map(
-    lambda told: tuple(
-        File(chr(ord("a") + n), size=size, locations=frozenset(storages)) for n, (storages, size) in enumerate(told)
-    )
-)
-
-
 @given(PLACED, st.integers(1, 4))
 def test_every_file_in_one_job_at_a_storage_that_holds_it(of, most):
     made = list(split("InputDataBySE", {"SplitterMaxFilesPerJob": most}, Subscription(of)))
     assert Counter(each for job in made for each in job.files) == Counter(of)
     assert all(job.locations <= each.locations for job in made for each in job.files)
     assert [shown(job) for job in made] == by_definition(of, most)
-
-
-# By replicas
-
-
-# By size

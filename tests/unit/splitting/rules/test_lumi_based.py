@@ -34,9 +34,3 @@ def test_lumi_based_skips_the_pileup_by_the_average_of_the_last_file():
     files = file("f", 30, {1: [1, 2, 3]}), file("g", 40, {2: [1, 2]})
     made = jobs("LumiBased", work(*files, jobs_before=2), lumis_per_job=2, deterministicPileup=True)
     assert [job.baggage["skipPileupEvents"] for job in made] == [2 * 2 * 20, 3 * 2 * 20, 4 * 2 * 20]
-
-
-# EventAwareLumiBased
-
-
-# EventAwareLumiByWork

@@ -32,9 +32,3 @@ def test_min_file_based_refuses_a_mask_which_it_would_not_heed():
 def test_min_file_based_gives_no_estimates():
     (job,) = jobs("MinFileBased", work(file("a")), performance=COST)
     assert job.estimates == (None, None, None)
-
-
-# Harvest
-
-
-# Siblings

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from jim.splitting.errors import SplitError
 from jim.splitting.parameters import check, declared
-from jim.splitting.rules import parametric, parametric_jdl
+from jim.splitting.rules import parametric
+from tests.unit.splitting.manifests import values
 
 # The dialect of the RFC
-
-
-def values(**options: Any) -> list[str]:
-    p = check(parametric.Parameters, options)
-    jobs = list(parametric.split({"Executable": "e", **options}, p))
-    assert all(job.keys() == {"Executable", "Parameter"} for job in jobs)
-    return [job["Parameter"] for job in jobs]
 
 
 @pytest.mark.parametrize(
@@ -83,10 +75,3 @@ def test_the_options_go_and_all_else_stays():
         {"Parameter": "1.0", "x": [1]}
     ]
     assert {each.name for each in declared(parametric.Parameters).values()} < given_.keys()
-
-
-# The dialect of today's JDL
-
-
-def jobs(most: int = 20, **options: Any) -> list[dict[str, Any]]:
-    return list(parametric_jdl.split(options, parametric_jdl.Parameters(most)))

@@ -9,24 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidManifest, TooManyJobs
-from jim.splitting.parameters import check
-from jim.splitting.rules import parametric, parametric_jdl
-
-# The dialect of the RFC
-
-
-def values(**options: Any) -> list[str]:
-    p = check(parametric.Parameters, options)
-    jobs = list(parametric.split({"Executable": "e", **options}, p))
-    assert all(job.keys() == {"Executable", "Parameter"} for job in jobs)
-    return [job["Parameter"] for job in jobs]
-
+from jim.splitting.rules import parametric_jdl
+from tests.unit.splitting.manifests import jobs, values
 
 # The dialect of today's JDL
-
-
-def jobs(most: int = 20, **options: Any) -> list[dict[str, Any]]:
-    return list(parametric_jdl.split(options, parametric_jdl.Parameters(most)))
 
 
 def column(name: str, **options: Any) -> list[Any]:
@@ -115,7 +101,7 @@ def test_the_number_has_the_digits_of_the_highest_one(count, expected):
         (7, 7),
     ],
 )
-def test_what_is_put_in(text, expected):
+def test_each_placeholder_gets_its_value(text, expected):
     options = {"Parameters": ["v", "-"], "Parameters.N": ["w", "-"], "Parameters.V": ["%s %n %(N)s", "-"]}
     assert column("Text", Text=text, **options)[0] == expected
 

@@ -3,17 +3,8 @@
 import pytest
 
 from jim.splitting.subscription import Producer
-from tests.splitting_work import AB, A, B, file, jobs, names, work
-
-LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
-
-
-def sized(name, size, lumi=1, events=1, run=1, **more):
-    return file(name, events, {run: [lumi]}, size=size, **more)
-
-
-def parentless(*files, is_open=True, injected=True, **params):
-    return names(jobs("ParentlessMergeBySize", work(*files, open=is_open, injected=injected), **LIMITS | params))
+from tests.splitting_work import AB, A, B, jobs, names, work
+from tests.unit.splitting.merges import LIMITS, parentless, sized
 
 
 def test_merging_within_runs_and_storages():

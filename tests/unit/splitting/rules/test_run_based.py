@@ -20,9 +20,3 @@ def test_run_based_groups_by_the_lowest_run_at_each_place():
     ]
     with pytest.raises(SplitError, match="b: has no run"):
         jobs("RunBased", work(file("a", runs={1: []}), file("b")))
-
-
-# Harvest
-
-
-# Siblings

@@ -5,12 +5,6 @@ from jim.splitting.registry import split
 from jim.splitting.subscription import Sibling
 from tests.splitting_work import file, names, work
 
-# Files
-
-
-# Harvest
-
-
 # Siblings
 
 

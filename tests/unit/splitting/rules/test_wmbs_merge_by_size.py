@@ -2,29 +2,12 @@
 
 import pytest
 
-from jim.splitting.files_and_jobs import Settled, SplitJob
-from jim.splitting.registry import split
-from jim.splitting.subscription import Producer
-from tests.splitting_work import AB, file, names, work
-
-LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
-
-
-def sized(name, size, lumi=1, events=1, run=1, **more):
-    return file(name, events, {run: [lumi]}, size=size, **more)
+from tests.splitting_work import AB
+from tests.unit.splitting.merges import merge_outputs, sized
 
 
 def outputs(*names_and_parents, size=20, **more):
     return [sized(name, size, n + 1, parents=(parent,), **more) for n, (name, parent) in enumerate(names_and_parents)]
-
-
-def merge_outputs(files, producers, **more):
-    subscription = work(
-        *files, producers=tuple(Producer(g, frozenset(p.split()), end) for g, p, end in producers), **more
-    )
-    stream = list(split("WMBSMergeBySize", LIMITS, subscription))
-    settled = [(each.state, [one.lfn for one in each.files]) for each in stream if isinstance(each, Settled)]
-    return names(each for each in stream if isinstance(each, SplitJob)), settled
 
 
 def test_outputs_of_a_parent_are_merged_as_a_whole_or_not_at_all():
