@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 FRESH_SECONDS = 1.0
 MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
@@ -15,8 +16,10 @@ MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
 AGES = re.compile(rb'<time datetime="([^"]*)"[^>]*>[^<]*</time>')
 CLOCKED = re.compile(rb"<time\b[^>]* data-clock=[^>]*>[^<]*</time>")
 
+SPANS = re.compile(rb"\b\d[\d.]* (?:s|min|h|d)\b")  # in sentences
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Made:
     """A page as it was made: what is sent, and what it rests on."""
 
@@ -30,8 +33,15 @@ class Made:
 
     def tag(self, name: str) -> str:
         """Name this content: the same as long as nothing but ages has changed, for half a minute at most."""
-        still = AGES.sub(rb"\1", CLOCKED.sub(b"", self.body)) if self.kind.startswith("text/html") else self.body
-        return hashlib.sha256(f"{name} {half_minute()} ".encode() + still).hexdigest()[:32]
+        return hashlib.sha256(f"{name} {half_minute()} ".encode() + self._still).hexdigest()[:32]
+
+    @cached_property
+    def _still(self) -> bytes:
+        """Give the digest of what does not change by itself."""
+        body = self.body
+        if self.kind.startswith("text/html"):
+            body = SPANS.sub(b"", AGES.sub(rb"\1", CLOCKED.sub(b"", body)))
+        return hashlib.sha256(body).digest()
 
 
 def half_minute() -> int:

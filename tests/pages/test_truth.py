@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -29,7 +30,9 @@ def running(ground: Ground) -> Ground:
     """One of four local jobs runs, one has completed."""
     ground.add(1, 4, 600)
     ground.send(1, 1, range(3), 500)
+    ground.clock.at = ground.now - 300
     ground.change(1, [0], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
+    ground.clock.at = None
     ground.store.set_attempt(1, 1, 1, host="wn1", started=text(ground.now - 300)[:19] + "Z")
     return ground
 
@@ -240,6 +243,12 @@ def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
         assert (again.status_code, again.data) == (304, b""), path
         assert again.headers["JIM-Batch-Seen"] == running.store.fact("seen")
         assert again.headers["JIM-Keeper-Seen"]
+    claim = running.leave(1, 1, 1, "../claim.1", b"")
+    tag = person.get("/jobs/1/0").headers["ETag"]
+    assert "its claim touched" in person.page("/jobs/1/0").text
+    os.utime(claim, (running.now - 40, running.now - 40))
+    assert person.get("/jobs/1/0", If_None_Match=tag).status_code == 304, "ages in sentences are ages, too"
+    tag = person.get("/jobs/1").headers["ETag"]
     running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
     assert person.get("/jobs/1", If_None_Match=tag).status_code == 200
     tag = person.get("/jobs/1").headers["ETag"]
