@@ -50,7 +50,7 @@ test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST) -m 'not torture and not live'
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
+	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
 
 corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")

@@ -10,6 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+HTML, JSON, CSV, XML, TEXT = (
+    "text/html; charset=utf-8",
+    "application/json",
+    "text/csv; charset=utf-8",
+    "application/xml",
+    "text/plain; charset=utf-8",
+)
 FRESH_SECONDS = 1.0
 MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
 # What tells an age changes all the time: the browser counts it on by itself.

@@ -14,7 +14,7 @@ from jim.model import State, Witness
 from tests.pages.grounds import png
 
 HOME = Path(__file__).parents[2]
-AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))
+AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))  # from npm: see the Makefile
 PAGES = {
     "overview": "/",
     "list": "/jobs",
