@@ -19,7 +19,7 @@ $(VENV)/core: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check lxml psutil tenacity rich
 	@touch $@
 
-$(VENV)/demo: $(VENV)/core
+$(VENV)/demo: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
 	@touch $@
 

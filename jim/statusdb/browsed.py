@@ -23,7 +23,7 @@ HERDS = {
     "will split": "splitter <> '' AND size = 0 AND step <> 'finished'",
 }
 BADLY = "('failed', 'killed', 'new')"
-FAILED = f"EXISTS (SELECT 1 FROM tally WHERE grid = id AND state IN {BADLY} AND count > 0)"
+FAILED = f"id IN (SELECT grid FROM tally WHERE state IN {BADLY} AND count > 0)"
 WORD = (
     "(job_type LIKE ?1 ESCAPE '\\' OR owner LIKE ?1 ESCAPE '\\' OR reason LIKE ?1 ESCAPE '\\' "
     "OR key LIKE ?1 ESCAPE '\\' OR CAST(id AS TEXT) = ?2)"

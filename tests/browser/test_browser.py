@@ -247,6 +247,16 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     assert seen.odd == []
 
 
+def test_an_open_part_is_in_the_address(served, look) -> None:
+    page = look(served).go("/jobs/16?state=failed")
+    page.locator("#journal summary").click()
+    page.wait_for_url(served.at("/jobs/16?state=failed#journal"))
+    again = look(served).go("/jobs/16?state=failed#journal")
+    expect(again.locator("#journal table")).to_be_visible()
+    again.locator("#journal summary").click()
+    again.wait_for_url(served.at("/jobs/16?state=failed"))
+
+
 def test_31_ages_go_on_without_an_answer_that_is_new(served, look) -> None:
     page = look(served).go("/jobs/16")
     age = page.locator(".facts time[data-age]").first
