@@ -14,6 +14,7 @@ import pytest
 
 from jim.errors import TooLong
 from jim.model import State, Witness
+from jim.pages.live import Made, Renderings
 from jim.statusdb import file_of
 from jim.statusdb.asked import LocalJobsAsked
 from tests.formats import TO_FORMAT_5
@@ -276,6 +277,21 @@ def test_viewers_of_one_page_share_a_rendering(running: Ground, person: Person) 
     assert len(made) == 1
     person.get("/jobs?limit=8")
     assert len(made) == 2
+
+
+def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
+    now, used, made = [100.0], [0.0], []
+
+    def make() -> Made:
+        used[0] += 0.1
+        made.append(now[0])
+        return Made(b"", "text/html")
+
+    renderings = Renderings(lambda: now[0], cost=lambda: used[0])
+    for seconds in (0.0, 1.1, 1.3, 0.2, 3.0):  # 0.1 s of a processor are good for 2.5 s
+        now[0] += seconds
+        renderings.get("x", make)
+    assert [round(each - 100, 1) for each in made] == [0.0, 2.6, 5.6]
 
 
 def test_no_log_tells_a_query(running: Ground, person: Person, caplog: pytest.LogCaptureFixture) -> None:
