@@ -88,7 +88,7 @@ class Access:
         owner = getattr(connection, "owner", None)
         if owner is None:
             owner = self._owner(environ)
-            if hasattr(connection, "owner"):
+            if connection is not None:
                 connection.owner = owner
         return owner == self.uid
 
