@@ -43,7 +43,7 @@ $(VENV)/checks: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check lxml-stubs mypy ruff types-psutil
 	@touch $@
 
-demo: $(VENV)/demo  ## see it work: 1,000 events to a physics result (no root)
+demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no root)
 	@shell/jim-demo
 
 test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
@@ -52,7 +52,7 @@ test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
 	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
 
-corpus: $(VENV)/core  ## the splitting cases alone; CORPUS=DIR: those of another directory
+corpus: $(VENV)/core  ## run only the splitting cases; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")
 
 lint: $(VENV)/checks  ## ruff: format and rules
@@ -62,26 +62,26 @@ lint: $(VENV)/checks  ## ruff: format and rules
 types: $(VENV)/checks  ## mypy --strict
 	$(BIN)/mypy
 
-bench: $(VENV)/tests  ## measure the figures that are promised
+bench: $(VENV)/tests  ## measure the promised figures
 	$(BIN)/python -P -s bench/figures.py
 
-figures: $(VENV)/tests  ## measure the house: rooms, circles, sizes
+figures: $(VENV)/tests  ## measure the source: rooms, import circles, sizes
 	@$(BIN)/python -s -m bench.house
 
-torture: $(VENV)/tests $(VENV)/demo  ## the long faults: a kill at every step and every writing call
+torture: $(VENV)/tests $(VENV)/demo  ## long fault tests: a kill at every step and every writing call
 	$(PYTEST) -n 3 -m torture
 
 root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
 	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
 
-live: root $(VENV)/tests  ## the quick proof on a real Slurm, Grid Engine, HTCondor and gatekeeper (root, Debian)
+live: root $(VENV)/tests  ## short tests on a real Slurm, Grid Engine, HTCondor and gatekeeper (root, Debian)
 	$(LIVE) --durations=10 -m 'live and not long'
 
-live-long: root $(VENV)/tests $(VENV)/classads  ## all else that is tried on real systems: 40 minutes (root, Debian)
+live-long: root $(VENV)/tests $(VENV)/classads  ## all other tests on real systems: 40 minutes (root, Debian)
 	$(LIVE) --durations=40 -m 'live and long'
 
-glitch-report: root $(VENV)/tests  ## hurt a real Slurm and Grid Engine and count what was lost, as a table (root, Debian)
+glitch-report: root $(VENV)/tests  ## break a real Slurm and Grid Engine and print a table of losses (root, Debian)
 	@$(BIN)/python -P -s tests/live/faults.py
 
 # HTCondor's own reader of ads: too large for what every test run installs.
@@ -95,11 +95,11 @@ LIBRARIES ?= own
 export PREFIX DESTDIR PYTHON LIBRARIES
 .PHONY: install uninstall
 
-install:  ## put JIM below PREFIX; LIBRARIES=system: it uses those that PYTHON has
+install:  ## install JIM below PREFIX; LIBRARIES=system: with the libraries of PYTHON
 	@packaging/install.sh install
 
-uninstall:  ## take it away again; site file and state directories stay
+uninstall:  ## remove the installed JIM; site file and state directories stay
 	@packaging/install.sh uninstall
 
-clean:  ## remove what the targets made
+clean:  ## remove the files that targets made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo .demo-d0

@@ -1,1 +1,1 @@
-"""What JIM knows about batch systems, one module each, found by name."""
+"""Batch systems: one module each, found by name."""

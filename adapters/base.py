@@ -1,27 +1,27 @@
 """The contract of an adapter: a batch system's words, and pure functions between text and values.
 
-`Adapter` is the contract. `DeclaredAdapter` keeps most of it for a batch system that declares its words, as nearly all
-of JIM's own do. `History` is the contract of a source that tells how jobs ended; docs/adapters.md lists the sources.
+`Adapter` is the contract. `DeclaredAdapter` implements most of it for a batch system that declares its words, as nearly
+all of JIM's own do. `History` is the contract of a source for how jobs ended; docs/adapters.md lists the sources.
 
 An adapter is a module of this folder, or a site's own ([site] handlers, [batch] system = "mysite.name"), with
-`ADAPTER = Class`. It never runs anything and keeps nothing. The idealizer, which is the keeper's part for this,
-runs the argument lists that the `*_command` functions build, always under a time limit, and hands the answer to
-the `parse_*` function of the same name; that of a change goes to `parse_cancel`, and of a ping its exit code is
-all that counts. Who cannot be sure raises, in the words of `trouble`:
+`ADAPTER = Class`. It never runs anything and stores nothing. The idealizer, which is a part of the keeper, runs the
+argument lists that the `*_command` functions build, always with a time limit. It passes the answer to the `parse_*`
+function of the same name; the answer to a change goes to `parse_cancel`, and for a ping only the exit code counts. If
+the outcome is not certain, the parser raises one of these errors, chosen by `trouble`:
 
-* `Unclear`: no one can tell whether the command was obeyed, as when a submission ran into its time limit,
-  or printed no id. Before such a submission is sent again, it is looked for and fenced; an unclear listing
+* `Unclear`: nobody can tell whether the batch system obeyed, for example when a submission reached its time limit
+  or printed no id. JIM looks for such a submission and fences it before it submits again; an unclear listing
   changes nothing.
-* `Refused`: the batch system's plain no: it says that the same call will never succeed.
-* `Full`: it names a limit on jobs; the same call may succeed once others have ended, or with fewer.
-* `BatchError` itself: it says that the same call may succeed later. A server that is down says this.
+* `Refused`: the batch system says that the same command will never succeed.
+* `Full`: the batch system names a limit on jobs; the same command may succeed after others have ended, or with fewer.
+* `BatchError` itself: the same command may succeed later, for example when a server is down.
 
-None of these proves that nothing was done: batch systems were seen to deny what they had accepted. Each submission
-is fenced before it is given up; the kind only decides what comes before that, and what comes after.
+None of these proves that nothing was done: batch systems have denied jobs that they had accepted. Each submission is
+fenced before it is given up; the kind of error only decides what happens before and after.
 
-An unknown word for a state becomes `State.UNKNOWN`: kept, logged, never an end. A listing that was cut
-short raises wherever its form lets that be seen. `tests/unit/test_adapters_conformance.py` holds every
-adapter to all this, by what was captured from its batch system.
+An unknown word for a state becomes `State.UNKNOWN`: stored, logged, never an end. A truncated listing raises an error
+if its form allows that to be seen. `tests/unit/test_adapters_conformance.py` checks every adapter with captured output
+of its batch system.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ class Adapter(ABC):
     # of them in [batch.commands].
     commands: Mapping[str, tuple[str, ...]]
     index_variable: str  # set by the batch system in a job: the array index
-    id_variable: str  # set likewise: its batch id
-    restart_variable: str = ""  # how often it was restarted, where that is told
-    array_limit: int = 1000  # highest index the batch system takes
-    name_length: int = 60  # how much of a job name survives in a listing
-    shared_work: bool = True  # worker nodes see the work directory; `jim site check` proves it
-    # Once this batch system tells that a job has ended, no process of it lives. Where that is not certain, the
-    # next attempt has to wait until the claim of the ended one has not been touched for some minutes.
+    id_variable: str  # set by the batch system in a job: the batch id
+    restart_variable: str = ""  # how often the job was restarted, if the batch system says so
+    array_limit: int = 1000  # the highest index that the batch system accepts
+    name_length: int = 60  # how many characters of a job name a listing shows
+    shared_work: bool = True  # worker nodes see the work directory; `jim site check` proves this
+    # true: when this batch system reports that a job has ended, no process of the job lives. Otherwise the next attempt
+    # waits until nobody has touched the ended job's claim for some minutes.
     end_is_death: bool = False
-    leaves_nothing: bool = False  # likewise, and what touches the claim has ended, too: nothing is to be waited for
-    can_suspend: bool = False  # users may suspend what runs
-    can_avoid: bool = False  # a submission may name hosts that it shall not run on
+    leaves_nothing: bool = False  # likewise, and the process that touches the claim has ended, too: no wait is needed
+    can_suspend: bool = False  # users may suspend running jobs
+    can_avoid: bool = False  # a submission may name hosts that it must not use
 
-    # Text that tells the kinds of failure apart, searched in this order, without regard to case.
-    unclear: tuple[str, ...] = ()  # words of a lost answer: no one can tell what was done
-    full: tuple[str, ...] = ()  # it names a limit on jobs that fewer in one submission would keep
-    transient: tuple[str, ...] = ()  # the same call may succeed later
-    permanent: tuple[str, ...] = ()  # the same call will never succeed
+    # Patterns for the kinds of failure, searched in this order; capitals do not matter.
+    unclear: tuple[str, ...] = ()  # a lost answer: nobody knows what was done
+    full: tuple[str, ...] = ()  # a limit on jobs, which a smaller submission may keep
+    transient: tuple[str, ...] = ()  # the same command may succeed later
+    permanent: tuple[str, ...] = ()  # the same command will never succeed
     gone: tuple[str, ...] = ()  # the batch system does not know this job
-    # Likewise for the reasons that accounting gives: what ended a job.
+    # Likewise for accounting's reasons: the cause of a job's end.
     kinds_of_end: Mapping[Kind, tuple[str, ...]] = {
         Kind.CPU_LIMIT: (r"CPU.*(time limit|wall time)|(time limit|wall time).*CPU",),
         Kind.TIME_LIMIT: ("time limit", "wall time"),
@@ -71,7 +71,7 @@ class Adapter(ABC):
     }
 
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
-        """Take a site's own words, and a directory in which the batch system may keep its own files."""
+        """Take the site's own words, and a directory for files of the batch system."""
         unknown = [each for each in commands or () if each not in self.commands]
         if unknown:
             raise BadSite(f"[batch.commands]: unknown command {unknown[0]!r}{nearest(unknown[0], self.commands)}")
@@ -79,24 +79,24 @@ class Adapter(ABC):
         self.area = area
 
     def choose_history(self, name: str) -> None:
-        """Take the source that the site has chosen by name to tell how jobs ended."""
-        raise BadSite(f"unknown source {name!r}: this adapter has one only, which needs no name")
+        """Choose by name the source that tells how jobs ended."""
+        raise BadSite(f"unknown source {name!r}: this adapter has only one, which needs no name")
 
     @property
     def guessed_history(self) -> str:
-        """The source that a program in the command of history means; `batch.history` supersedes this way to choose."""
+        """The source that the program in the command of history suggests; `batch.history` replaces this choice."""
         return ""
 
     @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
-        """Build the command that hands over one submission, with the batch system's own restart switched off."""
+        """Build the command for one submission; the batch system's own restart is switched off."""
 
     @abstractmethod
     def parse_submit(self, answer: Answer) -> str:
         """Read the batch id, or raise."""
 
     def batch_id(self, told: str) -> str:
-        """Give the id that `parse_submit` gave, where a member of an array is told one of its own."""
+        """Return the id that `parse_submit` returned, if a member of an array has reported an id of its own."""
         return told
 
     @abstractmethod
@@ -105,23 +105,26 @@ class Adapter(ABC):
 
     @abstractmethod
     def parse_query(self, answer: Answer) -> Listing:
-        """Read a listing: (batch id, index) → what is seen. A failed or unreadable one raises, and proves nothing."""
+        """Read a listing: (batch id, index) → observation.
+
+        A failed or unreadable listing raises, and proves nothing.
+        """
 
     @property
     def most_asked(self) -> int:
-        """How many ids one history command is given; it has to answer within the limit of a command."""
+        """How many ids one history command gets: it must answer within the time limit of a command."""
         return 200
 
     @abstractmethod
     def history_command(self, ids: Sequence[str]) -> list[str]:
-        """Build the command that tells what accounting knows of these, which listings no longer show."""
+        """Build the command that asks accounting about these jobs, which listings no longer show."""
 
     @abstractmethod
     def parse_history(self, answer: Answer) -> Listing:
-        """Read how jobs ended; a job that is not told about is not proven to have ended."""
+        """Read how jobs ended; the absence of a job does not prove its end."""
 
     def kind_of(self, seen: Observation) -> Kind:
-        """Tell what has ended a job, by the reason that accounting gives."""
+        """Return the kind of a job's end from accounting's reason."""
         if not (seen.state.final and seen.reason):
             return Kind.UNKNOWN
         told = (kind for kind, patterns in self.kinds_of_end.items() if self.says(patterns, seen.reason))
@@ -129,53 +132,53 @@ class Adapter(ABC):
 
     @abstractmethod
     def find_command(self, mark: str) -> list[str]:
-        """Build the command that lists whatever carries this mark."""
+        """Build the command that lists the jobs with this mark."""
 
     def parse_find(self, answer: Answer) -> Listing:
-        """Read what carries the mark; by default a listing like any other."""
+        """Read the jobs with the mark; by default this is a listing like any other."""
         return self.parse_query(answer)
 
     def find_ended_command(self, mark: str) -> list[str] | None:
-        """Build the command whose history tells what carried this mark and has ended; None where a fence is enough."""
+        """Build the command that looks for ended jobs with this mark; None if a fence is enough."""
         return None
 
     @abstractmethod
     def cancel_command(self, ids: Ids) -> list[str]:
-        """Build the command that ends these jobs, (batch id, index) each; index 0 means all of a batch id."""
+        """Build the command that ends these jobs, (batch id, index) each; index 0 means the whole batch id."""
 
     def parse_cancel(self, answer: Answer) -> None:
-        """Raise what the failure of a cancel or a change means; that a job is gone already is no failure."""
+        """Raise the error of a failed cancel or change; it is no error if the job is gone already."""
         if not self.says(self.gone, f"{answer.err}\n{answer.out}"):
             self.output(answer)
 
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
-        """Build the command for `hold`, `release`, `suspend` or `resume`; None where users may not."""
+        """Build the command for `hold`, `release`, `suspend` or `resume`; None if users may not do this."""
         return None
 
     @abstractmethod
     def ping_command(self) -> list[str]:
-        """Build a cheap command that exits 0 only when the batch system answers; an empty listing counts only then."""
+        """Build a cheap command that exits 0 only when the batch system answers."""
 
     def set_up_command(self, slots: int) -> list[str] | None:
-        """Build the command that prepares a batch system of JIM's own; None for everyone else's."""
+        """Build the command that prepares JIM's own batch system; None for all others."""
         return None
 
     def output(self, answer: Answer) -> str:
-        """Give what a command printed, or raise what its failure means."""
+        """Return the output of a command, or raise the error of its failure."""
         if answer.code != 0:
             raise self.trouble(answer)
         return answer.out
 
     def trouble(self, answer: Answer) -> BatchError:
-        """Sort a failed answer into one of the kinds, by what it says.
+        """Turn a failed answer into one of the kinds of errors, by its words.
 
-        What it says does not count where there is no exit code (it ran into its time limit) or a negative one
-        (a signal ended it): it may have been obeyed before that.
+        The words do not count without an exit code (the time limit) or with a negative one (a signal): the batch system
+        may have obeyed before.
         """
         if answer.code is not None and answer.code >= 0:
             text = f"{answer.err}\n{answer.out}"
-            # Unclear first: one that was told to come back later, and did, may have lost its last answer. And transient
-            # before permanent: some say "rejected" when they could not reach the server.
+            # Unclear first: a command that was told to come back later, and did, may have lost its last answer.
+            # Transient before permanent: some commands say "rejected" when they could not reach the server.
             if self.says(self.unclear, text):
                 return Unclear(f"no clear answer: {answer.facts()}", Kind.NO_ANSWER)
             for kind, patterns in (
@@ -189,25 +192,25 @@ class Adapter(ABC):
 
     @staticmethod
     def says(patterns: Sequence[str], text: str) -> bool:
-        """Tell whether any of the patterns stands in the text."""
+        """Tell whether one of the patterns is in the text."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
 
 
 class DeclaredAdapter(Adapter):
-    """A batch system that declares what its commands need: the words stand behind the first ones of a command."""
+    """A batch system that declares its words: they follow the first words of each command."""
 
-    printed_id: str = "[1-9][0-9]*"  # pattern of the batch id that a submission prints
-    printed: str = r"^{id}\n\Z"  # and of the text that it stands in
+    printed_id: str = "[1-9][0-9]*"  # pattern of the batch id in the output of a submission
+    printed: str = r"^{id}\n\Z"  # pattern of the line that holds it
     listing: tuple[str, ...] = ()
-    finding: tuple[str, ...] = ()  # {mark} stands for the mark; none: a listing is all there is
+    finding: tuple[str, ...] = ()  # {mark} stands for the mark; empty: there are only full listings
     pinging: tuple[str, ...] = ()
-    changing: Mapping[str, tuple[str, ...]] = {}  # of what users may: hold, release, suspend, resume
-    histories: tuple[str, ...]  # sources that may tell how jobs ended: modules of adapters/history, the default first
+    changing: Mapping[str, tuple[str, ...]] = {}  # what users may do: hold, release, suspend, resume
+    histories: tuple[str, ...]  # sources for how jobs ended: modules of adapters/history, the default first
 
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
         super().__init__(commands, area)
         self.chosen = ""  # the source that the site has chosen by name
-        self.own_words = "history" in (commands or ())  # that begin the command of history
+        self.own_words = "history" in (commands or ())  # first words of the history command
 
     def parse_submit(self, answer: Answer) -> str:
         printed = self.printed.replace("{id}", f"({self.printed_id})")
@@ -227,7 +230,7 @@ class DeclaredAdapter(Adapter):
 
     @abstractmethod
     def names(self, ids: Ids) -> list[str]:
-        """Name jobs as commands want them named."""
+        """Return the names of jobs as commands need them."""
 
     def cancel_command(self, ids: Ids) -> list[str]:
         return [*self.commands["cancel"], *self.names(ids)]
@@ -241,7 +244,7 @@ class DeclaredAdapter(Adapter):
     def choose_history(self, name: str) -> None:
         if name not in self.histories:
             raise BadSite(f"unknown source {name!r}{nearest(name, self.histories)}")
-        if name != (self.guessed_history or self.histories[0]) and not self.own_words:  # they are another source's
+        if name != (self.guessed_history or self.histories[0]) and not self.own_words:  # they belong to another source
             self.commands = {**self.commands, "history": source(name).words}
         self.chosen = name
 
@@ -253,7 +256,7 @@ class DeclaredAdapter(Adapter):
 
     @property
     def history(self) -> History:
-        """The source that tells how jobs ended."""
+        """The source for how jobs ended."""
         return source(self.chosen or self.guessed_history or self.histories[0])(self)
 
     @property
@@ -268,35 +271,35 @@ class DeclaredAdapter(Adapter):
 
 
 class History(ABC):
-    """A source that tells how the jobs of one batch system ended."""
+    """A source for how the jobs of one batch system ended."""
 
     words: tuple[str, ...]  # the first words of its command, which a site may replace
-    program: str = ""  # a site that names this program in `batch.commands.history` has chosen the source: superseded
-    most_asked: int = 200  # ids of one command; it has to answer within the limit of a command
+    program: str = ""  # obsolete: a site that names this program in `batch.commands.history` has chosen the source
+    most_asked: int = 200  # ids of one command; it must answer within the time limit of a command
 
     def __init__(self, adapter: Adapter) -> None:
-        """Take the adapter whose commands and words of failure count."""
+        """Take the adapter, for its commands and its patterns of failure."""
         self.adapter = adapter
 
     @property
     def first_words(self) -> tuple[str, ...]:
-        """The first words of its command, as the site has them."""
+        """The first words of its command at this site."""
         return self.adapter.commands["history"]
 
     @abstractmethod
     def command(self, ids: Sequence[str]) -> list[str]:
-        """Build the command that tells how these ended, as `Adapter.history_command` does."""
+        """Build the command that asks how these jobs ended, like `Adapter.history_command`."""
 
     def find_command(self, mark: str) -> list[str] | None:
-        """Build the command that tells whether this mark is known, as `Adapter.find_ended_command` does."""
+        """Build the command that asks for this mark, like `Adapter.find_ended_command`."""
         return None
 
     @abstractmethod
     def read(self, answer: Answer) -> Listing:
-        """Read how jobs ended, as `Adapter.parse_history` does."""
+        """Read how jobs ended, like `Adapter.parse_history`."""
 
     def found(self, answer: Answer) -> str:
-        """Give what a search in a file has printed: grep exits 1, without a word, where nothing is found."""
+        """Return the output of a search in a file: grep exits 1 without a message if it finds nothing."""
         return "" if answer.code == 1 and not answer.err else self.adapter.output(answer)
 
 
@@ -307,22 +310,22 @@ def source(name: str) -> type[History]:
 
 
 def option(name: str, value: str | int | None, unit: str = "") -> list[str]:
-    """Write an option with its value: one word after `name=`, two after `name`, none for no value."""
+    """Return an option with its value: one word for `name=`, two for `name`, none without a value."""
     if value is None:
         return []
     if re.search(r"\A-|[\s\0]", str(value)):
-        raise Refused(f"{name} {value!r}: a value may not begin with '-' or hold blanks")
+        raise Refused(f"{name} {value!r}: a value must not begin with '-' or contain blanks")
     return [f"{name}{value}{unit}"] if name.endswith("=") else [name, f"{value}{unit}"]
 
 
 def ranges(indices: Iterable[int]) -> list[str]:
-    """Write indices as ranges: 1, 2, 3, 7 → 1-3, 7. One command for an array is faster than one for each."""
+    """Return indices as ranges: 1, 2, 3, 7 → 1-3, 7. One command for an array is faster than one for each member."""
     runs = [[i for _, i in run] for _, run in groupby(enumerate(sorted(indices)), lambda at: at[1] - at[0])]
     return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
 
 
 def by_id(ids: Ids) -> dict[str, list[str]]:
-    """Gather indices by batch id, as ranges; no ranges: the whole of it."""
+    """Group indices by batch id, as ranges; no ranges mean the whole batch id."""
     gathered: dict[str, set[int]] = {}
     for id_, index in ids:
         gathered.setdefault(id_, set()).add(index)

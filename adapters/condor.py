@@ -1,8 +1,8 @@
-"""HTCondor, from 8.6 on: condor_submit without a file, condor_q and condor_history in JSON.
+"""HTCondor from version 8.6: condor_submit without a file, condor_q and condor_history in JSON.
 
-Nothing is transferred: the worker nodes and the scheduler see the same work directory, and have the same
-FileSystemDomain. There are no queues; the queue that a request names becomes the attribute JimQueue of its jobs, for
-the site's own policy. A policy of the site's or other words go into the submit command:
+HTCondor transfers no files: worker nodes and scheduler see the same work directory, and have the same FileSystemDomain.
+HTCondor has no queues; the queue of a request becomes the attribute JimQueue of its jobs, for the site's own policy. A
+policy or other words of the site go into the submit command:
 
     [batch.commands]
     submit = ["condor_submit", "-name", "schedd.example.org", "requirements=HasPython"]
@@ -30,16 +30,16 @@ STATES = {
     6: State.RUNNING,  # transferring output
     7: State.SUSPENDED,
 }
-# What HTCondor would run again, keep for ever, or let run on is removed: a job that began and is idle, one that is
-# held but not by a person, one that runs beyond its time. It looks once a minute or so: so what began may require no
-# machine, either.
+# HTCondor removes jobs that it would otherwise run again, keep for ever, or let run on: a started job that is idle, a
+# held job unless a person holds it, a job beyond its time limit. It checks about once a minute, so a started job also
+# may require no machine.
 UNWANTED = "(JobStatus == 1 && {} > 0) || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
-# Time in which it was suspended does not count.
+# The time of suspensions does not count.
 RAN = "time() - JobCurrentStartDate - ifThenElse(CumulativeSuspensionTime =?= undefined, 0, CumulativeSuspensionTime)"
 OVERDUE = f" || (JobStatus == 2 && {RAN} > {{}})"
 ONCE = "({} > 0) =!= true"
 REQUIRED = re.compile(r"requirements\s*=(.*)", re.IGNORECASE | re.DOTALL)
-BY_A_PERSON = (1, 15)  # HoldReasonCode: once it was there, or as it was submitted
+BY_A_PERSON = (1, 15)  # HoldReasonCode: a user's hold, later or at the submission
 WHY = (
     'ifThenElse(JobStatus == 2, "time limit", '
     'ifThenElse(JobStatus == 5, HoldReason, "it had begun, and was put back into the queue"))'
@@ -71,14 +71,14 @@ CHANGES: dict[str, tuple[str, ...]] = dict.fromkeys(("hold", "release", "suspend
 
 
 class Condor(DeclaredAdapter):
-    """A submission is a cluster; index 1 of it is process 0."""
+    """A submission is a cluster; its index 1 is process 0."""
 
     name = "condor"
     commands = COMMANDS
-    index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by what is submitted
+    index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by the submit description
     array_limit, name_length = 10_000, 200
     can_suspend = True
-    began: str = "NumJobStarts"  # the attribute that tells how often a job has begun
+    began: str = "NumJobStarts"  # the attribute that counts the starts of a job
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}\.0 - \1\.[0-9]+\n\Z"
@@ -88,7 +88,7 @@ class Condor(DeclaredAdapter):
     histories = ("condor_history", "event_log")
 
     def submit_command(self, batch: Batch) -> list[str]:
-        # Words `name=value` and -queue make a file with a description needless. The last of a name counts.
+        # Words `name=value` and -queue replace a file with a description. The last word of a name counts.
         return [
             *self.commands["submit"],
             *batch.options,
@@ -104,14 +104,14 @@ class Condor(DeclaredAdapter):
         return [f"{id_}.{index - 1}" if index else id_ for id_, index in ids]
 
     def description(self, batch: Batch) -> dict[str, str]:
-        """Describe the jobs; only what was asked for is said, the rest is the site's."""
+        """Describe the jobs, with only what the request asks for."""
         asked = batch.resources
         required = [found[1] for word in (*self.commands["submit"], *batch.options) if (found := REQUIRED.match(word))]
         said = {
             "executable": batch.script.replace("$", "$(DOLLAR)"),
             "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
             "MY.JimMark": f'"{batch.mark}"',
-            "submit_event_notes": batch.mark,  # stands in a job event log
+            "submit_event_notes": batch.mark,  # appears in a job event log
             "requirements": " && ".join(f"({each})" for each in (*required[-1:], ONCE.format(self.began))),
             "periodic_remove": UNWANTED.format(self.began)
             + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
@@ -128,14 +128,14 @@ class Condor(DeclaredAdapter):
 def read(answer: Answer, text: str, seen: Callable[[Mapping[str, Any]], Observation]) -> Listing:
     """Read a list of jobs in JSON."""
     try:
-        jobs = json.loads(text) if text.strip() else []  # of no job there may be no list either
+        jobs = json.loads(text) if text.strip() else []  # without any job there may be no list either
         return {(str(int(job["ClusterId"])), int(job["ProcId"]) + 1): seen(job) for job in jobs}
     except (ValueError, KeyError, TypeError) as error:
         raise Unclear(answer.facts()) from error
 
 
 def _word(value: str) -> str:
-    """Let nothing through that could be more than a word in a description."""
+    """Refuse everything that could be more than one word in a description."""
     if not re.fullmatch(r"[\w.@:/-]+", value, re.ASCII):
         raise Refused(f"queue or account {value!r}: expected letters, digits and . @ : / - _")
     return value
@@ -148,7 +148,7 @@ def _queued(job: Mapping[str, Any]) -> Observation:
 
 
 def exited(mark: str, code: int | None, signal: int | None, word: str) -> Observation:
-    """Give an end by exit code or signal."""
+    """Return an end by exit code or signal."""
     return Observation(State.COMPLETED if code == 0 else State.FAILED, mark, code, signal, word=word)
 
 

@@ -1,10 +1,10 @@
-"""HTCondor without a shared work directory: its file transfer takes each job along, and brings its end back.
+"""HTCondor without a shared work directory: its file transfer takes a job's files along and brings the results back.
 
-What a job needs lies in the submission directory under luggage/; on the worker node `shell/remote-job` makes a work
-directory of it, and gathers in back/ what HTCondor is to put into the submission directory. That happens before the job
-leaves the queue, so what is not there then will never be taken up.
+The files of a job lie in the submission directory under luggage/. On the worker node, `shell/remote-job` makes a work
+directory of them, and collects in back/ what HTCondor transfers to the submission directory. This happens before the
+job leaves the queue, so files that are missing then never come.
 
-Nobody can fence an attempt that far away: that it runs once is the schedd's promise.
+Nobody can fence an attempt on such a node: only the schedd ensures that it runs once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from jim.model import Answer, Batch, Listing
 
 
 class CondorTransfer(Condor):
-    """No claim keeps a second start from running: so even a first one that failed shall not be tried again.
+    """No claim prevents a second start, so HTCondor must not even repeat a first start that failed.
 
-    Of a job that runs while its schedd crashes, version 23.9 forgets NumJobStarts, but not NumShadowStarts.
+    If its schedd crashes while a job runs, version 23.9 forgets NumJobStarts, but not NumShadowStarts.
     """
 
     name = "condor_transfer"
@@ -25,12 +25,12 @@ class CondorTransfer(Condor):
     began = "NumShadowStarts"
 
     def find_ended_command(self, mark: str) -> list[str] | None:
-        """Build the command that tells whether the history knows this mark; one job of a submission will do."""
+        """Build the command that asks the history for this mark; one job of a submission is enough."""
         return self.history.find_command(mark)
 
     def parse_history(self, answer: Answer) -> Listing:
         ended = super().parse_history(answer)
-        # Asked for a mark, a job event log tells of nothing but the beginning.
+        # With a mark, a search in a job event log finds only the beginning of a job.
         return {**accepted(answer.out), **ended} if isinstance(self.history, EventLog) else ended
 
     def description(self, batch: Batch) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The local batch system, `jim.localbatch`: its command line, spoken to like any other."""
+"""The local batch system, `jim.localbatch`, which JIM uses by its command line like any other."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ STATES = {
     "held": State.HELD,
     "running": State.RUNNING,
     "suspended": State.SUSPENDED,
-    "ending": State.COMPLETING,  # its script has ended, processes that it left are being killed
+    "ending": State.COMPLETING,  # its script has ended; leftover processes are being killed
     "ended": State.FAILED,  # unless its exit code is 0
     "cancelled": State.KILLED,
 }
 
 
 class Local(Adapter):
-    """One machine, by processes that outlive JIM."""
+    """One machine; jobs are processes that outlive JIM."""
 
     name = "local"
     index_variable, id_variable = "LOCALBATCH_INDEX", "LOCALBATCH_ID"
     array_limit, name_length = 10_000, 200
-    end_is_death = leaves_nothing = True  # an ended task's leavings are killed before its end is told
+    end_is_death = leaves_nothing = True  # leftover processes of a task are killed before its end is reported
     can_suspend = True
-    # The transaction may be there all the same when SQLite looks again.
+    # SQLite may have stored the transaction all the same.
     unclear = (r"cannot record: disk I/O error", r"done, but cannot answer")
     transient = (
         r"cannot record: (database is locked|database or disk is full|unable to open database)",
@@ -47,7 +47,7 @@ class Local(Adapter):
             "history": (*program, "history"),
             "find": (*program, "find"),
             "cancel": (*program, "cancel"),
-            "change": program,  # the verb comes with each change, and with the set-up
+            "change": program,  # each change and the set-up have their own verbs
             "ping": (*program, "ping"),
         }
         super().__init__(commands, area)
@@ -104,7 +104,7 @@ class Local(Adapter):
         return list(self.commands["ping"])
 
     def _lines(self, answer: Answer, width: int) -> Iterator[list[str]]:
-        """Give the fields of each line, once the frame proves that none is missing and all are whole."""
+        """Return the fields of each line, after a check by the frame that every line is there and whole."""
         frame = re.fullmatch(
             r"jobs ([0-9]+)\n((?:[1-9][0-9]*\|[1-9][0-9]*\|.+\n)*)end\n", self.output(answer), re.ASCII
         )

@@ -1,4 +1,4 @@
-"""LSF 10.1, which lists in JSON: bsub, bjobs, bkill, bstop, bresume."""
+"""LSF 10.1, with listings in JSON: bsub, bjobs, bkill, bstop, bresume."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STATES = {
     "PDONE": State.COMPLETED,
     "EXIT": State.FAILED,
     "PERR": State.FAILED,
-    # UNKWN and ZOMBI say that its host cannot be reached; either may run on.
+    # UNKWN and ZOMBI mean that the host cannot be reached; the job may still run.
 }
 FIELDS = ("-o", "jobid jobindex stat exit_code exit_reason job_name", "-json")
 NONE_FOUND = (r"^No (unfinished |matching )?job found", r"^Job <\S+> is not found")
-SIGNALS_ABOVE = 128  # an exit code above it is a signal
+SIGNALS_ABOVE = 128  # a higher exit code is a signal
 NOT_DONE = 255  # the exit code of any failure, such as one unknown id among many
 COMMANDS = {
     "submit": ("bsub",),
@@ -35,13 +35,13 @@ COMMANDS = {
     "cancel": ("bkill",),
     **dict.fromkeys(("hold", "suspend"), ("bstop",)),
     **dict.fromkeys(("release", "resume"), ("bresume",)),
-    "ping": ("bqueues",),  # it asks mbatchd, which lsid does not
+    "ping": ("bqueues",),  # it asks mbatchd; lsid does not
 }
 CHANGES: dict[str, tuple[str, ...]] = dict.fromkeys(("hold", "release", "suspend", "resume"), ())
 
 
 class Lsf(DeclaredAdapter):
-    """Every submission is an array: the index of a job that is none would be 0."""
+    """Every submission is an array: other jobs would have index 0."""
 
     name = "lsf"
     commands = COMMANDS
@@ -58,7 +58,7 @@ class Lsf(DeclaredAdapter):
         asked = batch.resources
         reserved = [f"{what}={mb}MB" for what, mb in (("mem", asked.memory_mb), ("tmp", asked.disk_mb)) if mb]
         needs = ["span[hosts=1]"] * bool(asked.cores) + [f"rusage[{':'.join(reserved)}]"] * bool(reserved)
-        # Ours come last, for the last one counts. LSF makes a shell line of what is to be run.
+        # JIM's words come last, because the last one counts. LSF turns the command into a shell line.
         return [
             *self.commands["submit"],
             *batch.options,
@@ -66,7 +66,7 @@ class Lsf(DeclaredAdapter):
             *option("-P", asked.account),
             *option("-n", asked.cores),
             *option("-M", asked.memory_mb, "MB"),
-            *option("-W", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as LSF counts
+            *option("-W", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as in LSF
             *(["-R", " ".join(needs)] if needs else []),
             *("-J", f"{batch.mark}[1-{batch.size}]", "-rn", "-env", "PATH", "-o", "/dev/null"),
             shlex.quote(batch.script),
@@ -83,7 +83,7 @@ class Lsf(DeclaredAdapter):
 
 
 def listed(answer: Answer, text: str) -> Listing:
-    """Read what bjobs shows; it tells of unknown ids, too."""
+    """Read a listing of bjobs; it also reports unknown ids."""
     try:
         records = json.loads(text, strict=False)["RECORDS"]
         return dict(_observation(record) for record in records if "ERROR" not in record)  # an unknown id
@@ -92,7 +92,7 @@ def listed(answer: Answer, text: str) -> Listing:
 
 
 def failed(code: str, signal: str | None = None) -> Observation:
-    """Give an end that was no success, by its exit code or signal as they are told."""
+    """Return an end without success, by its exit code or signal."""
     number = int(code) if code.isdecimal() else 0
     killed = int(signal or 0) or max(0, number - SIGNALS_ABOVE)
     told = None if killed or not code.isdecimal() else number

@@ -1,8 +1,8 @@
-"""OpenPBS and PBS Professional, from 14 on, which list in JSON. Torque and Slurm's qsub have modules of their own.
+"""OpenPBS and PBS Professional from version 14, with listings in JSON. Torque and Slurm's qsub have their own modules.
 
-A server lists the jobs of everybody, and what somebody has in his environment may make that JSON invalid. Most of it is
-mended. A site can ask for text instead by saying `-f` itself. From OpenPBS 20 on, text may be that of one account
-alone, which is quicker; with JSON, `-u` gives but a table.
+A server lists everybody's jobs, and an environment may make that JSON invalid. JIM repairs most of it. A site can
+choose text instead by giving `-f` itself. From OpenPBS 20 on, a listing as text can be limited to one account, which is
+faster; with JSON, `-u` prints only a table.
 
     [batch.commands]
     query = ["qstat", "-u", "mcprod", "-f", "-w"]
@@ -23,7 +23,7 @@ from jim.model import Answer, Batch, Ids, Listing, Observation, Resources, State
 
 STATES = {
     "Q": State.SUBMITTED,
-    "W": State.SUBMITTED,  # waits for a time
+    "W": State.SUBMITTED,  # waits for its start time
     "T": State.SUBMITTED,  # on the way to another server
     "M": State.SUBMITTED,  # with another server
     "H": State.HELD,
@@ -31,9 +31,9 @@ STATES = {
     "E": State.COMPLETING,
     "S": State.SUSPENDED,
     "U": State.SUSPENDED,
-    "F": State.FAILED,  # ended, as are those below; unless it exited 0
+    "F": State.FAILED,  # ended, like the following; unless it exited 0
     "X": State.FAILED,  # a member of an array
-    "C": State.FAILED,  # so does Torque say
+    "C": State.FAILED,  # as in Torque
 }
 # A negative exit status is the server's own reason.
 REASONS = {
@@ -46,8 +46,8 @@ REASONS = {
     -28: "CPU time limit",
     -29: "wall time limit",
 }
-SIGNALS_ABOVE = 256  # an exit status above it is a signal
-NOT_JSON = "if that goes on, `qstat -f -w` in [batch.commands] asks for text instead, see docs/adapters.md"
+SIGNALS_ABOVE = 256  # a higher exit status is a signal
+NOT_JSON = "if this goes on, `qstat -f -w` in [batch.commands] asks for text instead, see docs/adapters.md"
 JSON = ("-F", "json")
 ID, INDEX = re.compile(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?"), re.compile(r"\[[0-9]+\]")
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "hold": ("qhold",),
     "release": ("qrls",),
 }
-CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # suspending is for operators
+CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # only operators may suspend
 
 
 class Pbs(DeclaredAdapter):
@@ -66,13 +66,13 @@ class Pbs(DeclaredAdapter):
     name = "pbs"
     commands = COMMANDS
     index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
-    array_limit, name_length = 10_000, 230  # max_array_size is the server's own
+    array_limit, name_length = 10_000, 230  # the server has max_array_size
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     pinging: tuple[str, ...] = ("-B",)
     changing = CHANGES
     histories = ("qstat",)
-    # -f: no qsub stays behind in the background, to hand over the next jobs. -S: not the account's login shell.
+    # -f: no qsub stays in the background to submit later jobs. -S: not the account's login shell.
     submitting: tuple[str, ...] = ("-f", "-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     reasons: Mapping[int, str] = REASONS
     printed_id = r"[1-9][0-9]*(?:\[\])?\.[\w.-]+"
@@ -81,7 +81,7 @@ class Pbs(DeclaredAdapter):
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
-        # Ours come last, for the last one counts. The job gets the account's environment: no -V.
+        # JIM's words come last, because the last one counts. No -V: the job gets the account's environment.
         return [
             *self.commands["submit"],
             *batch.options,
@@ -94,11 +94,11 @@ class Pbs(DeclaredAdapter):
 
     @staticmethod
     def quote(word: str) -> str:
-        """Write a word as the submit command wants it."""
+        """Quote a word for the submit command."""
         return word
 
     def wanted(self, asked: Resources) -> Iterator[str]:
-        """Give the resources to ask for. None of PBS's own is the disk: the site's words may ask for it."""
+        """Return the resources to request. PBS itself has none for disk; the site's words may have one."""
         if asked.wall_seconds:
             yield f"walltime={asked.wall_seconds}"
         if asked.cores or asked.memory_mb:
@@ -106,7 +106,10 @@ class Pbs(DeclaredAdapter):
             yield f"select=1:ncpus={asked.cores or 1}{memory}"
 
     def array(self, size: int) -> list[str]:
-        """Ask for an array. PBS takes none that it may not run again, and none of one: claims do the rest."""
+        """Request an array.
+
+        PBS refuses arrays that it may not run again, and arrays of one; claims prevent second runs.
+        """
         return ["-r", "y", "-J", f"1-{size}"] if size > 1 else ["-r", "n"]
 
     def batch_id(self, told: str) -> str:
@@ -122,29 +125,29 @@ class Pbs(DeclaredAdapter):
         return [*self.commands["find"], *self.form("find")]
 
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
-        whole = dict.fromkeys((id_, 0) for id_, _ in ids)  # there is no way to change a member of an array
+        whole = dict.fromkeys((id_, 0) for id_, _ in ids)  # PBS cannot change a member of an array
         return super().change_command(verb, list(whole))
 
     def names(self, ids: Ids) -> list[str]:
-        """Name jobs, and members of arrays as ranges."""
+        """Return the names of jobs, and of members of arrays as ranges."""
         return [id_.replace("[]", f"[{each}]") for id_, runs in by_id(ids).items() for each in runs or [""]]
 
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
-        """Give the word for a job's state. Of an array only the whole can be held."""
+        """Return the word for a job's state. Only a whole array can be held."""
         word = jobs[id_]["job_state"]
         return "H" if word == "Q" and jobs.get(self.batch_id(id_), {}).get("job_state") == "H" else word
 
     def mark(self, name: str, index: str | None) -> str:
-        """Give the name under which a job was submitted; `index` is that of a member of an array."""
+        """Return the name with which a job was submitted; `index` is that of a member of an array."""
         return name
 
     def form(self, command: str) -> tuple[str, ...]:
-        """Give the options that a listing is asked for with. A site that says -f itself gets it as text."""
+        """Return the options for the form of a listing. If the site gives -f itself, the listing is text."""
         as_text = "-f" in self.commands[command]
         return tuple(word for word in self.listing if not (as_text and word in JSON))
 
     def seen(self, answer: Answer, text: str, command: str) -> Listing:
-        """Read what a command has listed."""
+        """Read a listing."""
         in_json = set(JSON) <= set(self.form(command)) and not text.startswith(HEAD)
         try:
             jobs, listing = from_json(text) if in_json else from_text(text), {}

@@ -1,6 +1,6 @@
-"""The qsub, qstat and qdel that Slurm brings along: PBS in their looks, Slurm in their answers.
+"""The qsub, qstat and qdel that come with Slurm: they look like PBS, but answer like Slurm.
 
-They list no arrays and tell no exit codes. Where sbatch is at hand, too, `slurm` is the better adapter.
+They list no arrays and report no exit codes. If sbatch is available, `slurm` is the better adapter.
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ class PbsWrappers(Torque):
     array_limit = 1  # a listing does not say which member of an array a job is
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
-    # -v: the job gets this variable and no other of ours.
+    # -v: the job gets this variable and no other of JIM's.
     submitting = ("-v", "PATH", "-m", "n", "-j", "oe", "-o", "/dev/null")
     printed_id = "[1-9][0-9]*"
     listing, pinging = ("-f",), ("-Q",)
 
     @staticmethod
     def quote(word: str) -> str:
-        return shlex.quote(word)  # they put it into a shell line as it stands
+        return shlex.quote(word)  # they put the text into a shell line without quotes
 
     def parse_query(self, answer: Answer) -> Listing:
-        if answer.code == UNKNOWN_JOB and not answer.out + answer.err:  # what they say of no jobs at all
+        if answer.code == UNKNOWN_JOB and not answer.out + answer.err:  # their answer if there are no jobs at all
             return {}
-        if answer.code == 0 and not answer.out:  # they exit 0 only with a job to tell of, which was lost
+        # They exit 0 only if they have a job to report, and that report was lost.
+        if answer.code == 0 and not answer.out:
             raise Unclear(answer.facts())
         return super().parse_query(answer)
 
     def parse_cancel(self, answer: Answer) -> None:
-        if answer.out or answer.err or (answer.code or -1) < 0:  # else some had ended: that, it does not say
+        # Otherwise some jobs had ended, which the answer does not say.
+        if answer.out or answer.err or (answer.code or -1) < 0:
             super().parse_cancel(answer)
 
     def word(self, id_: str, jobs: Mapping[str, Facts]) -> str:
-        """Give a word of PBS; U is what they do not know, and what is held has no priority."""
+        """Return a PBS word; U is a state that they do not know, and a held job has no priority."""
         job = jobs[id_]
         held = job["job_state"] == "Q" and job.get("priority") == "0"
         return {"Q": "H" if held else "Q", "U": "U?"}.get(job["job_state"], job["job_state"])

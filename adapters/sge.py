@@ -1,7 +1,7 @@
-"""Grid Engine, as Son of Grid Engine 8.1 speaks: qsub, qstat, qdel, qalter, qconf; its accounting file.
+"""Son of Grid Engine 8.1: qsub, qstat, qdel, qalter, qconf, and the accounting file.
 
-Three families of commands are called qsub, so each is named by its path, with the variables that they need. A site
-that is not as Debian installs it says so, command by command:
+Other batch systems also have a qsub, so each command has its full path and its variables. A site with other paths than
+Debian's gives them command by command:
 
     [batch.commands]
     submit = ["env", "SGE_ROOT=/opt/sge", "SGE_CELL=default", "/opt/sge/bin/lx-amd64/qsub"]
@@ -23,7 +23,7 @@ ROOT, CELL = "/var/lib/gridengine", "default"
 
 
 def installed(name: str) -> tuple[str, ...]:
-    """Name a program of Grid Engine, as Debian installs it."""
+    """Return the path of a Grid Engine program, as Debian installs it."""
     return "env", f"SGE_ROOT={ROOT}", f"SGE_CELL={CELL}", f"/usr/lib/gridengine/{name}"
 
 
@@ -35,13 +35,13 @@ COMMANDS = {
     "change": installed("qalter"),
     "ping": installed("qconf"),
 }
-CHANGES = {"hold": ("-h", "u"), "release": ("-h", "U")}  # suspending is for operators
+CHANGES = {"hold": ("-h", "u"), "release": ("-h", "U")}  # only operators may suspend
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
 FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
-BETWEEN = re.compile(r"</[^>]*>\s*[^<\s]")  # text where only another field may begin: that one was spoilt
+BETWEEN = re.compile(r"</[^>]*>\s*[^<\s]")  # text that may only begin another field: a field with it is damaged
 # d: being deleted; R: restarted; h: on hold, which does not stop what runs.
 STATES = (
-    (r"E[hR]*(qw|wq)", State.FAILED),  # it could not be started; it stays until it is deleted or cleared
+    (r"E[hR]*(qw|wq)", State.FAILED),  # it could not start; it stays until it is deleted or cleared
     (r"hR?(qw|wq)", State.HELD),
     (r"R?(qw|wq|q)", State.SUBMITTED),
     (r"d?h?R?[rt]?[sST]", State.SUSPENDED),
@@ -50,15 +50,15 @@ STATES = (
 
 
 class Sge(DeclaredAdapter):
-    """Every submission is an array: SGE_TASK_ID is no number in a job that is none."""
+    """Every submission is an array: in other jobs SGE_TASK_ID is not a number."""
 
     name = "sge"
     commands = COMMANDS
     index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
     can_avoid = True
     array_limit = 75_000
-    end_is_death = True  # as its histories see to it
-    # The names of both are the site's; these are usual. Such memory is counted for each slot.
+    end_is_death = True  # because its histories ensure this
+    # Both names depend on the site; these are the usual ones. Memory is counted for each slot.
     parallel_environment, memory_resource = "smp", "h_vmem"
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
@@ -69,7 +69,8 @@ class Sge(DeclaredAdapter):
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
-        # Ours come last, for the last one counts. No option says how much disk is wanted: the site's words may.
+        # JIM's words come last, because the last one counts. There is no option for disk space; the site's words may
+        # have one.
         return [
             *self.commands["submit"],
             *batch.options,
@@ -80,7 +81,7 @@ class Sge(DeclaredAdapter):
             *option("-l", asked.memory_mb and f"{self.memory_resource}={-(-asked.memory_mb // (asked.cores or 1))}M"),
             *option("-l", f"hostname=!({'|'.join(batch.avoid)})" if batch.avoid else None),
             *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
-            # No -notify: it warns of SIGKILL, but also of SIGSTOP, and would turn every suspension into an end.
+            # No -notify: it warns of SIGKILL, but also of SIGSTOP, so every suspension would end the job.
             *("-S", "/bin/sh", "-wd", "/", "-j", "y", "-o", "/dev/null"),
             batch.script,
         ]
@@ -91,7 +92,8 @@ class Sge(DeclaredAdapter):
         if not LISTING.match(text) or "<!" in text or BETWEEN.search(text):  # no document type, so no entities
             raise Unclear(answer.facts())
         try:
-            # The parser proves that it is whole, and by that its fields can be told: a tree takes three times as long.
+            # The parser proves that the XML is whole, so the fields can be found by a pattern: a tree takes three times
+            # as long.
             expat.ParserCreate().Parse(text, True)
             return dict(_listed(dict(FIELD.findall(job))) for job in text.split("<job_list")[1:])
         except (expat.ExpatError, KeyError, ValueError) as error:

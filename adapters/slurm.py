@@ -1,4 +1,4 @@
-"""Slurm, as version 22.05 speaks: sbatch, squeue, scancel, scontrol."""
+"""Slurm 22.05: sbatch, squeue, scancel, scontrol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMANDS = {
     "cancel": ("scancel",),
     **dict.fromkeys(("change", "ping"), ("scontrol",)),
 }
-# Ends that nobody exited with: their words say more than an exit code.
+# Ends without an exit code: the word says more.
 NOT_EXITED = {
     "TIMEOUT": (State.FAILED, "time limit"),
     "OUT_OF_MEMORY": (State.FAILED, "out of memory"),
@@ -32,7 +32,7 @@ STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
     "REQUEUE_HOLD": State.HELD,
     "SPECIAL_EXIT": State.HELD,
     "RUNNING": State.RUNNING,
-    "COMPLETING": State.RUNNING,  # something of it may still live
+    "COMPLETING": State.RUNNING,  # some of its processes may still live
     "STAGE_OUT": State.RUNNING,
     "SIGNALING": State.RUNNING,
     "RESIZING": State.RUNNING,
@@ -41,7 +41,7 @@ STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
     "COMPLETED": State.FAILED,  # unless it exited 0
     "FAILED": State.FAILED,
 }
-# What no end of another job will change.
+# Reasons that the end of another job does not change.
 NEVER = re.compile(
     r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
     r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
@@ -52,14 +52,15 @@ FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
     r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
-# Somebody's name may hold anything, even a newline: it comes last, and a line has an end of its own. But what looks
-# like another job is one: this line has lost its end. 500+0 is part of a heterogeneous job, which is never ours.
+# A name may hold anything, even a newline, so it comes last, and each line ends with a mark. If a line looks like
+# another job, it is one: the line before has lost its end. 500+0 is part of a heterogeneous job, which JIM never
+# submits.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
 
 
 class Slurm(DeclaredAdapter):
-    """Every submission is an array, so that a job is always named by array and index."""
+    """Every submission is an array, so every job has an array id and an index."""
 
     name = "slurm"
     commands = COMMANDS
@@ -67,7 +68,7 @@ class Slurm(DeclaredAdapter):
     restart_variable = "SLURM_RESTART_COUNT"
     can_avoid = True
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
-    # end_is_death stays false: a job of a node that cannot be reached ends in the books only.
+    # end_is_death stays false: the books may report the end of a job on an unreachable node that still runs.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}(;.+)?\n\Z"
@@ -76,7 +77,7 @@ class Slurm(DeclaredAdapter):
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
-        # Ours come last, for the last one counts.
+        # JIM's words come last, because the last one counts.
         return [
             *self.commands["submit"],
             *batch.options,
@@ -85,10 +86,10 @@ class Slurm(DeclaredAdapter):
             *option("--cpus-per-task=", asked.cores),
             *option("--mem=", asked.memory_mb, "M"),
             *option("--tmp=", asked.disk_mb, "M"),
-            *option("--time=", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as Slurm counts
+            *option("--time=", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as in Slurm
             *option("--exclude=", ",".join(each.partition(".")[0] for each in batch.avoid) or None),  # nodes, not hosts
             *("--parsable", "--no-requeue", f"--job-name={batch.mark}", f"--array=1-{batch.size}"),
-            # Of our environment, which is scrubbed: any other word makes Slurm start a login shell for each job.
+            # JIM's environment is scrubbed; any other word makes Slurm start a login shell for each job.
             *("--export=ALL", "--chdir=/", "--output=/dev/null", "--error=/dev/null"),
             batch.script,
         ]
@@ -98,7 +99,7 @@ class Slurm(DeclaredAdapter):
         line = HEADER.search(text)
         seen = {}
         while line and line.end() < len(text):
-            line = LISTED.match(text, line.end())  # where the last one ended: nothing is passed over
+            line = LISTED.match(text, line.end())  # begins where the last match ended: nothing is skipped
             if line and JOB.search(line["name"]):
                 line = None
             elif line and not line["part"]:
@@ -112,12 +113,12 @@ class Slurm(DeclaredAdapter):
 
     def change_command(self, verb: str, ids: Ids) -> list[str] | None:
         if verb not in ("hold", "release"):
-            return None  # suspending is for operators
+            return None  # only operators may suspend
         return [*self.commands["change"], verb, ",".join(self.names(ids))]
 
 
 def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
-    """Read a line that tells of a job: the groups id, index, word, exit, reason and name."""
+    """Read a line about a job: the groups id, index, word, exit, reason and name."""
     word, reason = line["word"], line["reason"].replace("None", "")
     state = STATES.get(word, State.UNKNOWN)
     code = signal = None
@@ -133,13 +134,13 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
     elif state is State.SUBMITTED:
-        reason = reason if NEVER.fullmatch(reason) else ""  # else it waits for others to end
+        reason = reason if NEVER.fullmatch(reason) else ""  # otherwise it waits for others to end
     key = line["id"], int(line["index"] or 1)
     return key, Observation(state, line["name"], code, signal, reason, word)
 
 
 def _end(text: str) -> tuple[int | None, int | None]:
-    """Read `code:signal`, or what wait() gives, as squeue tells it. Signals 53 and 125 are words of Slurm's own."""
+    """Read `code:signal`, or squeue's value of wait(). Signals 53 and 125 are Slurm's own words."""
     first, _, second = text.partition(":")
     code, signal = (int(first), int(second)) if second else (int(first) >> 8, int(first) & 127)
     return (code, None) if not signal else (None, signal if signal < 32 else None)

@@ -1,4 +1,4 @@
-"""Torque, from 4 on: the commands of PBS in a dialect of their own; listings are text."""
+"""Torque from version 4: PBS commands in a dialect; listings are text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jim.adapters.messages import torque as messages
 from jim.adapters.pbs import Pbs
 from jim.model import Ids, Resources
 
-# Of its negative numbers only the first three mean what they mean to PBS.
+# Only the first three of its negative numbers have the same meaning as in PBS.
 REASONS = {
     -1: "could not be started",
     -2: "failed after its files were staged",
@@ -20,7 +20,7 @@ REASONS = {
 
 
 class Torque(Pbs):
-    """What an ended job said stays listed for keep_completed seconds; there is no other history."""
+    """An ended job stays listed for keep_completed seconds; there is no other history."""
 
     name = "torque"
     index_variable = "PBS_ARRAYID"
@@ -48,7 +48,7 @@ class Torque(Pbs):
         return [id_.replace("[]", f"[{index or ''}]") for id_, index in ids]
 
     def mark(self, name: str, index: str | None) -> str:
-        """Take away the index, which is written to the name of each member of an array."""
+        """Remove the index, which Torque appends to the name of each member of an array."""
         return name.removesuffix(f"-{index}").removesuffix(f"[{index}]") if index else name
 
 

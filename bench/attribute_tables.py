@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `pyth
 
 from jim.cli.job_types import attributes, default, meaning
 from jim.handlers.base import BY_EVENTS, BY_REQUEST, COMMON, SPLITTING, Attribute
-from jim.handlers.parts.sam import SAM
+from jim.handlers.shared.sam import SAM
 from jim.request import declarations, handler_of, job_types
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/handlers.md"
@@ -23,12 +23,12 @@ GROUPS = {
         "`BY_REQUEST` is the same, but `events` are optional if the request has this attribute:",
     ),
     "SPLITTING": (SPLITTING, "Job types whose work a splitter can cut ([splitting.md](splitting.md)) add `SPLITTING`:"),
-    "SAM": (SAM, "Job types of D0 and CDF, whose files SAM kept, add `SAM` (`handlers/parts/sam.py`):"),
+    "SAM": (SAM, "Job types of D0 and CDF, whose files SAM kept, add `SAM` (`handlers/shared/sam.py`):"),
 }
 
 
 def tables() -> str:
-    """Give the part of the page between its heading and what a declaration is."""
+    """Return the part of the page between its heading and what a declaration is."""
     parts = [part for declared, words in GROUPS.values() for part in (words, _table(declared))]
     for name in sorted(job_types()):
         handler = handler_of(name)

@@ -1,4 +1,4 @@
-"""What JIM costs and spares on a real batch system: the Slurm lab of `make live`, as its ordinary user."""
+"""Measures JIM's load on a real batch system: the Slurm lab of `make live`, as its ordinary user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gatekeeper waits for: poll and submit."""
+"""Measures the two commands that a gatekeeper waits for: poll and submit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GRAM's job managers ask for again and again: polls within one Perl process."""
+"""Measures the requests that GRAM's job managers repeat: polls within one Perl process."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from tests.unit import own_sentences
 from tests.unit import test_house as house
 
@@ -25,6 +25,11 @@ MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
 SYSTEMS |= {"torque": 60, "pbs_wrappers": 60, "condor_transfer": 60}  # dialects
 BESIDE = ("history", "listings", "messages")  # what adapters have beside them
+# Modules without behaviour of their own, and the reason why a test of their name could not fail.
+NOTHING_TO_TEST = {
+    "jim/doors/keeping.py": "protocols: what the keeper offers to doors",
+    "jim/splitting/errors.py": "exceptions, each with its word",
+}
 TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
 OPENED = "import sys, jim.run_grid_job; jim.run_grid_job.door_of();"
 LOADED = f"{OPENED} print(sum(each.partition('.')[0] == 'jim' for each in sys.modules))"
@@ -60,7 +65,7 @@ def circles() -> list[set[str]]:
 
 
 def runners() -> dict[str, str]:
-    """Give the names by which modules that talk with a batch system know what runs commands, each with its module."""
+    """Return the names by which modules that talk with a batch system know what runs commands, each with its module."""
     return {
         f"{name}.{each.asname or each.name}": name
         for name, file in house.NAMES.items()
@@ -97,9 +102,14 @@ def _patched(call: ast.Call, modules: dict[str, str]) -> str:
 
 
 def tested() -> tuple[int, int]:
-    """Count the modules that do anything, and those of them that have a test module of their name and place."""
-    doing = [file for file in house.FILES if any(isinstance(node, ast.FunctionDef) for node in house.nodes_of(file))]
+    """Count the modules with behaviour, and those of them that have a test module of their name and place."""
+    doing = [file for file in house.FILES if _does(file)]
     return sum((ROOT / test_of(file)).is_file() for file in doing), len(doing)
+
+
+def _does(file: str) -> bool:
+    defines = any(isinstance(node, ast.FunctionDef) for node in house.nodes_of(file))
+    return defines and file not in NOTHING_TO_TEST
 
 
 def test_of(file: str) -> str:
@@ -110,7 +120,7 @@ def test_of(file: str) -> str:
 
 
 def functions() -> list[int]:
-    """Give the lengths of all functions, in lines."""
+    """Return the lengths of all functions, in lines."""
     return [
         (node.end_lineno or 0) - node.lineno + 1
         for file in house.FILES
@@ -120,11 +130,11 @@ def functions() -> list[int]:
 
 
 def figures() -> Iterator[tuple[str, object, object]]:
-    """Give each figure with its bound."""
+    """Return each figure with its bound."""
     flat = [each for each in (ROOT / "jim").glob("*.py") if each.name != "__init__.py"]
     yield "modules flat in jim/", len(flat), "≤ 10"
     yield "modules in import circles", len(set().union(*circles())), 0
-    yield "fields of the keeper's shared object", len(dataclasses.fields(House)), "≤ 10"
+    yield "fields of the keeper's shared object", len(dataclasses.fields(Keeper)), "≤ 10"
     knowing = [file for file in house.importers("sqlite3") if not file.startswith(MAY_KNOW_SQLITE)]
     yield "modules that know sqlite3 outside statusdb/, localbatch/ and the ground", len(knowing), 0
     yield "places where a sentence of JIM's own is parsed", len(own_sentences.places()), 0

@@ -1,4 +1,4 @@
-"""What a listing costs: running squeue and reading its text, reading what is live, comparing, storing."""
+"""Measures a listing: running squeue and reading its text, reading the live attempts, comparing, storing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from jim.clock import Clock
 from jim.idealizer.channel import Channel
 from jim.jobs import Change
 from jim.keeper import asking
-from jim.keeper.keeper import House, Workers
+from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
+from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
+from jim.keeper.workers import Workers
 from jim.model import Listing, Observation, Piece, State, Step, Witness
 from jim.site.file import Site
 from jim.statusdb.sqlite import Store
@@ -72,21 +75,21 @@ def answers(jobs: int, runs: int) -> Iterator[Figure]:
         said.write_text(HEAD + "".join(ROW.format(n // AT_ONCE + 1, n % AT_ONCE + 1) for n in range(jobs)))
         stored = _stored(Path(place) / "jobs.db", jobs)
         for _ in range(runs):
-            with _copy(stored) as file, _house(file, Slurm({"query": ["sh", "-c", 'cat "$0"', str(said)]})) as house:
-                changed.append(_asked(house))
-                _check(house.store, jobs)
-                unchanged.append(_asked(house))
+            with _copy(stored) as file, _keeper(file, Slurm({"query": ["sh", "-c", 'cat "$0"', str(said)]})) as keeper:
+                changed.append(_asked(keeper))
+                _check(keeper.store, jobs)
+                unchanged.append(_asked(keeper))
     note = f"squeue's text to the store, {runs} runs"
     yield Figure(f"listing of {jobs:,} local jobs, all changed", median(changed), "s", 1, note)
     yield Figure("  none changed", median(unchanged), "s", 0.25, note)
 
 
-def _asked(house: House) -> float:
+def _asked(keeper: Keeper) -> float:
     began = time.perf_counter()
-    house.next_query = 0.0
-    asking.query(house)
-    house.workers.deliver(60)  # the answer; what it changes comes in parts
-    while house.workers.deliver(0):
+    keeper.workers.forget(asking.QUERY)
+    asking.Asking()(keeper)
+    keeper.workers.deliver(60)  # the answer; what it changes comes in parts
+    while keeper.workers.deliver(0):
         pass
     return time.perf_counter() - began
 
@@ -146,32 +149,34 @@ def _copy(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _house(file: Path, adapter: Adapter) -> Iterator[House]:
+def _keeper(file: Path, adapter: Adapter) -> Iterator[Keeper]:
     clock = Clock()
     store = Store(file, clock, write=True)
     site = Site(file.parent)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(1), Hold(site, ("cafe0001",)))
+    keeper = Keeper(
+        site, store, channel, clock, Workers(clock, 1), Hold(site, ("cafe0001",)), OpenDoors(""), Looks(clock)
+    )
     try:
-        yield house
+        yield keeper
     finally:
-        house.workers.stop()
+        keeper.workers.stop()
         store.close()
 
 
 def _take_in(file: Path, listing: Listing) -> Taken:
     """Take one listing in, on a copy of the store."""
-    with _copy(file) as copy, _house(copy, Local()) as house, closing(house.store.reader()) as reader:
+    with _copy(file) as copy, _keeper(copy, Local()) as keeper, closing(keeper.store.reader()) as reader:
         moments = [time.perf_counter()]
         live = list(reader.live())
         moments.append(time.perf_counter())
-        compared = asking.compare(listing, live, house.adapter.name_length)
+        compared = asking.compare(listing, live, keeper.adapter.name_length)
         moments.append(time.perf_counter())
-        asking._asked(house, house.clock.boot(), compared)  # just as the loop does
+        asking.take_in(keeper, keeper.clock.boot(), compared)  # just as the loop does
         moments.append(time.perf_counter())
-        while house.workers.deliver(0):
+        while keeper.workers.deliver(0):
             moments.append(time.perf_counter())
-        _check(house.store, sum(seen.state is State.RUNNING for seen in listing.values()))
+        _check(keeper.store, sum(seen.state is State.RUNNING for seen in listing.values()))
     holds = [after - before for before, after in itertools.pairwise(moments[2:])]
     return Taken(moments[1] - moments[0], moments[2] - moments[1], moments[-1] - moments[2], max(holds))
 

@@ -108,11 +108,11 @@ class Place:
         return row[0] if row else ""
 
     def keeper(self) -> int:
-        """Give the keeper's pid."""
+        """Return the keeper's pid."""
         return int((self.state / "keeper.lock").read_text())
 
     def daemon(self) -> int:
-        """Give the pid of the local batch system's daemon."""
+        """Return the pid of the local batch system's daemon."""
         return int((self.state / "batch/daemon.lock").read_text())
 
     def until(self, true: Callable[[], bool], pause: float = 0.02) -> float:

@@ -1,7 +1,4 @@
-"""What a large request in JDF or RSL takes to be read, whether that grows with its length only, and what checking adds.
-
-As a program it checks one request in a process of its own, as a door does, and prints how long that took.
-"""
+"""Measures reading and checking a large request in JDF or RSL, and whether the time grows only with its length."""
 
 from __future__ import annotations
 

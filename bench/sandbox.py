@@ -1,4 +1,4 @@
-"""What it takes to prepare a grid job's area: its directory, its package, and the submission of its local jobs."""
+"""Measures the preparation of a grid job's area: its directory, its package, and the submission of its local jobs."""
 
 from __future__ import annotations
 

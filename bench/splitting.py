@@ -1,6 +1,6 @@
-"""What splitters take of the processor: for a list, for a long stream, its memory, and whether they stay linear.
+"""Measures the processor time of splitters: for a list, for a long stream, their memory, and their linearity.
 
-As a program it runs one splitting in a process of its own, and prints what that took.
+Started as a program, it runs one split in a process of its own and prints the measurements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from bench.taking import Figure, most_memory
+from jim.splitting.files_and_jobs import File
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 
 AT = frozenset({"T1_Disk"})
 SITES = {"T1_Disk": ("site",)}

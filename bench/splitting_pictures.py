@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from jim.splitting import registry
+from jim.splitting.files_and_jobs import File, Mask, SplitJob, jobs_in
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Mask, SplitJob, jobs_in
 
 PLACE = Path(__file__).resolve().parents[1] / "docs/images/splitting"
 COLOURS = ("#8ec1f0", "#f5c56b", "#96d6a4", "#eda4a0", "#c7b0ea", "#f0d9a8", "#9fdcdc", "#d7b9a3")
@@ -145,7 +145,7 @@ def _length(file: File, units: str) -> int:
 
 
 def _cells(file: File, jobs: list[SplitJob], units: str) -> Iterator[tuple[int, int | None, str]]:
-    """Give the parts of a file: how long, whose, and what is written there."""
+    """Return the parts of a file: how long, whose, and what is written there."""
     mine = [(n, job) for n, job in enumerate(jobs) if file in job.files]
     if units == "lumis":
         for run, lumis in file.runs:

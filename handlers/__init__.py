@@ -1,1 +1,1 @@
-"""What JIM knows about job types, one module each, found by name."""
+"""Job types: one module each, found by name."""

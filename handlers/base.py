@@ -1,16 +1,16 @@
-"""The contract of a handler: the small questions that a job type answers.
+"""The contract of a handler: questions that a job type answers.
 
-The order of things is JIM's and stands in `run_grid_job.py`; a handler never repeats it:
+JIM calls a handler in this order, which a handler never repeats:
 
     check ─> work, for its size ─> prepare_work_area (once per grid job) ─> split into pieces
-          ─> per submission resources, environment, outputs; per attempt command_and_arguments
-          ─> collect (beside the tar, each time that is made)
+      ─> per submission resources, environment, outputs; per attempt command_and_arguments
+      ─> collect (beside the tar, each time that it is made)
 
-A door asks what it needs to refuse and to size. The keeper asks for the rest and, to split, for `work` again; after a
-crash it asks anew, so an answer must stay the same.
+A door asks what it needs to refuse and to size a request. The keeper asks the rest and, for the split, `work` again.
+After a crash it asks again, so an answer must stay the same.
 
-A job type is a module of this folder (or any dotted name a site installs) with a class `HANDLER`.
-Most override `attributes`, `command_and_arguments`, and a number or two.
+A job type is a module of this folder (or any dotted name that a site installs) with a class `HANDLER`. Most override
+`attributes`, `command_and_arguments`, and a number or two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Attributes = Mapping[str, Any]  # a checked request: every value has the declare
 
 
 class Attribute(NamedTuple):
-    """One attribute of a request: what it may be, and a line of help."""
+    """One attribute of a request: its kind, its possible values, and a line of help."""
 
     # int, float, str, bool, "list" (of str), "lists" (of lists of str), "table" (of str),
     # "records" (a list of tables of any values) or "values" (a table of any values)
@@ -35,20 +35,20 @@ class Attribute(NamedTuple):
     required: bool = False
     minimum: float | None = None
     maximum: float | None = None
-    pattern: str = ""  # what a str must match as a whole
-    allowed: tuple[str, ...] = ()  # the only values of a str, where it must be one of these
-    names: str = ""  # what a str names in the site's catalogue: "request id" or "dataset"
-    also: tuple[str, ...] = ()  # further names of it in JDF and RSL
+    pattern: str = ""  # pattern that a whole text must match
+    allowed: tuple[str, ...] = ()  # the only possible values of a text, if there is a list
+    names: str = ""  # for a text that the site's catalogue knows: "request id" or "dataset"
+    also: tuple[str, ...] = ()  # further names in JDF and RSL
 
 
-# What a program may be called: an absolute path, or a name without slash that does not look like an option.
+# Possible names of a program: an absolute path, or a name without slash that does not look like an option.
 PROGRAM = r"/.*\S|[^-/\s][^/]*"
 
-# What every request may say.
+# Attributes of every request.
 COMMON = {
     "job_type": Attribute(str, "kind of work; `jim types` lists the job types", required=True),
     "key": Attribute(
-        str, "the gatekeeper's own id of this request; the same key is the same grid job", pattern=r".*\S.*"
+        str, "the gatekeeper's own id of this request; the same key means the same grid job", pattern=r".*\S.*"
     ),
     "queue": Attribute(str, "the batch system's queue or partition", pattern=BATCH_NAME),
     "account": Attribute(str, "the batch system's account or project, which is charged", pattern=BATCH_NAME),
@@ -58,7 +58,7 @@ COMMON = {
     "disk_mb": Attribute(int, "scratch disk of one local job", minimum=1, maximum=10**9),
     "environment": Attribute("table", "environment variables of the payload", default={}),
     "inputs": Attribute(
-        "list", "files and directories to send along, by their paths; the payload finds them in its directory"
+        "list", "files and directories to send along, by path; the payload finds them in its directory"
     ),
     "proxy": Attribute(
         str, "X.509 proxy of the payload: absolute path of a file, read again when it is renewed", pattern=r"/.*\S.*"
@@ -68,27 +68,27 @@ COMMON = {
     ),
     "test": Attribute(
         str,
-        "yes: submit only one small local job, as a test; its results are kept for a day",
+        "yes: submit only one small local job as a test; its results are kept for a day",
         "no",
         allowed=("yes", "no"),
     ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
     "keep_going": Attribute(
-        bool, "go on submitting local jobs after the batch system has refused some of them", default=False
+        bool, "true: go on submitting local jobs after the batch system has refused some of them", default=False
     ),
 }
 
-# What a request for a number of events may say besides.
+# Further attributes of a request for a number of events.
 BY_EVENTS = {
     "events": Attribute(int, "events in all", required=True, minimum=1),
     "events_per_job": Attribute(int, "events per local job, instead of JIM's own sizing", minimum=1),
     "balanced": Attribute(
-        bool, "local jobs of about equal sizes, instead of a last one with the remainder", default=False
+        bool, "true: local jobs of about equal sizes, instead of a last one with the remainder", default=False
     ),
     "cpu_seconds_per_event": Attribute(float, "CPU time of one event, in seconds", minimum=1e-9, maximum=10**8),
 }
 
-# The same where the number of events may be left to the site's catalogue.
+# The same if the number of events may come from the site's catalogue.
 BY_REQUEST = {
     **BY_EVENTS,
     "events": BY_EVENTS["events"]._replace(
@@ -99,7 +99,7 @@ BY_REQUEST = {
     ),
 }
 
-# What a request may say besides where it can be split by a splitter.
+# Further attributes of a request that a splitter can split.
 SPLITTING = {
     "splitter": Attribute(
         str, "splitter that cuts the work into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"
@@ -108,7 +108,7 @@ SPLITTING = {
     "input_files": Attribute("records", "files to split: a table for each input file; lfn is its name", default=[]),
     "dataset": Attribute(
         str,
-        "dataset of the site's catalogue whose files are to be split; instead of input_files",
+        "dataset of the site's catalogue with the files to split; instead of input_files",
         pattern=r"\S+",
         names="dataset",
     ),
@@ -116,24 +116,24 @@ SPLITTING = {
 }
 
 
-# What a grid job has as a whole. Everything else may be of a local job's own where a splitter splits the request.
+# Attributes of the whole grid job. If a splitter splits the request, local jobs may differ in all others.
 AS_A_WHOLE = frozenset({"job_type", "key", "test", "keep_going", "inputs", "proxy", "token", *SPLITTING})
 
 
 def has_variable(value: Any) -> bool:
-    """Tell whether a value is a text in which a splitter may put something, for each local job."""
+    """Tell whether a value is a text with a variable, which a splitter replaces for each local job."""
     return isinstance(value, str) and ("$" in value or "%" in value)  # %s: in DIRAC's own dialect
 
 
 class Work(NamedTuple):
-    """What there is to do: a number of events to cut, or pieces already cut."""
+    """The work of a request: a number of events to split, or finished pieces."""
 
     events: int = 0
     pieces: Sequence[Piece] = ()
 
 
 class Result(NamedTuple):
-    """One completed local job's verified outputs, as `collect` sees them."""
+    """The verified outputs of one completed local job, for `collect`."""
 
     n: int
     directory: Path
@@ -144,48 +144,50 @@ class Handler:
     """A job type. Every question has an answer here that suits most types."""
 
     attributes: Mapping[str, Attribute] = {}
-    cpu_seconds_per_event: float | None = None  # of this type, where the request does not say
-    events_per_job: int = 250  # rule of thumb, unless the request says it, or CPU per event and the site's limits do
-    analyser: str = ""  # what decides on failed attempts: dotted name of a function, as in jim/evidence/analysis.py
-    phases: tuple[str, ...] = ()  # what the payload publishes, in order
+    cpu_seconds_per_event: float | None = None  # of this job type, if the request does not say
+    # Rule of thumb, if the request does not say it and CPU time per event and site limits are unknown.
+    events_per_job: int = 250
+    # Decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py.
+    analyser: str = ""
+    phases: tuple[str, ...] = ()  # phases that the payload publishes, in order
 
     def check(self, request: Attributes) -> None:
-        """Raise `BadRequest` for what the declarations cannot express."""
+        """Raise `BadRequest` for rules that the declarations cannot express."""
 
     def work(self, request: Attributes) -> Work:
-        """Say what there is to do; by default the events the request asks for, else one piece."""
+        """Return the work; by default the events of the request, otherwise one piece."""
         if "events" in self.attributes:
             return Work(events=request["events"])
         return Work(pieces=(Piece(),))
 
     def prepare_work_area(self, request: Attributes, area: Path) -> None:
-        """Put into `area` what every local job needs; it is sent once per grid job."""
+        """Write into `area` the files that every local job needs; it is sent once per grid job."""
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Say what one local job runs: the program and its arguments.
+        """Return the command of one local job: the program and its arguments.
 
-        Nothing is added to it. A job type whose payload leaves arguments for its next attempt puts them where
-        they belong: they are in `job.recovery`, which is empty in a first attempt.
+        JIM adds nothing. If payloads leave arguments for the next attempt, the job type puts them in their place: they
+        are in `job.recovery`, which is empty in a first attempt.
         """
-        raise NotImplementedError(f"{type(self).__module__} does not say what to run")
+        raise NotImplementedError(f"{type(self).__module__} does not define a command")
 
     def most_events_per_job(self, request: Attributes) -> int | None:
-        """Say how many events a local job may have at most, whatever they take; by default any number."""
+        """Return the maximum number of events of a local job, whatever their CPU time; by default there is none."""
         return None
 
     def resources(self, request: Attributes) -> Resources:
-        """Say what one local job needs of the batch system."""
+        """Return the resources that one local job needs."""
         return Resources(**{name: request.get(name) for name in Resources._fields})
 
     def environment(self, request: Attributes) -> Mapping[str, str]:
-        """Say which environment variables the payload gets."""
+        """Return the environment variables of the payload."""
         environment: Mapping[str, str] = request["environment"]
         return environment
 
     def outputs(self, request: Attributes) -> Iterable[str]:
-        """Say which files to bring back, beside stdout and stderr."""
+        """Return the files to bring back, besides stdout and stderr."""
         return request.get("outputs") or ()
 
     def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
-        """Make something of all outputs, in the directory of the tar; return a line to show."""
+        """Make a result of all outputs, in the directory of the tar; return a line to show."""
         return ""

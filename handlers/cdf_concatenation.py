@@ -1,13 +1,13 @@
-"""Small files of CDF's production, concatenated run by run."""
+"""CDF production: concatenates small files run by run."""
 
 from __future__ import annotations
 
 from jim.handlers.base import Attribute
-from jim.handlers.parts.sam import SAM, WORD, Merging, split_by
+from jim.handlers.shared.sam import SAM, WORD, Merging, split_by
 
 
 class CDFConcatenation(Merging):
-    """A local job makes one file, of at most 1 GB if nothing is said; events of two runs are never in one."""
+    """A local job makes one file, by default of at most 1 GB; events of two runs are never in one file."""
 
     attributes = split_by("ParentlessMergeBySize") | SAM
     attributes |= {

@@ -1,11 +1,11 @@
-"""Monte Carlo events of CDF, from the generator to the production executable."""
+"""CDF Monte Carlo: events from the generator to the production executable."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from jim.handlers.base import Attribute, Attributes
-from jim.handlers.parts.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
+from jim.handlers.shared.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
 from jim.model import Job, Piece
 
 
@@ -25,7 +25,7 @@ class CDFMonteCarlo(OfSAM):
     program, phases = "mcProduction", ("cdfgen", "cdfsim", "trgsim", "production")
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Run the piece's events with the attempt's own seed."""
+        """Return the command for the piece's events, with the attempt's own seed."""
         facts = {
             "request_id": request["request_id"],
             "release": request["cdf_release_version"],

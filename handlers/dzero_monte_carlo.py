@@ -1,4 +1,4 @@
-"""Monte Carlo events of D0, from the generator to d0reco, by mc_runjob or by D0Runjob."""
+"""D0 Monte Carlo: events from the generator to d0reco, by mc_runjob or by D0Runjob."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jim.handlers.base import Attribute, Attributes
-from jim.handlers.parts.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
+from jim.handlers.shared.sam import BY_SAM_REQUEST, SAM, WORD, OfSAM, options
 from jim.model import Job, Piece
 
 EVENTS_PER_FILE = 250
@@ -26,7 +26,7 @@ class DzeroMonteCarlo(OfSAM):
             "minbias_dataset": Attribute(str, "minimum-bias events that d0sim adds", pattern=WORD, names="dataset"),
             "runjob": Attribute(
                 str,
-                "what runs the phases: mc_runjob by its command line, d0runjob (from 2007 on) by an ini file",
+                "program that runs the phases: mc_runjob with a command line, d0runjob (from 2007 on) with an ini file",
                 default="mc_runjob",
                 allowed=("mc_runjob", "d0runjob"),
             ),
@@ -42,17 +42,17 @@ class DzeroMonteCarlo(OfSAM):
     phases = ("generator", "d0gstar", "d0sim", "d0reco")
 
     def most_events_per_job(self, request: Attributes) -> int | None:
-        """Let a local job have more events than a file holds only where a phase may write several."""
+        """Allow more events than a file holds only if a phase may write several files."""
         return EVENTS_PER_FILE if request["files_per_phase"] == "one" else None
 
     def prepare_work_area(self, request: Attributes, area: Path) -> None:
-        """Write what D0Runjob is told of the workflow: all that is the same in every local job."""
+        """Write D0Runjob's workflow: all that is the same in every local job."""
         if request["runjob"] == "d0runjob":
             lines = [f"{name} = {value}\n" for name, value in self._workflow(request).items() if value is not None]
             (area / "d0runjob.ini").write_text(f"[workflow]\n{''.join(lines)}")
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Run the piece's events with the attempt's own seed."""
+        """Return the command for the piece's events, with the attempt's own seed."""
         own = options({"first_event": piece.first_event, "events": piece.events, "seed": job.seed})
         by_ini = request["runjob"] == "d0runjob"
         workflow = ["input/d0runjob.ini"] if by_ini else options(self._workflow(request))

@@ -1,13 +1,13 @@
-"""Raw data of D0, reconstructed by d0reco: each file of a dataset becomes a reconstructed one."""
+"""D0 reconstruction: d0reco turns each file of raw data into a reconstructed one."""
 
 from __future__ import annotations
 
 from jim.handlers.base import Attribute
-from jim.handlers.parts.sam import SAM, WORD, OverFiles, split_by
+from jim.handlers.shared.sam import SAM, WORD, OverFiles, split_by
 
 
 class DzeroReconstruction(OverFiles):
-    """A local job has some files of the dataset, ten if nothing is said (`files_per_job` of FileBased)."""
+    """A local job has some files of the dataset, by default ten (`files_per_job` of FileBased)."""
 
     attributes = split_by("FileBased") | SAM
     attributes |= {"d0_release_version": Attribute(str, "release of D0's software", required=True, pattern=WORD)}

@@ -22,16 +22,16 @@ class Executable(Handler):
     attributes: Mapping[str, Attribute] = {**CALL, **SPLITTING}
 
     def check(self, request: Attributes) -> None:
-        """Refuse a program whose name nobody could read: control characters, line and paragraph ends."""
+        """Refuse a program whose name is not readable: control characters, line and paragraph ends."""
         if not request["executable"].isprintable():
-            raise BadRequest(f"{request['executable']!r} holds what cannot be printed", "executable")
+            raise BadRequest(f"{request['executable']!r} holds characters that cannot be printed", "executable")
 
     def work(self, request: Attributes) -> Work:
-        """Say that there is one piece."""
+        """Return one piece."""
         return Work(pieces=(Piece(arguments=tuple(request["arguments"])),))
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Run the program; what an earlier attempt left for this one comes last."""
+        """Return the program; arguments that an earlier attempt left come last."""
         return (request["executable"], *piece.arguments, *job.recovery)
 
 

@@ -9,11 +9,11 @@ from jim.handlers.base import Attribute, Attributes, Work
 from jim.handlers.executable import CALL, Executable
 from jim.model import Piece
 
-MOST_WORDS = 5_000_000  # a small file must not become gigabytes
+MOST_WORDS = 5_000_000  # a small request file must not ask for gigabytes
 
 
 class Parametric(Executable):
-    """One local job per argument set; what all have in common comes before it."""
+    """One local job for each argument set; the common arguments come first."""
 
     attributes: Mapping[str, Attribute] = {
         **CALL,
@@ -22,7 +22,7 @@ class Parametric(Executable):
     }
 
     def check(self, request: Attributes) -> None:
-        """Refuse a request without any set: it would be no work at all."""
+        """Refuse a request without any argument set: it has no work."""
         super().check(request)
         if not request["argument_sets"]:
             raise BadRequest("expected at least one list of arguments, found none", "argument_sets")
@@ -35,7 +35,7 @@ class Parametric(Executable):
             )
 
     def work(self, request: Attributes) -> Work:
-        """Say that each set is a piece."""
+        """Return one piece for each argument set."""
         common = request["arguments"]
         return Work(pieces=tuple(Piece(arguments=(*common, *each)) for each in request["argument_sets"]))
 

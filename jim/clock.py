@@ -1,4 +1,4 @@
-"""Three clocks: one that people read, one that no one can set, and one for times to come that others understand."""
+"""Three clocks: one for people, one that nobody can set, and one for due times that other processes read."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pathlib import Path
 class Clock:
     """The time. Ages and waits use `boot`, which neither jumps nor stops; people read `utc`.
 
-    What is stored as due later has its time by `steady`: seconds since 1970, counted on by `boot`. So no jump of the
-    clock makes such a time come earlier, or later, until somebody follows the jump (jim/keeper/due.py).
+    Stored due times use `steady`: seconds since 1970, counted on by `boot`. A jump of the clock therefore makes no due
+    time come earlier or later, until the keeper follows the jump (jim/keeper/due.py).
     """
 
     _followed: float | None = None
 
     def boot(self) -> float:
-        """Tell the seconds since this machine was started, sleep included."""
+        """Return the seconds since this machine was started, including sleep."""
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def boot_id(self) -> str:
-        """Name this run of the machine; seconds since boot of another run mean nothing."""
+        """Return the id of this run of the machine; seconds since boot of another run mean nothing."""
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
     def epoch(self) -> float:
-        """Tell the seconds since 1970, which is how other programs write the time."""
+        """Return the seconds since 1970, as other programs write the time."""
         return time.time()
 
     def ahead(self) -> float:
-        """Tell how far the seconds since 1970 are ahead of those since boot: a jump of the clock changes that."""
+        """Return how far the seconds since 1970 are ahead of those since boot; a jump of the clock changes this."""
         return self.epoch() - self.boot()
 
     def follow(self, ahead: float) -> None:
-        """Count `steady` so far ahead from now on."""
+        """Let `steady` be this far ahead of the seconds since boot from now on."""
         self._followed = ahead
 
     @property
@@ -43,17 +43,21 @@ class Clock:
         return self._followed or 0.0
 
     def steady(self, boot: float | None = None) -> float:
-        """Tell the seconds since 1970, now or at some seconds since boot, whatever was done to the clock meanwhile."""
+        """Return the seconds since 1970, now or at a time since boot, independent of jumps of the clock."""
         return (self.boot() if boot is None else boot) + self.followed
 
+    def boot_at(self, steady: float) -> float:
+        """Tell the seconds since boot at which it will be, or was, so many seconds since 1970."""
+        return steady - self.followed
+
     def utc(self) -> str:
-        """Tell the time as RFC 3339, in UTC."""
+        """Return the time as RFC 3339, in UTC."""
         seconds, rest = divmod(time.time_ns(), 10**9)
         return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 10**6:03d}Z"
 
 
 def age_seconds(then: str, now: str) -> float:
-    """Tell how much later `now` is than `then`; a clock that was set back makes it 0, never negative."""
+    """Return how much later `now` is than `then`; never negative, even if the clock was set back."""
     from datetime import datetime
 
     return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())

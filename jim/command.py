@@ -1,4 +1,4 @@
-"""The one room that starts processes: argument lists, a limit on every wait, nothing inherited by chance."""
+"""The only module that starts processes: argument lists, a limit on every wait, nothing inherited by chance."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from typing import IO, Any
 from jim.model import MARK_VARIABLE, Answer
 
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
-HOME = str(Path(__file__).resolve().parents[1])  # where the package of this very JIM lies
-LONGEST_OUTPUT = 256 * 1024 * 1024  # an answer above this is garbage, and must not fill the memory
-LOOK_SECONDS = 0.2  # how often a running command's output is measured
+HOME = str(Path(__file__).resolve().parents[1])  # directory of the package that runs
+LONGEST_OUTPUT = 256 * 1024 * 1024  # a longer answer is garbage, and must not fill the memory
+LOOK_SECONDS = 0.2  # seconds between two looks at the size of a running command's output
 
 
 def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Give a started process only what it needs, messages in English."""
+    """Return an environment with only what a process needs; messages are in English."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
     return kept | {"LC_ALL": "C", "PYTHONPATH": HOME} | dict(extra or {})
 
 
 def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "") -> Answer:
-    """Run a command to its end or its limit, and return what it gave back; never raises for the command's sake.
+    """Run a command to its end or its limit, and return its answer; a failed command raises no error.
 
     Root may run it as another account.
     """
     began = time.monotonic()
     variables, who = _become(account)
     environment = scrubbed_environment(variables | ({MARK_VARIABLE: mark} if mark else {}))
-    # Files instead of pipes: a grandchild that keeps the output open cannot hold us.
+    # Files instead of pipes: a grandchild that keeps a pipe open would block this process.
     with _memory("out") as out, _memory("err") as err:
         try:
             process = subprocess.Popen(
@@ -53,17 +53,17 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
             words = f"cannot start: {error}"
             return Answer(tuple(command), 127, "", words, time.monotonic() - began, started=False)
         code = _wait(process, limit, (out, err))
-        for stream in (out, err):  # what left the session and lives on can write no more
+        for stream in (out, err):  # processes that left the session can write no more
             with suppress(OSError):
                 fcntl.fcntl(stream.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW)
         seconds = time.monotonic() - began
-        if _too_long((out, err)):  # what is cut off may say the contrary
+        if _too_long((out, err)):  # a truncated answer may say the opposite
             return Answer(tuple(command), None, "", f"it printed more than {LONGEST_OUTPUT:,} bytes", seconds)
         return Answer(tuple(command), code, _text(out), _text(err), seconds)
 
 
 def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """Say what a process of this account has in its environment, and what Popen must be told."""
+    """Return the environment of a process of this account, and arguments for Popen."""
     if not account:
         return {}, {}
     known = pwd.getpwnam(account)
@@ -75,7 +75,7 @@ def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
 def spawn(
     command: Sequence[str], *, env: Mapping[str, str], cwd: str = "/", pass_fds: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start a process that lives on by itself: own session, no open descriptors, nothing on its streams."""
+    """Start a process that outlives this one: own session, no open descriptors, no input or output."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -89,16 +89,16 @@ def spawn(
 
 
 def end_marked(mark: str, id_variable: str) -> list[int]:
-    """End every batch command of this mark that still lives, and return their pids.
+    """End every batch command of this mark that still runs, and return their pids.
 
-    Some batch systems hand a command's environment on to its job: what has a batch id is spared.
+    Some batch systems pass a command's environment on to its job: processes with a batch id are spared.
     """
     wanted, job = f"{MARK_VARIABLE}={mark}".encode(), f"{id_variable}=".encode()
     ended = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        with suppress(OSError):  # gone meanwhile, or not ours to read
+        with suppress(OSError):  # it has ended, or belongs to another account
             environment = (entry / "environ").read_bytes().split(b"\0")
             if wanted in environment and not any(each.startswith(job) for each in environment):
                 os.kill(int(entry.name), signal.SIGKILL)
@@ -113,7 +113,7 @@ def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[b
             return process.wait(min(left, LOOK_SECONDS))
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left to it
+    with suppress(subprocess.TimeoutExpired):  # the kernel must end a process that is stuck in it
         process.wait(5)
     return None
 

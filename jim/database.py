@@ -1,6 +1,6 @@
-"""What JIM's databases share: a transaction happens as a whole, or not at all; and SQLite's errors become JIM's.
+"""Common parts of JIM's databases: transactions, and the translation of SQLite's errors into JIM's.
 
-Nobody else needs to know what SQLite raises: the status DB has a connection that translates it.
+No other module knows SQLite's exceptions: the connection to the status DB translates them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import quote
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, TooLong
 
 AT_ONCE = 1_000  # rows
-GOES_ON = "A keeper that is running tries again by itself."
+GOES_ON = "A running keeper tries again by itself."
 # By SQLite's primary result codes.
 KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_BUSY: Busy,
@@ -32,19 +32,25 @@ KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_INTERRUPT: TooLong,
 }
 WORDS: dict[type[StoreError], str] = {
-    Busy: f"{{file}} is locked by another program ({{said}}). {GOES_ON} If that lasts, end what `fuser {{file}}` names",
-    DiskFull: f"{{file}} cannot grow, for its disk is full ({{said}}). {GOES_ON} Free space, or raise the quota",
-    Away: f"{{file}} cannot be read or written ({{said}}). {GOES_ON} See that its disk is there and lets us write",
-    Damaged: "{file} is damaged ({said}): end its keeper, and put the whole state directory aside "
+    Busy: (
+        f"{{file}} is locked by another program ({{said}}). {GOES_ON} If this lasts, end the programs that "
+        f"`fuser {{file}}` names"
+    ),
+    DiskFull: f"{{file}} cannot grow, because its disk is full ({{said}}). {GOES_ON} Free space, or raise the quota",
+    Away: (
+        f"JIM cannot read or write {{file}} ({{said}}). {GOES_ON} Check that its disk is mounted and that this "
+        "account may write there"
+    ),
+    Damaged: "{file} is damaged ({said}): end its keeper, and move the whole state directory away "
     "(docs/operating.md, Troubleshooting)",
-    NotStorable: "{file} cannot hold a value that was handed in ({said})",
+    NotStorable: "{file} cannot hold a submitted value ({said})",
     TooLong: "{file}: {said}",
     StoreError: "{file}: {said}; `jim site check` tells whether it is damaged",
 }
 
 
 class Cursor(sqlite3.Cursor):
-    """Rows, which may be very many."""
+    """Rows; there may be very many."""
 
     connection: Connection
 
@@ -63,21 +69,21 @@ class Cursor(sqlite3.Cursor):
             raise translated(self.connection.file, error) from error
 
     def fetchone(self) -> Any:
-        """Give the next row, or None."""
+        """Return the next row, or None."""
         try:
             return super().fetchone()
         except sqlite3.Error as error:
             raise translated(self.connection.file, error) from error
 
     def fetchall(self) -> list[Any]:
-        """Give all rows."""
+        """Return all rows."""
         try:
             return super().fetchall()
         except sqlite3.Error as error:
             raise translated(self.connection.file, error) from error
 
     def fetchmany(self, size: int | None = AT_ONCE) -> list[Any]:
-        """Give the next rows."""
+        """Return the next rows."""
         try:
             return super().fetchmany(size)
         except sqlite3.Error as error:
@@ -89,12 +95,12 @@ class Cursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to the status DB: what goes wrong is a `StoreError`."""
+    """A connection to the status DB: its errors are `StoreError`."""
 
     file: Path
 
     def cursor(self, factory: Any = None) -> Any:
-        """Give a cursor that translates, whatever was asked for."""
+        """Return a cursor that translates errors."""
         return super().cursor(Cursor)
 
     def execute(self, sql: str, values: Any = (), /) -> Cursor:
@@ -117,21 +123,21 @@ class Connection(sqlite3.Connection):
 
 
 def translated(file: Path, error: Exception) -> StoreError:
-    """Say what SQLite means, what JIM does next, and what there is to do."""
+    """Return the `StoreError` for an error of SQLite; it says what JIM does next, and what the reader can do."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError | OverflowError):
-        return told(NotStorable, file, error)
+        return store_error(NotStorable, file, error)
     code = getattr(error, "sqlite_errorcode", None)
     other = Damaged if type(error) is sqlite3.DatabaseError else StoreError
-    return told(other if code is None else KINDS.get(code & 0xFF, other), file, error)
+    return store_error(other if code is None else KINDS.get(code & 0xFF, other), file, error)
 
 
-def told(kind: type[StoreError], file: Path, said: object) -> StoreError:
-    """Give an error of a kind, with the words for it."""
+def store_error(kind: type[StoreError], file: Path, said: object) -> StoreError:
+    """Return an error of a kind, with its words."""
     return kind(WORDS[kind].format(file=file, said=said))
 
 
 def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
-    """Open the status DB, and tell of which format it is."""
+    """Open the status DB; return the connection and the format of the file."""
     _refuse_special(file)
     place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
     try:
@@ -144,11 +150,11 @@ def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
 
 
 class NoAnswer(JimError):
-    """Somebody's database that does not answer, in SQLite's words."""
+    """The database of a site does not answer; the words are SQLite's."""
 
 
 def first_column(file: Path, query: str, value: object) -> list[Any]:
-    """Give the first column of what a query finds in somebody's database, which is only read."""
+    """Return the first column of a query's result in a site's database, which is opened for reading."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return [row[0] for row in db.execute(query, (value,))]
@@ -157,25 +163,28 @@ def first_column(file: Path, query: str, value: object) -> list[Any]:
 
 
 def _refuse_special(file: Path) -> None:
-    """Refuse what would never be opened, as a pipe, in place of the database or of a file that SQLite puts beside it.
+    """Refuse special files, such as a pipe, in place of the database or of SQLite's files beside it.
 
-    Who looks after other accounts must not hang in what one of them has put there.
+    A process that serves other accounts must not hang in a file that one of them has made.
     """
     for name in ("", "-wal", "-shm", "-journal"):
         beside = file.with_name(f"{file.name}{name}")
         if beside.exists() and not beside.is_file():
-            raise JimError(f"{beside} is no regular file: put it aside")
+            raise JimError(f"{beside} is not a regular file: move it away")
 
 
 def _to_read(file: Path) -> str:
-    """Readers share a file beside it. Where the disk can only be read, none can be made: and nobody writes there."""
+    """Return the SQLite mode for reading.
+
+    Readers share a file beside the database; on a read-only disk there is none, and no writer.
+    """
     alone = not file.with_name(f"{file.name}-wal").exists()
     return "ro&immutable=1" if alone and os.statvfs(file).f_flag & os.ST_RDONLY else "ro"
 
 
 @contextmanager
 def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """All of it or nothing, durable when it is left; inside a larger one it is a part of that."""
+    """Run a transaction: all of it or nothing, durable at its end; inside a larger transaction it is a part of that."""
     if db.in_transaction:
         yield
         return
@@ -190,14 +199,14 @@ def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[Non
 
 @contextmanager
 def part(db: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, inside a larger transaction that goes on without it."""
+    """Run a part of a larger transaction: all of the part or nothing; the transaction continues without it."""
     db.execute("SAVEPOINT part")
     whole = False
     try:
         yield
         whole = True
     finally:
-        if db.in_transaction:  # else SQLite itself has undone all, as it does when the disk is full
+        if db.in_transaction:  # otherwise SQLite itself has undone the whole transaction, as on a full disk
             if not whole:
                 db.execute("ROLLBACK TO part")
             db.execute("RELEASE part")

@@ -1,4 +1,4 @@
-"""The few errors of JIM. Each carries the facts that a reader needs to act."""
+"""JIM's errors. Each carries the facts that a reader needs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from jim.model import Answer, Kind
 
 
 class JimError(Exception):
-    """Anything JIM has to say that stops what was asked for."""
+    """JIM cannot do what was asked."""
 
     exit_code = 1
 
 
 class BadRequest(JimError):
-    """A request that can never be accepted as written.
+    """A request that JIM can never accept as written.
 
-    `about` is the attribute that is at fault, and `part` what of its table; `told` is what both are called.
+    `about` is the wrong attribute, `part` the entry of its table; `told` names both.
     """
 
     exit_code = 2
@@ -27,31 +27,31 @@ class BadRequest(JimError):
 
 
 class BadSite(JimError):
-    """A site file, or the place it describes, that JIM cannot work with."""
+    """JIM cannot work with a site file, or with a place that it names."""
 
     exit_code = 3
 
 
 class Outdated(BadSite):
-    """A state directory that may be a copy, or older than its work directory: no keeper may go on with it."""
+    """A state directory that may be a copy, or older than its work directory: no keeper may use it."""
 
 
 class UnknownJob(JimError):
-    """An id that this state directory does not know."""
+    """This state directory has no job with this id."""
 
     exit_code = 4
 
 
 class BatchError(JimError):
-    """A batch command that did not do what was asked. The same command may succeed later, unless it was refused."""
+    """A batch command failed. The same command may succeed later, except after `Refused`."""
 
     exit_code = 5
-    kind = Kind.NOT_NOW  # of the reason that this is, where it is stored
-    answer: Answer | None = None  # that says so: whoever has run the command adds it
+    kind = Kind.NOT_NOW  # the kind of the reason that is stored
+    answer: Answer | None = None  # the answer; the module that ran the command adds it
 
 
 class Unclear(BatchError):
-    """An answer that proves nothing: the command may or may not have been obeyed."""
+    """The answer proves nothing: the batch system may or may not have obeyed."""
 
     def __init__(self, message: str, kind: Kind = Kind.UNCLEAR) -> None:
         super().__init__(message)
@@ -59,25 +59,25 @@ class Unclear(BatchError):
 
 
 class NotStarted(BatchError):
-    """A batch command that the system could not start: the one proof that nothing was done."""
+    """The system could not start the batch command: the only proof that nothing was done."""
 
     kind = Kind.NOT_STARTED
 
 
 class Full(BatchError):
-    """The batch system says that a limit on jobs is reached. Others must end first, or fewer be sent at once."""
+    """A limit on jobs is reached. Others must end first, or fewer be submitted at once."""
 
     kind = Kind.TOO_MANY
 
 
 class Refused(BatchError):
-    """The batch system's plain no: it says that the same call will never succeed."""
+    """The batch system refused: the same command will never succeed."""
 
     kind = Kind.REFUSED
 
 
 class StoreError(JimError):
-    """The status DB did not do what was asked. Nothing may be judged by that: what is not stored is done again."""
+    """The status DB could not do its work. JIM concludes nothing from this: work that is not stored is done again."""
 
 
 class Busy(StoreError):
@@ -89,11 +89,11 @@ class DiskFull(StoreError):
 
 
 class Away(StoreError):
-    """The status DB cannot be read or written just now: its disk is away, fails, or can only be read."""
+    """The status DB is not readable or writable now: its disk is away, faulty or read-only."""
 
 
 class Damaged(StoreError):
-    """What is in the status DB makes no sense: nobody can go on from it."""
+    """The contents of the status DB make no sense, so nobody can continue with it."""
 
 
 class TooLong(StoreError):
@@ -101,42 +101,42 @@ class TooLong(StoreError):
 
 
 class NotStorable(StoreError):
-    """A value of a kind that the status DB cannot hold: it never will."""
+    """The status DB can never hold this value."""
 
 
 class Unheard(JimError):
-    """Something that was done, or found out, and could not be said: stdout is closed or full."""
+    """JIM has done the work, but could not write its output: stdout is closed or full."""
 
     exit_code = 74
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
-    """Say which known word `word` may have meant."""
-    import difflib  # a door that has nothing to complain about need not load it
+    """Suggest the known word that `word` may have meant."""
+    import difflib  # imported here: a door without a refusal does not need this module
 
     close = difflib.get_close_matches(word, sorted(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known word `word` may have meant, and list the known ones."""
+    """Suggest the known word that `word` may have meant, and list the known words."""
     names = sorted(known)
     return f"{close_to(word, names)} (known: {', '.join(names)})" if names else ""
 
 
 def in_words(error: ValueError | OSError) -> str:
-    """Say what a parser, or the system, means to who writes files, and no programs."""
+    """Return an error of a parser or of the system in words for people who write files, not programs."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, UnicodeDecodeError):
         before = error.object[: error.start].decode(errors="replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        return f"not a text file (line {line}, column {column}, after {before[-40:]!r}, is no UTF-8)"
+        return f"not a text file (line {line}, column {column}, after {before[-40:]!r}, is not UTF-8)"
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
 
 
 def shown(value: object) -> str:
-    """Give a value as who wrote it knows it, cut where it is long."""
+    """Return a value as its writer knows it, cut if it is long."""
     text = f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else _shown(value)
     return text if len(text) <= 80 else f"{text[:77]}…"
 

@@ -1,4 +1,4 @@
-"""Files that survive a crash, and reading files that others may have made to harm us."""
+"""Files that survive a crash, and safe reading of files that others have made."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PASSING |= {errno.ENOMEM, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN, errn
 
 
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write, fsync, rename: the file has its old content or all of the new, whatever happens."""
+    """Write, fsync, rename: after a crash the file has its old or its new content, never a part."""
     replace(path, content, mode, durable=True)
     sync_directory(path.parent)
 
 
 def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = False) -> None:
-    """Let readers see the old content or the new; after a power cut either may be there."""
+    """Replace a file for readers; after a power cut it may have its old or its new content."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)  # what was asked for, whatever the umask
+            os.fchmod(descriptor, mode)  # the requested mode, independent of the umask
             file.write(content)
             file.flush()
             if durable:
@@ -35,14 +35,14 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        error.filename = str(path)  # the system names none that is open already
+        error.filename = str(path)  # errors of an open file carry no name
         raise
 
 
 def put_once(path: Path, content: bytes) -> bytes:
-    """Make a file unless there is one, whoever else does so at the same moment; give what is in it then.
+    """Make a file unless it exists, even if others do so at the same moment; return its content.
 
-    Whatever `link` says, only reading tells who was first: over NFS its answer can be lost.
+    Only reading tells who was first: over NFS the answer of `link` can be lost.
     """
     own = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     replace(own, content, durable=True)
@@ -68,17 +68,17 @@ def sync_directory(path: Path) -> None:
 
 
 def passes(error: OSError) -> bool:
-    """Tell whether this is likely to pass: a file server that does not answer, a disk or a table that is full."""
+    """Tell whether an error will probably pass: a file server that does not answer, a full disk or table."""
     return error.errno in PASSING
 
 
 def missed(error: Exception) -> bool:
-    """Tell whether a file that was there just now is gone, or out of reach for a moment; that says nothing of it."""
+    """Tell whether a file has disappeared or is out of reach for a moment; neither proves anything about it."""
     return isinstance(error, FileNotFoundError) or (isinstance(error, OSError) and passes(error))
 
 
 def resolved(path: Path, *, strict: bool = False) -> Path:
-    """Follow links. Those that lead to each other are an OSError: each Python says something else of them."""
+    """Follow links. Links in a circle raise an OSError: Python versions differ here."""
     loop = OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     try:
         found = path.resolve(strict=strict)
@@ -94,7 +94,7 @@ def resolved(path: Path, *, strict: bool = False) -> Path:
 
 
 def open_regular(path: Path) -> int:
-    """Open a file for reading, only if it is a regular file and no link; never blocks."""
+    """Open a file for reading if it is a regular file and no link; never block."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -103,7 +103,7 @@ def open_regular(path: Path) -> int:
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise JimError(f"{path} is no regular file")
+        raise JimError(f"{path} is not a regular file")
     return descriptor
 
 
@@ -117,11 +117,11 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def open_to_all(place: Path) -> list[Path]:
-    """Give what everybody can write, at and below a place."""
+    """Return everything at and below a place that everybody can write to."""
     found = [place, *sorted(place.rglob("*"))]
     return [each for each in found if not each.is_symlink() and each.stat().st_mode & stat.S_IWOTH]
 
 
 def cut(name: str) -> str:
-    """Shorten a file name of any bytes, so that something put before it still fits."""
+    """Shorten a file name so that a prefix still fits."""
     return os.fsdecode(os.fsencode(name)[:200])

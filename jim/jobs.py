@@ -1,4 +1,4 @@
-"""What is stored of a grid job, and what moves work with: frozen values, without a word of SQL."""
+"""The values that the store keeps and the keeper's moves use: frozen, without SQL."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 
-HELD = math.inf  # when a local job is due that JIM holds, until a person says what becomes of it
+HELD = math.inf  # the due time of a local job that JIM holds until a person decides
 
 
-@lru_cache(2)  # a store gives a grid job in work the same text each time, which may hold the files of a dataset
+@lru_cache(2)  # the store returns the same text each time; it may hold the files of a dataset
 def _attributes(text: str) -> dict[str, Any]:
     attributes: dict[str, Any] = json.loads(text)
     return attributes
@@ -22,7 +22,7 @@ def _attributes(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class GridJob:
-    """One request, and where JIM is with it."""
+    """One request, and its progress."""
 
     id: int
     key: str
@@ -43,26 +43,26 @@ class GridJob:
     created: str
     updated: str
     request_text: str
-    splitter: str = ""  # that the request names
+    splitter: str = ""  # the splitter that the request names
     priority: int = 0
-    nonce: str = ""  # made by the door; a version before made none
+    nonce: str = ""  # the door makes it; grid jobs of an older version have none
     place: str = ""  # the name of its directory; empty: it has none
-    door: str = ""  # in whose words its polls are answered; empty: the default one
+    door: str = ""  # the door whose words polls use; empty: the default door
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """Give the checked attributes. Read when asked for: they may be large, and most looks do not need them."""
+        """Return the checked attributes. They are parsed on demand: they may be large, and are rarely needed."""
         return _attributes(self.request_text)
 
     @property
     def is_test(self) -> bool:
-        """Tell whether it was a test; only what may be one is read, for requests may be large."""
+        """Tell whether it is a test. Only requests with the word are parsed, because they may be large."""
         return '"test": "yes"' in self.request_text and bool(self.request.get("test") == "yes")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalJob:
-    """One piece given to the batch system, and its latest attempt."""
+    """One piece of a grid job, and its latest attempt."""
 
     grid: int
     n: int
@@ -77,12 +77,12 @@ class LocalJob:
     reason: str
     due: float
     updated: str
-    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def held(self) -> bool:
-        """Tell whether JIM holds it, and not the batch system."""
+        """Tell whether JIM holds it; the batch system may hold jobs, too."""
         return self.state is State.WAITING and self.due == HELD
 
 
@@ -100,13 +100,13 @@ class Submission:
     reason: str
     due: float
     updated: str
-    wall_seconds: int | None = None  # that it is sent with, where that is known
-    trouble: str = ""  # why it could not be looked for just now
-    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    wall_seconds: int | None = None  # the time limit of its jobs, if known
+    trouble: str = ""  # why JIM could not look for it just now
+    kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-# Submissions of which it is not decided yet whether the batch system has them.
+# Submissions that the batch system may or may not have.
 UNDECIDED = (
     SubmissionState.INTENDED,
     SubmissionState.UNKNOWN,
@@ -131,25 +131,25 @@ class Attempt:
     verdict: str
     reason: str
     updated: str
-    over: str = ""  # how it is to end, once it is given up in the submission directory, too
-    kind: Kind = Kind.UNKNOWN  # of the reason, and its facts
+    over: str = ""  # how it must end, once that is written in the submission directory
+    kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
-    """Give the whole reason of a row."""
+    """Return the whole reason of a row."""
     return Reason(row.kind, row.facts, row.reason)
 
 
 class Alike(NamedTuple):
-    """Local jobs of which the same is told."""
+    """Local jobs with the same reason."""
 
     reason: Reason
     times: int
 
 
 class Live(NamedTuple):
-    """One attempt without a verdict, as evidence is compared with it. Made by the 100,000: hence a tuple."""
+    """One attempt without a verdict, for comparison with evidence. There may be 100,000: hence a tuple."""
 
     grid: int
     k: int
@@ -161,12 +161,12 @@ class Live(NamedTuple):
     mark: str
     batch_id: str
     confirmed: bool
-    reason: str  # what a listing has said of it
+    reason: str  # the further words of a listing about it
     kind: Kind
 
 
 class Ended(NamedTuple):
-    """One local job of a grid job that has ended, with the exit record of its last attempt, if it left one."""
+    """A local job of a grid job that has ended, with the exit record of its last attempt, if there is one."""
 
     n: int
     state: str
@@ -179,7 +179,7 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Local jobs that move alike: those of them that still are where the evidence found them."""
+    """A change of several local jobs; it applies to those that are still where the evidence found them."""
 
     grid: int
     attempt: int
@@ -205,4 +205,4 @@ class Journal:
     reason: str
 
 
-Key = tuple[int, int, int]  # an attempt: grid job, submission, index
+Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

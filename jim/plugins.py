@@ -1,4 +1,4 @@
-"""What others have written: functions that a site or a job type names, and what goes wrong in them."""
+"""Loads functions of sites and job types by name, and turns their exceptions into JIM's errors."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from jim.errors import JimError
 
 @cache
 def function(what: str, name: str, own: str) -> Any:
-    """Find a function by its dotted name; `what` it is, and the site's `own` directory, are the caller's to know."""
+    """Find a function by its dotted name; `what` describes it in errors, `own` is the site's directory."""
     module, _, called = name.rpartition(".")
     if own and own not in sys.path:
         sys.path.append(own)
-    with foreign(f"{what} {name!r} cannot be loaded"):
+    with foreign(f"cannot load {what} {name!r}"):
         return getattr(importlib.import_module(module), called)
 
 
 @contextmanager
 def foreign(what: str) -> Iterator[None]:
-    """Make a `JimError` of whatever code of a site or a job type raises: it must not end a keeper, which serves others.
+    """Turn any exception in the code of a site or a job type into a `JimError`: it must not end a keeper.
 
-    An `OSError` is let through, for it may be a matter of time.
+    An `OSError` passes unchanged, because its cause may disappear.
     """
     try:
         yield
     except (JimError, OSError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # SystemExit, and whatever a library keeps apart, as asyncio does
+    except BaseException as error:  # SystemExit, and exceptions that a library keeps apart, as asyncio does
         raise JimError(f"{what}: {type(error).__name__}: {error}{_place(error)}") from error
 
 
 def _place(error: BaseException) -> str:
-    """Name the last line that is neither ours nor Python's own."""
+    """Return the last line of the traceback that belongs neither to JIM nor to Python."""
     place, trace = "", error.__traceback__
     while trace:
         file = trace.tb_frame.f_code.co_filename

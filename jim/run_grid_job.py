@@ -29,9 +29,8 @@ from jim.site import file as site_file
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
-    from jim.keeper.keeper import House
-
-    Move = Callable[[House], None]
+    from jim.keeper.keeper import Keeper
+    from jim.keeper.rounds import Move, Rounds
 
 
 # The verbs of the doors
@@ -45,6 +44,10 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     number = inbox.known(site.state, key, checked, apart)
+    if not number and os.path.lexists(site.drain):
+        from jim.site.drain import require_open  # seldom there
+
+        require_open(site)
     door.expect(site, key, file)  # not before: what is refused must not take the place of what was expected
     number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
     wake(site.state)
@@ -90,76 +93,55 @@ def wake(state: Path) -> None:
 
 
 def moves() -> tuple[Move, ...]:
-    """Give what the keeper does, in this order, five times a second; a door need not load any of it."""
-    from jim.keeper.aging import age
-    from jim.keeper.answering import write
-    from jim.keeper.arrivals import take_inbox, take_spool
-    from jim.keeper.asking import query
+    """Give what the keeper does, in this order, about the site or one grid job; a door need not load any of it."""
+    from jim.keeper.aging import Aging
+    from jim.keeper.answering import Answering
+    from jim.keeper.arrivals import TakingInbox, take_spool
+    from jim.keeper.asking import Asking
     from jim.keeper.collecting import collect
     from jim.keeper.dividing import resolve, split
     from jim.keeper.due import follow_clock
     from jim.keeper.ending import end
-    from jim.keeper.fulfilling import fulfil
+    from jim.keeper.fulfilling import Fulfilling
     from jim.keeper.looking_up import look_up
-    from jim.keeper.renewing import renew
-    from jim.keeper.sending import send
+    from jim.keeper.renewing import Renewing
+    from jim.keeper.rounds import of_grid_job, of_site
+    from jim.keeper.sending import Sending
     from jim.keeper.settling import settle
     from jim.keeper.telling import tell
-    from jim.keeper.verifying import verify
+    from jim.keeper.verifying import Verifying
 
+    answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
-        follow_clock,  # after a jump of the clock, what was to be tried again later is due
-        take_inbox,  # requests and wishes of the doors
-        take_spool,  # starts, ends and publications of the wrappers
-        resolve,  # a grid job, accepted ─> resolved: its size, its directory
-        split,  # resolved ─> split: its local jobs. The first that the batch system takes makes it active
-        fulfil,  # cancel, suspend, resume
-        renew,  # proxies and tokens
-        send,  # local jobs, waiting ─> submitting ─> submitted: the intent is stored, then a thread runs the command
-        look_up,  # submissions whose answer was lost: adopted by claim or mark, else fenced, and sent again
-        query,  # one question for all jobs
-        settle,  # what two good listings did not show: its exit record is there, or it is fenced, or its claim is dead
-        end,  # what started, and seems dead, is given up by name before it has its verdict
-        verify,  # local jobs, completing ─> completed
-        collect,  # a grid job, active ─> collecting ─> finished
-        age,  # what is finished has an age limit
-        write,  # what polls print
-        tell,  # what doors do besides: some gatekeepers do not poll
+        of_site(follow_clock),  # after a jump of the clock, what was to be tried again later is due
+        of_site(TakingInbox()),  # requests and wishes of the doors
+        of_site(take_spool),  # starts, ends and publications of the wrappers
+        of_grid_job(resolve),  # accepted ─> resolved: its size, its directory
+        of_grid_job(split),  # resolved ─> split: its local jobs. The first one that is accepted makes it active
+        of_grid_job(Fulfilling()),  # cancel, suspend, resume
+        of_grid_job(renewing),  # the proxies and tokens that it names
+        of_grid_job(sending),  # waiting ─> submitting ─> submitted: the intent is stored, then a thread sends
+        of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
+        of_grid_job(collect),  # active ─> collecting ─> finished
+        of_grid_job(answering),  # what polls print
+        of_site(sending.share),  # the room in the queue, those of the highest priority first
+        of_site(renewing.renew),  # proxies and tokens
+        of_site(Asking()),  # one question for all jobs
+        of_site(settle),  # what two good listings did not show: its exit record is there, or it is fenced, or dead
+        of_site(end),  # what started, and seems dead, is given up by name before it has its verdict
+        of_site(Verifying()),  # local jobs, completing ─> completed
+        of_site(Aging()),  # what is finished has an age limit
+        of_site(answering.publish),  # what the group may read
+        of_site(tell),  # what doors do besides: some gatekeepers do not poll
     )
 
 
-class Rounds:
-    """The keeper's work on one state directory."""
-
-    def __init__(self, house: House) -> None:
-        self.house = house
-        self._moves = moves()
-
-    def round(self) -> None:
-        """Make every move once."""
-        for move in self._moves:
-            move(self.house)
-
-    def deliver(self, timeout: float) -> bool:
-        """Take in what a worker thread has done."""
-        return self.house.workers.deliver(timeout)
-
-    def idle(self) -> bool:
-        """Tell whether nothing is left to do."""
-        house = self.house
-        told = all(door.idle() for door in house.doors.values())
-        return told and house.workers.idle() and not house.store.unfinished()
-
-    def close(self) -> None:
-        """Let go of threads and files."""
-        self.house.workers.stop()
-        self.house.store.close()
-
-
-def rounds() -> type[Rounds]:
+def rounds() -> Callable[[Keeper], Rounds]:
     """Load the moves, and give what makes rounds of them."""
-    moves()
-    return Rounds
+    from jim.keeper.rounds import Rounds
+
+    made = moves()
+    return lambda keeper: Rounds(keeper, made)
 
 
 # The one place where errors become exit codes and protocol lines

@@ -150,7 +150,7 @@ uninstall() {
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
         pids=$(users_of "$tree" | tr '\n' ' ')
-        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: pkill -f 'jim.run_grid_job keeper';\
+        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: jim keeper --end --all;\
  the batch system \`local\` ends a minute after its last job)"
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done

@@ -115,3 +115,8 @@ def sent(home):
     home.store.set_attempt(1, 1, 3, record=exit_record("jim-cafe-1-1", hour=11), verdict="failed", reason="exit 3")
     home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
     home.store.set_fact("seen", "2026-01-31T11:59:57.000Z")
+
+
+def explained(home, target):
+    """Explain, without the first line."""
+    return home.out("explain", target).partition("\n")[2]

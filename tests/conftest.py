@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from jim.admin import gram_service
 from tests.cli_home import Home
+from tests.doors.place import Place
 from tests.stand_ins import World
 
 # A background job of a shell starts with SIGINT ignored, one of nohup with SIGHUP, and so would all that the tests
@@ -61,3 +63,21 @@ def home(tmp_path, capsys, monkeypatch):
 def world(tmp_path, monkeypatch):
     """A state directory with its keeper's rounds, driven by hand, and a batch system that stands in for one."""
     return World(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A state directory, and the doors that gatekeepers call, as programs of their own."""
+    with closing(Place(tmp_path)) as place:
+        yield place
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Make the directories of GRAM's packages, below another root."""
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "state"))
+    root = tmp_path / "root"
+    for each in (gram_service.PERL, gram_service.RVF, gram_service.AVAILABLE / "x", gram_service.SCRIPT):
+        (root / each).parent.mkdir(parents=True, exist_ok=True)
+    (root / gram_service.SCRIPT).touch()
+    return root

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-TO_FORMAT_5 = """
+TO_FORMAT_6 = """
+    DROP TABLE unanswered;
+    DROP INDEX local_job_waiting;
+    CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
+    PRAGMA user_version = 6;
+"""
+TO_FORMAT_5 = f"""
+    {TO_FORMAT_6}
     ALTER TABLE grid_job DROP COLUMN door;
     ALTER TABLE attempt DROP COLUMN facts;
     ALTER TABLE attempt DROP COLUMN kind;

@@ -2,9 +2,9 @@
 
 from jim.doors.inbox import deposit
 from jim.request import check
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 A, B = frozenset({"SE_A"}), frozenset({"SE_B"})
 AB = A | B

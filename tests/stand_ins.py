@@ -9,25 +9,32 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from jim.adapters.base import Adapter
 from jim.clock import Clock
+from jim.errand import Errand
 from jim.errors import Unclear, UnknownJob
 from jim.idealizer.channel import Channel, Programs
 from jim.keeper import due
-from jim.keeper.keeper import House, Workers
+from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
+from jim.keeper.open_doors import OpenDoors
 from jim.keeper.opening import hold_of
+from jim.keeper.workers import Workers
 from jim.model import Answer, Observation, State, Step
-from jim.run_grid_job import Rounds
+from jim.run_grid_job import rounds
 from jim.site.file import Site, make_state
 from jim.statusdb.sqlite import Store
 
 INSTANCE = "cafe0001"
+T = TypeVar("T")
 
 
 class StandInClock(Clock):
@@ -50,14 +57,16 @@ class StandInClock(Clock):
 class StandInWorkers(Workers):
     """Workers that have done their work when they are told to; the loop still gets it by `deliver`."""
 
-    def start(self, name: Hashable, task: Callable[[], Any], then: Any, failed: Any, *, command: bool = False) -> None:
-        self._busy.add(name)
+    def crowded(self, spare: int = 0) -> bool:
+        return False
+
+    def _begin(self, errand: Errand[Any]) -> None:
+        done = Future[Any]()
         try:
-            result = task()
+            done.set_result(errand.work())
         except Exception as error:  # handed on as the real ones do
-            self._results.put((name, lambda e=error: failed(e)))
-        else:
-            self._results.put((name, lambda: then(result)))
+            done.set_exception(error)
+        self._bring(errand, done)
 
 
 @dataclass
@@ -74,7 +83,28 @@ class Task:
     nonce: str = ""
 
 
-NOES = {"down": "down", "refuse": "no way", "odd": "Site policy: jobs need a project code"}
+class Answers(StrEnum):
+    """What a command of the batch system answers instead of the truth."""
+
+    TRUTH = ""
+    NOT_STARTED = "not started"
+    DOWN = "down"
+    REFUSE = "refuse"
+    ODD = "odd"  # a refusal in words that the adapter does not know
+    LOST_BEFORE = "lost before"  # no answer, and nothing was done
+    LOST_AFTER = "lost after"  # no answer, but it was done
+    EMPTY = "empty"
+    GARBAGE = "garbage"
+
+
+class Instead(NamedTuple):
+    """The next answer to a verb; to any verb, if it names none."""
+
+    verb: str
+    answer: Answers
+
+
+NOES = {Answers.DOWN: "down", Answers.REFUSE: "no way", Answers.ODD: "Site policy: jobs need a project code"}
 
 
 @dataclass
@@ -85,7 +115,7 @@ class StandInBatch(Adapter):
     tasks: dict[tuple[str, int], Task] = field(default_factory=dict)
     ledger: list[tuple[str, int]] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)  # marks, in the order of acceptance
-    lies: list[str] = field(default_factory=list)  # what the next calls do instead of the truth
+    lies: list[Instead] = field(default_factory=list)  # one after the other; each waits for its verb
     calls: list[str] = field(default_factory=list)
     commands = {}
     transient, permanent = ("down",), ("no way",)
@@ -142,22 +172,21 @@ class StandInBatch(Adapter):
     def run(self, command, *, limit, mark=""):
         verb, *words = command
         self.calls.append(verb)
-        lie = self.lies.pop(0) if self.lies and not self.lies[0].startswith("@") else ""
-        if self.lies and self.lies[0] == f"@{verb}":
-            self.lies.pop(0)
-            lie = self.lies.pop(0)
-        if lie == "not started":
+        lie = Answers.TRUTH
+        if self.lies and self.lies[0].verb in ("", verb):
+            lie = self.lies.pop(0).answer
+        if lie is Answers.NOT_STARTED:
             return self._answer(command, 127, "", "cannot start: [Errno 2] No such file")._replace(started=False)
         if lie in NOES:
             return self._answer(command, 1, "", NOES[lie])
-        if lie == "lost before":
+        if lie is Answers.LOST_BEFORE:
             return self._answer(command, None)
         out = getattr(self, f"_{verb}")(*words)
-        if lie == "lost after":
+        if lie is Answers.LOST_AFTER:
             return self._answer(command, None)
-        if lie == "empty":
+        if lie is Answers.EMPTY:
             return self._answer(command, 0, "end" if verb != "submit" else "")
-        if lie == "garbage":
+        if lie is Answers.GARBAGE:
             return self._answer(command, 0, "\x00\xff???")
         return self._answer(command, 0, out)
 
@@ -327,28 +356,34 @@ class World:
         make_state(self.site)
         (self.site.state / "instance").write_text(INSTANCE)
         self.clock, self.batch = StandInClock(), StandInBatch()
-        self.house: House
+        self.keeper: Keeper
         self.restart()
 
     def restart(self) -> None:
         """Be killed, and start again: all that was in memory is gone."""
-        if hasattr(self, "house"):
-            self.house.store.close()
+        if hasattr(self, "keeper"):
+            self.keeper.store.close()
         store = OneReader(self.site.state / "status.db", self.clock, write=True)
         weakref.finalize(self, store.close)  # as a process does in the end
         due.resume(store, self.clock)
         channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
-        self.house = House(self.site, store, channel, self.clock, StandInWorkers(), hold_of(self.site, store))
-        self.house.places.update(store.places())
-        self.rounds = Rounds(self.house)
+        workers, doors = StandInWorkers(self.clock), OpenDoors(self.site.site.handlers)
+        self.keeper = Keeper(
+            self.site, store, channel, self.clock, workers, hold_of(self.site, store), doors, Looks(self.clock)
+        )
+        self.rounds = rounds()(self.keeper)
 
     def programs(self) -> Programs:
         """Let the stand-in batch system answer."""
         return self.batch
 
+    def move(self, kind: type[T]) -> T:
+        """Give one of the keeper's moves, with what it remembers."""
+        return next(each.make for each in self.rounds.moves if isinstance(each.make, kind))
+
     @property
     def store(self) -> Store:
-        return self.house.store
+        return self.keeper.store
 
     def submit(self, events: int = 0, key: str = "k1", apart: Any = None, **attributes: Any) -> int:
         """Hand in a request as the door does; `events` counts argument sets of a parametric one."""
@@ -368,7 +403,7 @@ class World:
         """Make so many rounds, moving the clock between them."""
         for _ in range(rounds):
             self.rounds.round()
-            while self.house.workers.deliver(0):
+            while self.keeper.workers.deliver(0):
                 pass
             self.clock.now += seconds
 

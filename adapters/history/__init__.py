@@ -1,1 +1,1 @@
-"""Sources that tell how jobs ended, one module each: its name is what `batch.history` in the site file says."""
+"""Sources for how jobs ended; `batch.history` in the site file names the module."""

@@ -1,4 +1,4 @@
-"""The accounting file of Grid Engine, a line a job; and what all that is told of it means."""
+"""The accounting file of Grid Engine, one line a job, and the meaning of its fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDED = re.compile(
     r"(?:[^:\n]*:){3}(?P<memory>[0-9]+)\.[0-9]+:(?:[^:\n]*:){18}(?P<index>[0-9]+):.*\n",
     re.MULTILINE,
 )
-# What stands there under "failed".
+# Values of the field "failed".
 REASONS = {
     "0": "",
     "37": "time or memory limit",
@@ -30,7 +30,7 @@ RUNS_AGAIN = ("24", "25")
 
 
 class Accounting(History):
-    """The file, searched by grep."""
+    """The accounting file, searched with grep."""
 
     words: tuple[str, ...] = ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting")
 
@@ -38,13 +38,13 @@ class Accounting(History):
         return [*self.first_words, "-e", f"^([^:]*:){{5}}({'|'.join(ids)}):"]
 
     def read(self, answer: Answer) -> Listing:
-        # Whoever reaped the job knows what memory it used. Other ends are only somebody's word: a job that was deleted
-        # by force, or whose shepherd died, may live on. The former even stands there with exit 0.
+        # Whoever collected the exit status knows the memory that the job used. Other ends are not certain: a job that
+        # was deleted by force, or whose shepherd died, may still live. The former even has exit status 0.
         told = [end for end in self.ends(answer) if re.search("[1-9]", end["memory"]) or end["failed"] in NEVER_RAN]
         return dict(_ended(end) for end in told if end["failed"] not in RUNS_AGAIN)
 
     def ends(self, answer: Answer) -> Iterable[Mapping[str, str]]:
-        """Give what is told of each job: id, index, name, failed, status and memory."""
+        """Return the fields of each job: id, index, name, failed, status and memory."""
         return map(re.Match.groupdict, ENDED.finditer(self.found(answer)))
 
 

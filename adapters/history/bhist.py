@@ -1,4 +1,4 @@
-"""bhist, which reads LSF's log files, and knows of a job as long as they do."""
+"""bhist, which reads LSF's log files and knows jobs as long as these exist."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from jim.adapters.lsf import NOT_DONE, failed, listed
 from jim.errors import Unclear
 from jim.model import Answer, Listing, Observation, State
 
-# bhist -l: a head for each job, then a line for each thing that happened to it, after a date.
+# bhist -l: a head for each job, then a line with a date for each event.
 JOB = re.compile(
     r"^Job <(?P<id>[0-9]+)(?:\[(?P<index>[0-9]+)\])?>, (?:Job Name <(?P<name>[^>]*)>, )?User <", re.MULTILINE
 )
 EVENT = re.compile(r"^\w{3} \w{3} +[0-9]+ [0-9:]{8}(?: [0-9]{4})?: (.*)$", re.MULTILINE)
-SUMMARY = "\nSummary of time in seconds spent in various states by "  # after the last of them
-FOLD = "\n" + 21 * " "  # where a line of 80 characters goes on
+SUMMARY = "\nSummary of time in seconds spent in various states by "  # after the last of the events
+FOLD = "\n" + 21 * " "  # a line of 80 characters continues here
 EXITED = re.compile(r"Exited(?: with exit code (?P<code>[0-9]+)| by (?:LSF )?signal (?P<signal>[0-9]+))?\b")
 BEGINS_AGAIN = ("Dispatched", "Starting", "Pending", "Running")
 
 
 class Bhist(History):
-    """What happened to each job, from all log files."""
+    """The events of each job, from all log files."""
 
     words: tuple[str, ...] = ("bhist", "-n", "0")
     program = "bhist"
@@ -39,7 +39,7 @@ class Bhist(History):
 
 
 def _ended(answer: Answer) -> Listing:
-    """Read what bhist says of jobs that have ended; what it says of others does not matter."""
+    """Read the jobs that have ended; other jobs do not matter."""
     text = answer.out.replace(FOLD, "")
     heads = list(JOB.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
@@ -57,7 +57,7 @@ def _ended(answer: Answer) -> Listing:
 
 
 def _end(events: Sequence[str]) -> Observation | None:
-    """Read the last end of a job, unless it began anew."""
+    """Read the last end of a job, unless the job started again."""
     end = None
     for event in events:
         exited = EXITED.match(event)

@@ -1,4 +1,4 @@
-"""bjobs, which knows ended jobs for CLEAN_PERIOD, an hour by default."""
+"""bjobs, which knows ended jobs for CLEAN_PERIOD, by default an hour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jim.adapters.lsf import FIELDS
 
 
 class Bjobs(Bhist):
-    """The listing, asked for these ids alone. What bhist says is read, too: a site's own program may stand for it."""
+    """A listing of these ids only. Output of bhist is read as well: a site's own program may replace bjobs."""
 
     words, program = ("bjobs",), ""
     form = FIELDS

@@ -1,4 +1,4 @@
-"""condor_history, which asks the schedd's own history of jobs that have left its queue."""
+"""condor_history, which asks the schedd about jobs that have left its queue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IN_JSON = ("-json", "-attributes", TOLD)
 
 
 class CondorHistory(History):
-    """In JSON. What an event log says is read, too: a site's own program may stand for this one."""
+    """In JSON. A job event log is read as well: a site's own program may replace condor_history."""
 
     words = ("condor_history",)
 

@@ -10,7 +10,7 @@ from jim.adapters.condor import BY_A_PERSON, exited
 from jim.errors import Unclear
 from jim.model import Answer, Listing, Observation, State
 
-# The head of an event, with a date in one of many forms; the line below; the code of a hold.
+# The head of an event, whose date has many forms; the next line; the code of a hold.
 EVENT = re.compile(
     r"^(?P<word>000|005|009|012) \((?P<id>[0-9]+)\.(?P<process>[0-9]+)\.[0-9]+\) .*\n"
     r"[ \t]+(?P<line>.*)\n(?:\tCode (?P<code>[0-9]+) .*\n)?",
@@ -21,7 +21,7 @@ END = re.compile(r"\((?:1\) Normal|0\) Abnormal) termination \((?P<how>return va
 
 
 class EventLog(History):
-    """The file, searched by grep."""
+    """The event log, searched with grep."""
 
     words, program = ("grep", "-hE", "/var/log/condor/EventLog"), "grep"
 
@@ -39,7 +39,7 @@ class EventLog(History):
 
 
 def accepted(text: str) -> Listing:
-    """Read from a job event log which jobs there were, whatever became of them."""
+    """Read from a job event log which jobs were accepted, whatever happened to them later."""
     events = (event for event in EVENT.finditer(text) if event["word"] == ACCEPTED)
     return {_key(event): Observation(State.UNKNOWN, event["line"], word=ACCEPTED) for event in events}
 
@@ -49,14 +49,14 @@ def _key(event: re.Match[str]) -> tuple[str, int]:
 
 
 def logged(text: str) -> Listing:
-    """Read a job event log: what its last words about each job are."""
+    """Read the last events of each job from a job event log."""
     marks: dict[tuple[str, int], str] = {}
     held: dict[tuple[str, int], str] = {}
     ended: dict[tuple[str, int], Observation] = {}
     for event in EVENT.finditer(text):
         key, word, line = _key(event), event["word"], event["line"]
         end = END.fullmatch(line) if word == ENDED else None
-        if word == ACCEPTED:  # after a crash ids are given out again: what was said of another job does not count
+        if word == ACCEPTED:  # after a crash ids are used again: earlier events belong to another job
             marks[key] = line
             held.pop(key, None)
             ended.pop(key, None)

@@ -8,7 +8,7 @@ from jim.adapters.history.squeue import Squeue
 
 
 class JobCompletions(Squeue):
-    """A line a job, found by grep."""
+    """One line a job, found with grep."""
 
     words, program = ("grep", "-hE", "/var/log/slurm/jobcomp.log"), "grep"
 

@@ -1,4 +1,4 @@
-"""qacct, the program of Grid Engine that reads its accounting file."""
+"""qacct, the Grid Engine program that reads its accounting file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jim.adapters.sge import installed
 from jim.errors import Unclear
 from jim.model import Answer
 
-ONE_BY_ONE = 'ids=$1; shift; for id in $ids; do "$@" -j "$id"; done; :'  # it takes one job a call
+ONE_BY_ONE = 'ids=$1; shift; for id in $ids; do "$@" -j "$id"; done; :'  # it takes one job for each call
 NOT_THERE = re.compile(r"error: job id [0-9]+ not found")
-# The fields of a job stand in lines of their own, with a line of = before each job.
+# Each field of a job has its own line; a line of = begins a job.
 SAID = {
     "jobname": "name",
     "jobnumber": "id",
@@ -25,7 +25,7 @@ SAID = {
 
 
 class Qacct(Accounting):
-    """Few jobs at once: it reads the whole of the file for each."""
+    """Only a few jobs at once: qacct reads the whole file for each."""
 
     words, program = installed("qacct"), "qacct"
     most_asked = 10
@@ -34,7 +34,7 @@ class Qacct(Accounting):
         return ["sh", "-c", ONE_BY_ONE, "qacct", " ".join(ids), *self.first_words]
 
     def ends(self, answer: Answer) -> Iterable[Mapping[str, str]]:
-        """Read what it says of each job, whole or not at all."""
+        """Read the fields of each job, completely or not at all."""
         self.found(answer)  # or it has failed
         if not all(NOT_THERE.fullmatch(line) for line in answer.err.splitlines()):
             raise Unclear(answer.facts())
@@ -43,7 +43,7 @@ class Qacct(Accounting):
             facts = dict(re.findall(r"^(\w+) +([^\s]+)", job, re.MULTILINE))
             if first or not SAID.keys() <= facts.keys() or not facts["exit_status"].isdecimal():
                 raise Unclear(answer.facts())
-            facts["taskid"] = facts["taskid"] if facts["taskid"].isdecimal() else "1"  # of a job that is no array
+            facts["taskid"] = facts["taskid"] if facts["taskid"].isdecimal() else "1"  # of a job that is not an array
             yield {SAID[name]: facts[name] for name in SAID}
 
 

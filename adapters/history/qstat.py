@@ -8,13 +8,13 @@ from jim.adapters.base import History
 from jim.adapters.pbs import Pbs
 from jim.model import Answer, Listing
 
-UNKNOWN_JOB, ENDED_JOB = 153, 35  # exit codes, given for one of several ids, too
+UNKNOWN_JOB, ENDED_JOB = 153, 35  # exit codes; also used if only one of several ids is unknown
 NO_HISTORY = (r"not configured to maintain job history",)
-NO_HISTORY_CODES = 0, 36  # of the server's 36 qstat itself makes a 0
+NO_HISTORY_CODES = 0, 36  # qstat turns the server's 36 into 0
 
 
 class Qstat(History):
-    """The listing, asked for these ids alone; of PBS itself with -x, which shows ended jobs."""
+    """A listing of these ids only; of PBS itself with -x, which shows ended jobs."""
 
     words = ("qstat",)
     adapter: Pbs

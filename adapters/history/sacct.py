@@ -1,4 +1,4 @@
-"""sacct, which asks slurmdbd: for sites that keep accounts."""
+"""sacct, which asks slurmdbd: for sites with accounting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jim.adapters.history.squeue import Squeue
 
 
 class Sacct(Squeue):
-    """The fields of squeue, without what ends its lines."""
+    """The fields of squeue, without the mark at the end of lines."""
 
     words, program = ("sacct",), "sacct"
     fields = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")

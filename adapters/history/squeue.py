@@ -1,4 +1,4 @@
-"""squeue, which knows ended jobs for MinJobAge, some minutes; and what all sources of Slurm have in common."""
+"""squeue, which knows ended jobs for MinJobAge, some minutes; and the common parts of all sources of Slurm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jim.adapters.base import History
 from jim.adapters.slurm import FIELDS, LISTING, observation
 from jim.model import Answer, Listing
 
-# Whatever the command: a site's own program may print either form.
+# Whatever the command is: a site's own program may print either form.
 ENDED = (
     re.compile(rf"^{FIELDS}(?P<name>[^|\n]*)(\|\.)?\n", re.MULTILINE),  # squeue, sacct
     re.compile(  # jobcomp/filetxt
@@ -21,7 +21,7 @@ ENDED = (
 
 
 class Squeue(History):
-    """The listing, asked for these ids alone."""
+    """A listing of these ids only."""
 
     words: tuple[str, ...] = ("squeue",)
     fields: tuple[str, ...] = LISTING

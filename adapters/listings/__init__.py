@@ -1,1 +1,1 @@
-"""Reading what several adapters have listed: text in, facts of each job out."""
+"""Readers for listings that several adapters use: text in, facts of each job out."""

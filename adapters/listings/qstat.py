@@ -1,4 +1,4 @@
-"""Reading what qstat lists of PBS and its kin, in JSON or as text: the facts of each job, or ValueError."""
+"""Reads listings of qstat from PBS and similar systems, in JSON or as text: the facts of each job, or ValueError."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import permutations
 
-# What is mended of JSON. qstat has written environments as they are, and as a number whatever strtod() takes: 005, .5,
-# inf, nothing at all. The tokens are a string, a word, or where a word lacks; within strings, escapes.
+# JSON that needs repair: qstat has written environments without escapes, and as numbers whatever strtod() accepts: 005,
+# .5, inf, nothing at all. The tokens are a string, a word, or the place of a missing word; within strings, escapes.
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}:,"\n\r\t ]+|:(?=[\n\r\t ]*[,}])', re.DOTALL)
 ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
-# In a listing that is text each job has a head, then attributes, each a line; long ones go on in lines that begin with
-# a tab, but for those of Slurm's qstat, where attributes do. A name, which the owner follows, an environment and the
-# words of a submission may hold anything, even what looks like another line: what comes first counts. But a second name
-# is that of a job whose head is lost.
+# In a text listing each job has a head, then one attribute a line. Long lines continue in lines that begin with a tab,
+# except in Slurm's qstat, where attributes begin so. A name (the owner follows), an environment and the words of a
+# submission may hold anything, even text like another line: the first one counts. But a second name belongs to a job
+# whose head is lost.
 HEAD = "Job Id:"
 JOB = re.compile(
     r"(?P<id>[0-9]+(?:\[[0-9]*\])?(?:\.\S+)?)\n[ \t]+Job_Name = (?P<name>(?s:.*?))\n(?=[ \t]+Job_Owner = )"
@@ -25,13 +25,13 @@ READ = re.compile(r"\n[ \t]+(job_state|[Ee]xit_status|comment|Priority) = (.*)")
 FREE = re.compile(r"\n[ \t]+(?:Variable_List|[Ss]ubmit_arg\w*) = ")
 NAMED = re.compile(r"\n[ \t]+Job_Name = ")
 JOINED = re.compile(r" = .*(?:\t| {4})\S+ = ")  # two of them in a line
-# What is read of JSON, which has some twenty of a job.
+# The parts of JSON that are used; a job has some twenty.
 TOLD = {"Job_Name": "job_name", "job_state": "job_state", "Exit_status": "exit_status", "comment": "comment"}
-Facts = Mapping[str, str]  # what is told of a job, names in lower case
+Facts = Mapping[str, str]  # the facts of a job, names in lower case
 
 
 def from_json(text: str) -> dict[str, Facts]:
-    """Read what is told of each job, or raise ValueError. Nothing is completed: what was cut off stays cut off."""
+    """Read the facts of each job, or raise ValueError. Nothing is completed: truncated text stays truncated."""
     try:
         told = json.loads(text, strict=False)  # environments may hold control characters
     except ValueError:
@@ -43,14 +43,14 @@ def from_json(text: str) -> dict[str, Facts]:
 
 
 def _mended(token: re.Match[str]) -> str:
-    """Write a token as JSON wants it: a backslash that escapes nothing stands for itself, a word is a string."""
+    """Return a token as valid JSON: a backslash that escapes nothing stands for itself, a word becomes a string."""
     if token[0].startswith('"'):
         return ESCAPE.sub(lambda found: found[0] if found[1] else r"\\", token[0])
     return ':""' if token[0] == ":" else json.dumps(token[0])
 
 
 def from_text(text: str) -> dict[str, Facts]:
-    """Read what is told of each job, or raise ValueError: a line that was spoilt must not cost a job."""
+    """Read the facts of each job, or raise ValueError: a damaged line must not hide a job."""
     if text and not (text.startswith(HEAD) and text.endswith("\n\n")):
         raise ValueError(text)
     blocks = [JOB.fullmatch(block) for block in re.split(rf"^{HEAD}[ \t]*", text, flags=re.MULTILINE)[1:]]

@@ -1,7 +1,7 @@
-"""What condor_submit, condor_q, condor_rm and their like say when they fail. Unknown versions: HTCondor's source."""
+"""Failure messages of condor_submit, condor_q, condor_rm and related commands. Unknown versions: HTCondor's source."""
 
 UNCLEAR: tuple[str, ...] = (
-    # The schedd that refuses what is to be committed says why; one that was lost by then has no such line.
+    # A schedd that refuses to commit says why; if the schedd was lost, there is no such line.
     r"failed to commit job submission into the queue\.(?!\s+ERROR: )",  # unknown
     r"\A\s*SECMAN:",  # 23.9.6
 )
@@ -14,7 +14,7 @@ FULL: tuple[str, ...] = (
 TRANSIENT: tuple[str, ...] = (
     r"can't find address of (local )?schedd",  # unknown
     r"failed to connect to (local )?queue manager",  # 23.9.6
-    # Of a transaction that is given up then.
+    # About a transaction that is then given up.
     r"failed to create cluster",  # unknown
     r"failed to create proc",  # 23.9.6
     r"failed to fetch ads from",  # 23.9.6

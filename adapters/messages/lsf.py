@@ -1,7 +1,7 @@
-"""What bsub, bjobs, bkill and bstop say when they fail.
+"""Failure messages of bsub, bjobs, bkill and bstop.
 
-None was seen from a running LSF: the messages are those of the open LSF 4.2 and its descendants, and of production
-code that meets them. So no version is known for certain.
+No message was captured from a running LSF: they come from the open LSF 4.2 and its descendants, and from production
+code that reads them. So no version is certain.
 """
 
 UNCLEAR: tuple[str, ...] = (

@@ -1,10 +1,10 @@
-"""What qsub, qstat, qdel, qhold and qrls of PBS say when they fail.
+"""Failure messages of qsub, qstat, qdel, qhold and qrls of PBS.
 
-None was seen from a running PBS: the messages are those of pbs_messages.c, qsub.c and qstat.c of openpbs/openpbs, and
-of reports. So no version is known for certain.
+No message was captured from a running PBS: they come from pbs_messages.c, qsub.c and qstat.c of openpbs/openpbs, and
+from reports. So no version is certain.
 """
 
-# Of a request that was sent: a connection that was never made says so in front.
+# About a request that was sent: a failed connection begins with other words.
 UNCLEAR: tuple[str, ...] = (
     r"(?m)^(?!.*cannot connect to server).*premature end of (message|file)",  # unknown
     r"(?m)^(?!.*cannot connect to server).*end of file",  # unknown
@@ -12,7 +12,7 @@ UNCLEAR: tuple[str, ...] = (
 )
 FULL: tuple[str, ...] = (
     r"maximum number of jobs\b.* already in (queue|complex)",  # unknown
-    # The others are limits on resources, of all his jobs.
+    # The other limits are about resources of all jobs of the user.
     r"would exceed (queue .*|complex)'s per-\w+ limit",  # unknown
     r"array job exceeds",  # unknown
 )
@@ -22,7 +22,7 @@ TRANSIENT: tuple[str, ...] = (
     r"no free connections",  # unknown
     r"connection table full",  # unknown
     r"server shutting down",  # unknown
-    # Own jobs must end first.
+    # The user's own jobs must end first.
     r"would exceed .*limit",  # unknown
     r"pbs_iff: ",  # unknown
     r"(invalid|expired) credential",  # unknown

@@ -1,6 +1,6 @@
-"""What the qsub, qstat and qdel that come with Slurm say when they fail, beside what Slurm says.
+"""Failure messages of the qsub, qstat and qdel that come with Slurm, in addition to Slurm's own.
 
-qsub hands on what sbatch says, and may fail once sbatch is done.
+qsub passes on the words of sbatch, and may fail after sbatch has succeeded.
 """
 
 from jim.adapters.messages import slurm

@@ -1,7 +1,7 @@
-"""What qsub, qstat, qdel and qalter say when they fail. Unknown versions: Grid Engine's own tables of messages."""
+"""Failure messages of qsub, qstat, qdel and qalter. Unknown versions: Grid Engine's own tables of messages."""
 
-# A qmaster that was asked, and did not answer, is looked for once more, and what came of that is said. So only who
-# was refused a connection, and had lost none before, has certainly not asked.
+# If qmaster does not answer, the command looks for it once more and reports the result. So only a refused connection,
+# without a lost one before, proves that nothing was asked.
 UNCLEAR: tuple[str, ...] = (
     r"commlib error: (?!got select error \(connection refused\)|access denied)",  # unknown
     r"(?s)\A(?!.*commlib error: ).*unable to contact ",  # unknown
@@ -14,7 +14,7 @@ FULL: tuple[str, ...] = (
     r"submit a job with more than [0-9]+ tasks",  # 8.1.9
 )
 TRANSIENT: tuple[str, ...] = (
-    # An array counts as one: smaller ones only make more.
+    # An array counts as one job: smaller arrays would only be more jobs.
     r"only [0-9]+ jobs are allowed per user",  # unknown
     r"only [0-9]+ jobs are allowed per cluster",  # unknown
     r"commlib error: got select error \(connection refused\)",  # 8.1.9

@@ -1,6 +1,6 @@
-"""What sbatch, squeue, scancel and scontrol say when they fail. Unknown versions: Slurm's own tables of errors."""
+"""Failure messages of sbatch, squeue, scancel and scontrol. Unknown versions: Slurm's own tables of errors."""
 
-# sbatch itself tries again for two minutes where it is told to come later: only the last answer counts.
+# sbatch itself tries again for two minutes when it is told to come later: only the last answer counts.
 UNCLEAR: tuple[str, ...] = (
     r"socket timed out on send/recv",  # 22.05.8
     r"connection timed out (reading|writing)",  # unknown
@@ -15,7 +15,7 @@ UNCLEAR: tuple[str, ...] = (
     # Of the answer.
     r"munge decode failed",  # unknown
     r"auth_g_verify",  # unknown
-    # Of the request or the answer, but for one that could not even be written.
+    # About the request or the answer, except for a request that could not even be written.
     r"(?s)\A(?!.*(munge encode failed|auth_g_create)).*protocol authentication error",  # unknown
     r"(?s)\A(?!.*(munge encode failed|auth_g_create)).*authentication credential",  # unknown
     # The directory of users is down.
@@ -24,11 +24,11 @@ UNCLEAR: tuple[str, ...] = (
 FULL: tuple[str, ...] = (
     # Of an association or a QOS.
     r"(Max|Grp)SubmitJob",  # 22.05.8
-    # MaxJobCount, of everybody's jobs: each task of an array counts, so that fewer may be taken.
+    # MaxJobCount, of everybody's jobs: each task of an array counts, so a smaller submission may be accepted.
     r"submission failed: resource temporarily unavailable",  # unknown
     r"submission failed: MaxJobCount",  # unknown
     r"submission failed: unable to create job record",  # unknown
-    # Ours is valid, but for MaxArraySize.
+    # JIM's array is valid, except for MaxArraySize.
     r"submission failed: invalid job array specification",  # 22.05.8
 )
 TRANSIENT: tuple[str, ...] = (

@@ -1,7 +1,6 @@
-"""What qsub, qstat and qdel of Torque say when they fail, beside what PBS says.
+"""Failure messages of qsub, qstat and qdel of Torque, in addition to those of PBS.
 
-None was seen from a running Torque: the messages are those of documents and reports. So no version is known for
-certain.
+No message was captured from a running Torque: they come from documents and reports. So no version is certain.
 """
 
 from jim.adapters.messages import pbs
@@ -14,7 +13,7 @@ UNCLEAR: tuple[str, ...] = (
 )
 FULL: tuple[str, ...] = (
     *pbs.FULL,
-    # Single jobs may be taken.
+    # Single jobs may still be accepted.
     r"array size too large",  # unknown
     r"does not allow job arrays",  # unknown
 )

@@ -1,1 +1,1 @@
-"""What an administrator does: set up, check, try and advertise a site."""
+"""Tools of an administrator: set up, check, test, restore and advertise a site."""

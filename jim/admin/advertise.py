@@ -1,4 +1,4 @@
-"""What a site offers, and how busy it is, for whoever sends it grid jobs: a collector, or a request broker."""
+"""Describes a site and its load for those who send it grid jobs: a collector or a request broker."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.files import read_regular
 from jim.model import State
+from jim.site.drain import in_words
 from jim.site.file import Site
 
-# What comes of reading what another account, or another version, has written.
+# Errors while reading a file that another account, or another version of JIM, has written.
 ODD = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, JimError)
-LONGEST = 64 * 1024 * 1024  # of what a keeper has published
-TOLD = ("at", "status", "line")  # of a site test
+LONGEST = 64 * 1024 * 1024  # bytes of a keeper's summary
+TOLD = ("at", "status", "line")  # in the result of a site test
 
 
 def offer(site: Site, clock: Clock) -> dict[str, Any]:
-    """Tell what the site file says, what the keepers have published, and how the last site test went."""
+    """Collect the site's settings, the summaries of its keepers, and the result of the last site test."""
     return {
         "site": site.site.name,
         "host": socket.gethostname(),
@@ -41,13 +42,14 @@ def offer(site: Site, clock: Clock) -> dict[str, Any]:
         "most_memory_mb": site.batch.most_memory_mb,
         "most_cores": site.batch.most_cores,
         "most_local_jobs": site.limits.local_jobs,
+        "drained": in_words(site),
         **_live(site),
         "site_test": _last_test(site),
     }
 
 
 def _live(site: Site) -> dict[str, Any]:
-    """Add up what the keepers that we may read have published."""
+    """Add up the summaries of all keepers that this account may read."""
     grid_jobs, counts = 0, Counter({state.value: 0 for state in State if state is not State.UNKNOWN})
     troubles, changed, unread = set(), "", 0
     for file in _published(site, site.summary):
@@ -57,7 +59,7 @@ def _live(site: Site) -> dict[str, Any]:
             for job in jobs:
                 mine.update({State(word).value: int(count) for word, count in job["counts"].items()})
             at, trouble = _time(summary["at"]), str(summary["trouble"])
-        except FileNotFoundError:  # an account that has handed in nothing yet
+        except FileNotFoundError:  # an account without grid jobs
             continue
         except ODD:
             unread += 1
@@ -70,7 +72,7 @@ def _live(site: Site) -> dict[str, Any]:
 
 
 def _last_test(site: Site) -> dict[str, str] | None:
-    """Give the newest site test of any account that we may read."""
+    """Return the newest site test of any account that this account may read."""
     found = []
     for file in _published(site, site.tested):
         try:
@@ -82,25 +84,25 @@ def _last_test(site: Site) -> dict[str, str] | None:
 
 
 def _published(site: Site, own: Path) -> Iterator[Path]:
-    """Name the file of that name of each account of a managed site; elsewhere the own one."""
+    """Return the path of a published file, for each account of a managed site; elsewhere for this account only."""
     if not site.managed:
         yield own
         return
     places = own.parent.parent
-    for place in sorted(places.iterdir()) if places.is_dir() else ():  # one that we may not enter counts, too
+    for place in sorted(places.iterdir()) if places.is_dir() else ():  # also those that this account may not read
         if place.is_dir():
             yield place / own.name
 
 
 def _time(text: str) -> str:
-    """Give a time as it is written, if it is one."""
+    """Return a time as written, if it is one."""
     datetime.fromisoformat(text)
     return text
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Read what an account has written, which is not to lead us elsewhere."""
+    """Read a file of another account, but no link to another place."""
     document = json.loads(read_regular(file, LONGEST))
     if not isinstance(document, dict):
-        raise TypeError(f"{file} holds no record")
+        raise TypeError(f"{file} is not a JSON object")
     return document

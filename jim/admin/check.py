@@ -1,4 +1,4 @@
-"""Proving with real operations that a site can keep what JIM promises: one finding per question."""
+"""Proves with real operations that a site can keep JIM's promise: one finding for each question."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ SCARCE_BYTES, TOO_FEW_BYTES = 2 * 10**9, 10**8
 CLOCKS_APART_SECONDS = 30
 WRAPPER_SECONDS = 60
 READING_SECONDS = 10.0
-# Where an operator may have arranged for `jim keeper --all`.
+# Where an operator may have arranged `jim keeper --all`.
 TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
 CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
 
 
 def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:
-    """Ask every question; one that needs the answer of another is left out when that failed."""
+    """Ask every question; a question that depends on a failed one is left out."""
     yield _ask("libraries", _libraries)
     try:
         site = site_file.load()
     except JimError as error:
-        yield Finding("site file", FAILED, str(error), "correct it; docs/operating.md lists every setting")
+        yield Finding("site file", FAILED, str(error), "correct the file; docs/operating.md lists every setting")
         return
-    yield Finding("site file", OK, f"{site.file} is valid" if site.file else "there is none; all settings are defaults")
+    yield Finding("site file", OK, f"{site.file} is valid" if site.file else "no site file; all settings are defaults")
     state = _ask("state directory", lambda: _state(site, mounts))
     yield state
     if state.level == FAILED:
@@ -58,7 +58,7 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
 
 
 def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:
-    """List what can be asked once there is a state directory."""
+    """List the questions that can be asked once there is a state directory."""
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
     yield "status DB", lambda: _database(site.state)
@@ -83,7 +83,7 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
 
 
 def _ask(name: str, question: Callable[[], Finding]) -> Finding:
-    """Ask one question; that it cannot be answered is a failure, too."""
+    """Ask one question; a question without an answer is a failure, too."""
     try:
         found = question()
     except (JimError, OSError, ValueError, ImportError) as error:
@@ -103,7 +103,7 @@ def _libraries() -> Finding:
         except ImportError:
             missing.append(name.partition(".")[0])
     if missing:
-        return Finding("", FAILED, f"not there: {', '.join(missing)}", how_to_install(missing))
+        return Finding("", FAILED, f"missing: {', '.join(missing)}", how_to_install(missing))
     return _good(", ".join(name.partition(".")[0] for name in LIBRARIES))
 
 
@@ -114,41 +114,41 @@ def _state(site: Site, mounts: str | None) -> Finding:
     make_state(site, mounts)
     about = site.state.stat()
     if about.st_uid != os.geteuid():
-        todo = f"run this as its owner, or set {STATE_VARIABLE} to a directory of your own"
-        return Finding("", FAILED, f"{site.state} belongs to uid {about.st_uid}, this is uid {os.geteuid()}", todo)
+        todo = f"run this command as its owner, or set {STATE_VARIABLE} to a directory of your own"
+        return Finding("", FAILED, f"{site.state} belongs to uid {about.st_uid}, but this is uid {os.geteuid()}", todo)
     kind = file_system_of(site.state, mounts)
     return _good(f"{site.state} is on a local disk ({kind}), mode {about.st_mode & 0o777:04o}")
 
 
 def _locks(state: Path) -> Finding:
-    """Take a lock twice: the second time must fail, or two keepers could run."""
+    """Take a lock twice: the second time must fail, otherwise two keepers could run."""
     with tempfile.NamedTemporaryFile(dir=state, prefix=".check-") as first, Path(first.name).open("a") as second:
         fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return _good("flock keeps a second holder out")
+            return _good("flock excludes a second holder")
     return Finding("", FAILED, "two processes can hold the same flock", "put the state directory on a local disk")
 
 
 def _files(place: Path) -> Finding:
-    """Write, fsync, rename over what is there, and read it back."""
+    """Write, fsync, rename over an existing file, and read the file."""
     with tempfile.TemporaryDirectory(dir=place, prefix=".check-") as name:
         file = Path(name) / "file"
         for content in (b"old", b"new"):
             replace_durably(file, content)
         if file.read_bytes() != b"new" or os.listdir(name) != ["file"]:  # noqa: PTH208 - names suffice
-            return Finding("", FAILED, "a rename did not replace the file", "use another file system")
+            return Finding("", FAILED, "a rename did not replace an existing file", "use another file system")
     return _good("fsync and rename work")
 
 
 def _database(state: Path) -> Finding:
-    """Read it as a whole, or for as long as someone waits."""
+    """Read the whole status DB, or as much as the time allows."""
     if not is_there(state):
-        return _good("there is none yet")
+        return _good("there is no status DB yet")
     with closing(open_store(state, Clock())) as store:
         whole = store.look_for_damage(READING_SECONDS)
-    return _good("all of it can be read" if whole else f"no damage in what can be read of it in {READING_SECONDS:g} s")
+    return _good("the whole status DB is readable" if whole else f"no damage found within {READING_SECONDS:g} s")
 
 
 def _space(place: Path) -> Finding:
@@ -165,19 +165,19 @@ def _space(place: Path) -> Finding:
 
 
 def _work(site: Site, mounts: str | None) -> Finding:
-    """Do what a claim needs: link, be refused the second link, read the winner; and what a manifest needs."""
+    """Do what claims and outputs need: link, fail to link again, read the winner, notice changes."""
     with tempfile.TemporaryDirectory(dir=site.work, prefix=".check-") as name:
         place = Path(name)
         ours = fence(place, [1])[1].nonce
         if fence(place, [1])[1].nonce != ours:
-            return Finding("", FAILED, "a claim could be taken twice", "use a work directory with hard links")
+            return Finding("", FAILED, "two processes could take one claim", "use a file system with hard links")
         (place / "claim.1").rename(place / "moved")
         sync_directory(place)
         coarse = _coarse_times(place / "moved")
     said = f"{site.work} ({file_system_of(site.work, mounts)}): links, renames and fsync work"
     if coarse:
-        todo = "outputs that change while they are measured may go unseen"
-        return Finding("", WARNING, f"{said}; its times count whole seconds", todo)
+        todo = "JIM may not notice outputs that change while it reads them"
+        return Finding("", WARNING, f"{said}; file times have only whole seconds", todo)
     return _good(said)
 
 
@@ -199,8 +199,13 @@ def _wrapper(work: Path) -> Finding:
         answer = run((str(prepare_submission(place / "s1", variables, settings, [line])),), limit=WRAPPER_SECONDS)
         problem = _problem(place / "s1", answer.facts() if answer.code else "")
     if problem:
-        return Finding("", FAILED, problem, f"{work} must allow programs to run (no noexec), /bin/sh must be POSIX")
-    return _good(f"ran under /bin/sh in {answer.seconds:.2f} s, with a claim and an exit record")
+        return Finding(
+            "",
+            FAILED,
+            problem,
+            f"{work} must allow programs to run (mount option noexec must be off), and /bin/sh must be POSIX",
+        )
+    return _good(f"a local job ran under /bin/sh in {answer.seconds:.2f} s, with a claim and an exit record")
 
 
 def _problem(directory: Path, failure: str) -> str:
@@ -209,14 +214,16 @@ def _problem(directory: Path, failure: str) -> str:
         return failure + (f" / {log.read_text()[-300:].strip()}" if log.exists() else "")
     record = read_exit_record((directory / "exit.1").read_text())
     hello = (directory / "run.1" / "stdout").read_text()
-    return "" if (record.code, hello) == (0, "hello\n") else f"its exit record says {record.code}, it wrote {hello!r}"
+    return (
+        "" if (record.code, hello) == (0, "hello\n") else f"its exit record says {record.code}, and it wrote {hello!r}"
+    )
 
 
 # The batch system
 
 
 def _batch(site: Site) -> Finding:
-    from jim.admin.trial.asking import health  # needs libraries; if they are not there, that has been said
+    from jim.admin.trial.asking import health  # needs libraries; another finding says if they are missing
 
     return health(site)
 
@@ -225,30 +232,30 @@ def _promise(site: Site) -> Finding:
     from jim.keeper.opening import adapter_of
 
     if adapter_of(site).shared_work:
-        return _good("each attempt starts at most once: worker nodes see the work directory")
-    said = f"worker nodes do not see the work directory: that nothing runs twice is {site.batch.system}'s own promise"
-    return Finding("", WARNING, said, "with a shared work directory JIM itself can promise it")
+        return _good("worker nodes see the work directory, so JIM ensures that each attempt starts at most once")
+    said = f"worker nodes do not see the work directory: only {site.batch.system} ensures that no attempt runs twice"
+    return Finding("", WARNING, said, "with a shared work directory JIM itself could ensure this")
 
 
 def _programs(site: Site) -> Finding:
-    from jim.keeper.opening import superseded  # as above
+    from jim.keeper.opening import superseded  # another finding says if they are missing
 
     return Finding("", WARNING, f"batch.programs names the directory {site.batch.programs}", superseded(site))
 
 
 def _history(site: Site) -> Finding:
-    from jim.keeper.opening import superseded_history  # as above
+    from jim.keeper.opening import superseded_history  # another finding says if they are missing
 
     if instead := superseded_history(site):
-        return Finding("", WARNING, "the program in batch.commands.history says who tells how jobs ended", instead)
-    return _good("the site's own command tells how jobs ended")
+        return Finding("", WARNING, "the program in batch.commands.history chooses the history", instead)
+    return _good("the site's own command reports how jobs ended")
 
 
 def _handlers(site: Site) -> Finding:
-    """Look at the code that the site brings: who can change it acts as every account that uses it."""
+    """Check the site's own code: whoever can change it acts as every account that uses it."""
     own = site.site.handlers
     for place in open_to_all(Path(own)) if own else ():
-        return Finding("", WARNING, f"everybody can write {place}", "look at what is there, then chmod -R o-w it")
+        return Finding("", WARNING, f"everybody can write to {place}", "inspect the files, then run chmod -R o-w")
     types, functions = load_all(site)
     job_types = f"{own}: {', '.join(types) or 'no job type'}" if own else ""
     return _good("; ".join(filter(None, (job_types, ", ".join(functions)))))
@@ -258,9 +265,7 @@ def _catalogue(place: str) -> Finding:
     try:
         ids, datasets = catalogue_at(place).counts()
     except NotReadable as error:
-        return Finding(
-            "", FAILED, str(error), "until it can be read, grid jobs wait that name a request_id or a dataset"
-        )
+        return Finding("", FAILED, str(error), "requests that need the catalogue wait until it is readable")
     return _good(f"request ids: {ids:,}, datasets: {datasets:,}, in {place}")
 
 
@@ -268,17 +273,20 @@ def _catalogue(place: str) -> Finding:
 
 
 def _keeper(site: Site) -> Finding:
-    """Tell whether one runs, and whether one should. Trying its lock could keep one from starting."""
+    """Tell whether a keeper runs, and whether one should.
+
+    The lock is not tried, because that could keep a keeper from starting.
+    """
     if heart_beats(site.state, Clock()):
-        return _good("one runs")
+        return _good("a keeper runs")
     pid = holder(site.state)
     if pid:
-        todo = f"see {site.state / 'keeper.log'}; if it was stopped: kill -CONT {pid}"
-        return Finding("", WARNING, f"one holds the lock (pid {pid}), but its heart does not beat", todo)
+        todo = f"see {site.state / 'keeper.log'}; if someone stopped it: kill -CONT {pid}"
+        return Finding("", WARNING, f"a keeper holds the lock (pid {pid}), but does not update its heartbeat", todo)
     if _unfinished(site):
-        todo = f"start one: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"
-        return Finding("", WARNING, "none runs, but there are unfinished grid jobs", todo)
-    return _good("none runs, and none is needed; doors start one")
+        todo = f"start a keeper: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"
+        return Finding("", WARNING, "no keeper runs, but there are unfinished grid jobs", todo)
+    return _good("no keeper runs, and none is needed; doors start one")
 
 
 def _unfinished(site: Site) -> bool:
@@ -292,34 +300,34 @@ def _unfinished(site: Site) -> bool:
 
 
 def _arranged(site: Site, root: Path) -> Finding:
-    """Tell whether something starts keepers again after a reboot."""
+    """Tell whether something starts keepers after a reboot."""
     if os.path.lexists(root / TIMERS):
         return _good("the systemd timer jim-keepers.timer is enabled")
     for pattern in CRON:
         for file in root.glob(pattern):
             if _names_keepers(file):
-                return _good(f"arranged in {file}")
+                return _good(f"{file} starts keepers")
     if not site.managed:
-        return _good("not arranged; submissions and polls start the keeper")
+        return _good("nothing is arranged; submissions and polls start the keeper")
     todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
-    return Finding("", WARNING, "not arranged: after a reboot jobs wait until someone polls", todo)
+    return Finding("", WARNING, "nothing is arranged: after a reboot grid jobs wait until someone polls", todo)
 
 
 def _names_keepers(file: Path) -> bool:
     try:
         return bool(re.search(r"^[^#\n]*\bjim[\"']? keeper --all", file.read_text(errors="replace"), re.MULTILINE))
-    except OSError:  # not ours to read
+    except OSError:  # this account may not read it
         return False
 
 
 def _clock(site: Site, now: float) -> Finding:
-    """Hold our clock against the file server's."""
+    """Compare this machine's clock with the file server's."""
     with tempfile.NamedTemporaryFile(dir=site.work, prefix=".check-") as file:
         apart = abs(os.fstat(file.fileno()).st_mtime - now)
     if apart > CLOCKS_APART_SECONDS:
-        said = f"the work directory's file server is {apart:,.0f} s apart from this machine"
-        return Finding("", WARNING, said, "synchronise both clocks (NTP); only ages that people read suffer")
+        said = f"the clock of the work directory's file server differs by {apart:,.0f} s from this machine's"
+        return Finding("", WARNING, said, "synchronise both clocks (NTP); only ages that people read are wrong")
     written = file_of(site.state)
     if written.exists() and written.stat().st_mtime - now > CLOCKS_APART_SECONDS:
-        return Finding("", WARNING, "the clock was set back since JIM last wrote", "synchronise it (NTP)")
-    return _good("agrees with the work directory's file server")
+        return Finding("", WARNING, "this clock was set back since JIM last wrote", "synchronise this clock (NTP)")
+    return _good("this machine's clock agrees with the work directory's file server")

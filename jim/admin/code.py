@@ -1,4 +1,4 @@
-"""The code that a site brings: its job types, analysers and steps."""
+"""The site's own code: its job types, analysers and steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jim.work.site_steps import step
 
 
 def load_all(site: Site) -> tuple[list[str], list[str]]:
-    """Load what a keeper would load once it is needed, and name it: the job types, and the functions."""
+    """Load all code that a keeper may need, and return the names: job types and functions."""
     own = site.site.handlers
     types = sorted(name for name in job_types(own) if "." in name)
     analysers = {handler_of(each, own).analyser for each in types} | {site.limits.analyser}

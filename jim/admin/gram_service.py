@@ -1,4 +1,4 @@
-"""Putting JIM behind a gatekeeper on this machine: what GRAM looks for by name, made, checked, and taken away again."""
+"""Installs, checks and removes the files by which GRAM on this machine finds JIM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jim.files import replace_durably
 from jim.handlers.base import COMMON, Attribute
 from jim.request import HANDLERS, handler_of
 from jim.request.gram_names import GRAM_NAMES
-from jim.request.words import plain
+from jim.request.languages import plain
 from jim.site import file as site_file
 from jim.workdir.submission import shell_directory
 
@@ -27,7 +27,7 @@ SERVICE = f"jobmanager-{TYPE}"
 
 
 def _home() -> Path:
-    """Tell where JIM lies: by the name `jim` where a link of that name leads to this very version, for that stays."""
+    """Return JIM's directory, by a link named `jim` if it leads to this version: such a link survives updates."""
     here = shell_directory().parent
     stays = here.with_name("jim")
     return stays if stays.is_symlink() and stays.samefile(here) else here
@@ -35,7 +35,7 @@ def _home() -> Path:
 
 HOME = _home()
 ADAPTER = HOME / f"shell/gram/{TYPE}.pm"
-# Where GRAM looks; its packages make these directories.
+# The places where GRAM looks; its packages make these directories.
 PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
 RVF = Path(f"usr/share/globus/globus_gram_job_manager/{TYPE}.rvf")
 AVAILABLE = Path("etc/grid-services/available")
@@ -48,15 +48,15 @@ LINE = (
     "stderr_log,local_cred - /usr/sbin/globus-job-manager globus-job-manager"
     f" -conf /etc/globus/globus-gram-job-manager.conf -type {TYPE}\n"
 )
-# Of GRAM's own attributes, what means to us what it means to GRAM.
+# GRAM's attributes that have the same meaning in JIM.
 SHARED = {"arguments", "environment", "queue"}
 
 
-# The attributes that a gatekeeper lets through
+# The attributes that a gatekeeper accepts
 
 
 def job_types(own: str = "") -> list[str]:
-    """List the job types of JIM, and those that the site has of its own."""
+    """List JIM's job types and the site's own."""
     ours = sorted(each.stem for each in HANDLERS.glob("[a-z]*.py") if each.stem != "base")
     found = sorted(Path(own).rglob("*.py")) if own else []
     names = (".".join(each.relative_to(own).with_suffix("").parts) for each in found)
@@ -72,7 +72,7 @@ def _is_job_type(name: str, own: str) -> bool:
 
 
 def rvf(own: str = "") -> str:
-    """Write what GRAM may accept: an attribute for each one of a job type that GRAM has not by itself."""
+    """Return GRAM's list of accepted attributes: all attributes of job types that GRAM does not know itself."""
     types = job_types(own)
     declared: dict[str, Attribute] = {}
     for each in types:
@@ -91,17 +91,17 @@ def _record(name: str, told: str, more: Mapping[str, str]) -> str:
     return "".join(f"{word}: {value}\n" for word, value in (facts | ({"DefaultWhen": when} if more else {})).items())
 
 
-# Making it, and taking it away
+# Registering and unregistering
 
 
 def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
-    """Put each file where GRAM looks for it, and say so; what is somebody else's is not touched.
+    """Put each file where GRAM looks for it, and report it; files of others are not touched.
 
-    With `events`, job managers are told by this account's keeper how jobs are, and do not poll.
+    With `events`, the keeper of this account writes events for job managers, which then do not poll.
     """
     for place, why in ((SCRIPT, "globus-gram-job-manager-scripts"), (ENABLED, "globus-gatekeeper")):
         if not (root / place).exists():
-            raise BadSite(f"{root / place} is not there: install the package {why}")
+            raise BadSite(f"{root / place} does not exist: install the package {why}")
     _require_root(root)
     _refuse_foreign(root)
     if events:
@@ -110,8 +110,9 @@ def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
     replace_durably(root / RVF, rvf(site_file.load().site.handlers).encode(), 0o644)
     yield f"wrote {root / RVF}"
     service = root / AVAILABLE / SERVICE
-    if service.exists() and (not events or EVENTS_OPTION in service.read_text()):  # its options are the site's
-        yield f"{service} was there already and is left as it is"
+    # The file's options belong to the site.
+    if service.exists() and (not events or EVENTS_OPTION in service.read_text()):
+        yield f"{service} exists already and was not changed"
     else:
         service.parent.mkdir(exist_ok=True)
         line = service.read_text() if service.exists() else LINE
@@ -121,7 +122,7 @@ def register(root: Path = Path("/"), events: str = "") -> Iterator[str]:
 
 
 def _let_account_tell(root: Path, account: str) -> Iterator[str]:
-    """Make the directory of events: who may write there can end anybody's job, so it is one account's alone."""
+    """Make the directory of events. Whoever may write there can end anybody's job, so it belongs to one account."""
     try:
         entry = pwd.getpwnam(account)
     except KeyError:
@@ -136,12 +137,12 @@ def _let_account_tell(root: Path, account: str) -> Iterator[str]:
     for place in (*directory.glob(A_DAY), directory):
         os.chown(place, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
     directory.chmod(0o755)
-    yield f'{directory} is {account}\'s; in its site file, say under [site]: gram_events = "{directory}"'
+    yield f'{directory} belongs to {account}; put into its site file, under [site]: gram_events = "{directory}"'
 
 
 def _link(place: Path, target: Path) -> str:
     if place.is_symlink() and place.readlink() == target:
-        return f"{place} leads to {target} already"
+        return f"{place} already leads to {target}"
     draft = place.with_name(f".{place.name}.{os.getpid()}")
     draft.symlink_to(target)
     draft.rename(place)
@@ -149,7 +150,7 @@ def _link(place: Path, target: Path) -> str:
 
 
 def unregister(root: Path = Path("/")) -> Iterator[str]:
-    """Remove what was registered, and say so; jobs that run are not touched, but nobody can poll them any more."""
+    """Remove the registered files, and report it. Running jobs continue, but nobody can poll them any more."""
     _require_root(root)
     _refuse_foreign(root)
     for place in (ENABLED / SERVICE, AVAILABLE / SERVICE, RVF, PERL):
@@ -164,30 +165,30 @@ def unregister(root: Path = Path("/")) -> Iterator[str]:
 
 
 def _require_root(root: Path) -> None:
-    """Refuse before anything is changed, where this account may not change everything."""
+    """Refuse early if this account may not write everywhere."""
     for place in (ENABLED, RVF.parent, PERL.parent):
         if (root / place).exists() and not os.access(root / place, os.W_OK):
-            raise BadSite(f"{root / place} cannot be written by this account; do it as root")
+            raise BadSite(f"this account cannot write to {root / place}; run the command as root")
 
 
 def _refuse_foreign(root: Path) -> None:
-    """Refuse to replace or remove what is not by us."""
+    """Refuse to replace or remove files of others."""
     for place in (PERL, ENABLED / SERVICE):
         if os.path.lexists(root / place) and not (root / place).is_symlink():
-            raise BadSite(f"{root / place} is no link of JIM's; move it away first")
+            raise BadSite(f"{root / place} is not a link of JIM's; move it away first")
     for place, words in ((RVF, HEAD), (AVAILABLE / SERVICE, f"-type {TYPE}")):
         if (root / place).exists() and words not in (root / place).read_text(errors="replace"):
             raise BadSite(f"{root / place} was not written by JIM; move it away first")
     for day in (root / EVENTS).glob("*"):
         if not day.match(A_DAY):
-            raise BadSite(f"{day} is not by JIM; move it away first")
+            raise BadSite(f"JIM did not write {day}; move it away first")
 
 
-# Checking it
+# Checking
 
 
 def findings(root: Path = Path("/")) -> Iterator[Finding]:
-    """Ask whether a gatekeeper on this machine could hand jobs to this JIM."""
+    """Tell whether a gatekeeper on this machine can submit jobs to this JIM."""
     again = "run `jim gram register` as root"
     yield _check(
         "packages", (root / SCRIPT).exists(), "GRAM's job manager", "install globus-gatekeeper and what it needs"
@@ -196,7 +197,12 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
     yield _check("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
     if leads:
         answer = run(["perl", f"-MGlobus::GRAM::JobManager::{TYPE}", "-e1"], limit=20)
-        yield _check("Perl", answer.code == 0, answer.facts() if answer.code else "the module loads", "see its words")
+        yield _check(
+            "Perl",
+            answer.code == 0,
+            answer.facts() if answer.code else "Perl can load the module",
+            "see Perl's message",
+        )
     yield from _rvf_findings(root, again)
     enabled = os.path.lexists(root / ENABLED / SERVICE) and (root / ENABLED / SERVICE).exists()
     yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
@@ -204,20 +210,23 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
         yield from _events_findings(root)
     closed = next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
     yield _check(
-        "accounts", not closed, f"{closed or HOME} can be entered by all", "put JIM where every account can read it"
+        "accounts",
+        not closed,
+        f"all accounts can enter {closed or HOME}",
+        "move JIM to a place where every account can read it",
     )
 
 
 def _events_findings(root: Path) -> Iterator[Finding]:
-    """Compare what job managers wait for with what the keeper of that account writes."""
+    """Compare the events that job managers expect with those that the account's keeper writes."""
     directory, again = root / EVENTS, "as root: jim gram register --events ACCOUNT"
     if EVENTS_OPTION not in (root / ENABLED / SERVICE).read_text(errors="replace"):
         useless = bool(site_file.load().site.gram_events)
-        what = "job managers poll" + ", so nobody reads what site.gram_events lets be written" * useless
+        what = "job managers poll" + ", so nobody reads the events that site.gram_events asks for" * useless
         yield Finding("events", WARNING if useless else OK, what, again if useless else "")
         return
     if not directory.is_dir() or directory.stat().st_mode & 0o022:
-        yield Finding("events", FAILED, f"not so: {directory} is there, and one account alone may write into it", again)
+        yield Finding("events", FAILED, f"wrong: {directory} must exist, and only one account may write there", again)
         return
     try:
         owner = pwd.getpwuid(directory.stat().st_uid)
@@ -226,9 +235,9 @@ def _events_findings(root: Path) -> Iterator[Finding]:
         return
     site = site_file.load() if os.getuid() == owner.pw_uid else site_file.load(str(_state_of(owner)))
     told = site.site.gram_events == str(directory)
-    what = f"{owner.pw_name}'s keeper tells in {directory} how its jobs are"
-    todo = f'in {site.file or site.state / "site.toml"}, say under [site]: gram_events = "{directory}"'
-    yield _check("events", told, what, f"{todo}; else its jobs never end")
+    what = f"the keeper of {owner.pw_name} writes events into {directory}"
+    todo = f'put into {site.file or site.state / "site.toml"}, under [site]: gram_events = "{directory}"'
+    yield _check("events", told, what, f"{todo}; otherwise its jobs never end")
 
 
 def _state_of(owner: pwd.struct_passwd) -> Path:
@@ -240,14 +249,14 @@ def _rvf_findings(root: Path, again: str) -> Iterator[Finding]:
     file = root / RVF
     is_there = file.exists()
     same = is_there and file.read_text() == rvf(site_file.load().site.handlers)
-    yield _check("attributes", same, f"{file} says what the job types declare", again)
+    yield _check("attributes", same, f"{file} lists all attributes of the job types", again)
     if is_there:
         answer = run(["globus-rvf-check", str(file)], limit=20)
         if answer.code == 127:
-            yield Finding("RVF", WARNING, "globus-rvf-check is not there", "install globus-gram-job-manager")
+            yield Finding("RVF", WARNING, "globus-rvf-check is missing", "install globus-gram-job-manager")
         else:
-            yield _check("RVF", answer.code == 0, f"{file} can be read by GRAM", answer.facts())
+            yield _check("RVF", answer.code == 0, f"GRAM can read {file}", answer.facts())
 
 
 def _check(name: str, good: bool, what: str, todo: str) -> Finding:
-    return Finding(name, OK, what) if good else Finding(name, FAILED, f"not so: {what}", todo)
+    return Finding(name, OK, what) if good else Finding(name, FAILED, f"wrong: {what}", todo)

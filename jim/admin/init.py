@@ -1,4 +1,4 @@
-"""Making a site: its commented site file, and the directories of an account on a managed site."""
+"""Makes a site: its commented site file, and the directories of an account on a managed site."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, file_system_of, is_network, refuse_network
 from jim.site.settings import SECTIONS, Setting, settings
 
-# The command that tells of a batch system on this machine.
+# The command that shows that a batch system is on this machine.
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}
-NETWORK_VISIBLE_SECONDS = 90.0  # files of another node may be seen that late
+NETWORK_VISIBLE_SECONDS = 90.0  # files from another node may become visible so late
 Key = tuple[str, str]  # section and key
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What this machine tells of itself: values to set, and remarks for people."""
+    """Facts about this machine: settings to write, and remarks for people."""
 
     values: Mapping[Key, Any]
     remarks: Mapping[Key, str]
 
 
 def look_around(state: Path, work: str = "", mounts: str | None = None) -> Found:
-    """Find out what the site file should say; refuse a place where no state directory can be."""
+    """Find values for the site file; refuse a place that cannot hold a state directory."""
     refuse_network(state, mounts)
     seen = [f"{name} ({command})" for command, name in BATCH_COMMANDS.items() if shutil.which(command)]
     values: dict[Key, Any] = {("site", "name"): _host_name(), ("batch", "system"): "local"}
     remarks = {
         ("site", "work"): f"The state directory, {toml(str(state))}, is on {file_system_of(state, mounts)}.",
         ("batch", "slots"): f"This machine has {os.cpu_count() or 1} processors.",
-        ("batch", "system"): f"Seen here, too: {', '.join(seen) or 'no other batch system'}.",
+        ("batch", "system"): f"Also found: {', '.join(seen) or 'no other batch system'}.",
     }
     if work:
         kind = file_system_of(Path(work), mounts)
@@ -58,10 +58,10 @@ def _host_name() -> str:
 
 
 def site_text(found: Found) -> str:
-    """Write a site file: every setting with its meaning, its default commented out, what was found set."""
+    """Return the text of a site file: every setting with its meaning. Defaults are comments, found values are set."""
     head = [
         "# The site file of JIM. A line that is commented out shows the default.",
-        "# `jim site check` proves that what stands here works.",
+        "# `jim site check` proves that these settings work.",
     ]
     return "\n".join([*head, *(line for name in SECTIONS for line in _section(name, found)), ""])
 
@@ -78,7 +78,7 @@ def _section(name: str, found: Found) -> Iterator[str]:
 
 
 def sentence(rule: Setting) -> str:
-    """Say what a setting means and what it may be."""
+    """Return the meaning of a setting and its possible values."""
     text = f"{rule.help[:1].upper()}{rule.help[1:]}"
     if rule.least is not None:
         text = f"{text} ({rule.least:,} to {rule.most:,})"
@@ -86,7 +86,7 @@ def sentence(rule: Setting) -> str:
 
 
 def toml(value: Any) -> str:
-    """Write a value as TOML."""
+    """Return a value as TOML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{toml(key)} = {toml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list | tuple):
@@ -99,7 +99,7 @@ def toml(value: Any) -> str:
 
 
 def write_site_file(file: Path, text: str, state: Path, mode: int) -> None:
-    """Write a new site file, once it was read back well; one that is there already is never touched."""
+    """Write a new site file after JIM has read its text successfully; never change an existing file."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         if not file.parent.is_dir():
@@ -111,7 +111,7 @@ def write_site_file(file: Path, text: str, state: Path, mode: int) -> None:
         os.link(draft, file)
     except OSError as error:
         if os.path.lexists(file):
-            raise BadSite(f"{file} is there already and was left as it is; move it away to have a new one") from error
+            raise BadSite(f"{file} exists already and was not changed; move it away to get a new one") from error
         raise BadSite(f"cannot write {file}: {error.strerror}") from error
     finally:
         with suppress(OSError):
@@ -120,12 +120,12 @@ def write_site_file(file: Path, text: str, state: Path, mode: int) -> None:
 
 
 def own_state() -> Path:
-    """Name a person's state directory; on a managed site there is none but the account's."""
+    """Return a person's state directory; a managed site has only those of its accounts."""
     named = os.environ.get(STATE_VARIABLE)
     if named is None and site_file.MANAGED_FILE.exists():
         raise BadSite(
-            f"this machine is managed: its settings are in {site_file.MANAGED_FILE}. "
-            f"Set {STATE_VARIABLE} to a directory of your own to have settings of your own"
+            f"this machine is managed: its settings are in {site_file.MANAGED_FILE}. To have settings of "
+            f"your own, set {STATE_VARIABLE} to a directory of your own"
         )
     return Path(named).absolute() if named else site_file.own_state()
 
@@ -134,42 +134,42 @@ def own_state() -> Path:
 
 
 def make_account(name: str, mounts: str | None = None) -> Iterator[str]:
-    """Make what an account needs on a managed site, and say what was made; done again, it changes nothing.
+    """Make the directories of an account on a managed site, and report them; repeating this changes nothing.
 
-    Everything lies in directories that only root can write, so no account can be in another's way.
+    Everything lies in directories that only root can write, so no account can disturb another.
     """
     try:
         account = pwd.getpwnam(name)
     except KeyError as error:
         raise BadSite(f"there is no account {name!r} on this machine") from error
     if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):
-        raise BadSite(f"the account name {account.pw_name!r} cannot be a directory's name")
+        raise BadSite(f"the account name {account.pw_name!r} is not usable as a directory name")
     refuse_network(place := site_file.MANAGED_STATE, mounts)
     try:
         for directory in (place, place / ".by-uid", place / ".published", place / ".turns"):
             _make_for_all(directory)
         _make_turn(place / ".turns" / name, account)
-        (place / ".published" / "turn").unlink(missing_ok=True)  # of a version before; anyone could write it
+        (place / ".published" / "turn").unlink(missing_ok=True)  # an older version let anyone write to it
         yield from _make_own(place / name, account, 0o700)
         yield from _make_own(place / ".published" / name, account, 0o750)
         yield from _link(place / ".by-uid" / str(account.pw_uid), Path("..") / name)
         yield from _make_work(place / name, account)
     except OSError as error:
-        raise BadSite(f"cannot make the directories of {name}: {error}; run this as root") from error
+        raise BadSite(f"cannot make the directories of {name}: {error}; run this command as root") from error
 
 
 def _make_for_all(directory: Path) -> None:
-    """Make a directory that everyone reads and its maker alone writes."""
+    """Make a directory that everyone can read and only its maker can write."""
     if not directory.is_dir():
         directory.mkdir(parents=True)
         directory.chmod(0o755)
     about = directory.lstat()
     if directory.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o022:
-        raise BadSite(f"{directory} must be a directory of root's own that no one else can write: chmod 755 it")
+        raise BadSite(f"{directory} must belong to root, and only root may write to it: run chmod 755 on it")
 
 
 def _make_turn(file: Path, account: pwd.struct_passwd) -> None:
-    """Make the file by which an account tells the others when it has asked; nothing is ever read from it."""
+    """Make the file whose time tells other accounts of this account's last query; its content is never read."""
     with suppress(FileExistsError):
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
         try:
@@ -180,7 +180,7 @@ def _make_turn(file: Path, account: pwd.struct_passwd) -> None:
 
 
 def _make_own(directory: Path, account: pwd.struct_passwd, mode: int) -> Iterator[str]:
-    """Make a directory that belongs to an account; what was made meanwhile in its place is left alone."""
+    """Make a directory that belongs to an account; refuse anything else in its place."""
     if not os.path.lexists(directory):
         directory.mkdir(mode=0o700)
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -191,7 +191,7 @@ def _make_own(directory: Path, account: pwd.struct_passwd, mode: int) -> Iterato
             os.close(descriptor)
         yield f"made {directory} for {account.pw_name}"
     if directory.is_symlink() or not directory.is_dir() or directory.lstat().st_uid != account.pw_uid:
-        raise BadSite(f"{directory} is no directory of {account.pw_name}'s; move it away, then do this again")
+        raise BadSite(f"{directory} is not a directory of {account.pw_name}; move it away, then run this command again")
 
 
 def _link(link: Path, target: Path) -> Iterator[str]:
@@ -199,11 +199,13 @@ def _link(link: Path, target: Path) -> Iterator[str]:
         link.symlink_to(target)
         yield f"linked {link} to {target}"
     if not link.is_symlink() or link.readlink() != target:
-        raise BadSite(f"{link} does not lead to {target}: was the uid given to another account? Remove it to go on")
+        raise BadSite(
+            f"{link} does not lead to {target}: does another account have this uid now? Remove the link to continue"
+        )
 
 
 def _make_work(state: Path, account: pwd.struct_passwd) -> Iterator[str]:
-    """Make the account's part of a shared work directory, which root may not be allowed to."""
+    """Make the account's part of a shared work directory; root may not be allowed to write there."""
     if not site_file.MANAGED_FILE.exists():
         return
     site = site_file.read(site_file.MANAGED_FILE, state, managed=True)
@@ -211,4 +213,4 @@ def _make_work(state: Path, account: pwd.struct_passwd) -> Iterator[str]:
         try:
             yield from _make_own(site.work, account, 0o700)
         except OSError as error:
-            yield f"NOT made: {site.work} ({error.strerror}); make it by hand, for {account.pw_name}, mode 700"
+            yield f"NOT made: {site.work} ({error.strerror}); make it yourself, for {account.pw_name}, mode 700"

@@ -1,7 +1,7 @@
-"""What people say of a state directory that is not where, or what, it was: that it was moved, or restored.
+"""Continues with a state directory that was moved, restored from a backup, or copied.
 
-The directories win: what they hold and the store has forgotten is taken up again, as what was sent. Until the last
-step no keeper goes on, so a command that was killed is simply given again.
+The directories decide: JIM takes up again all submissions that they hold and the store has forgotten. No keeper runs
+until the last step is done. If the command is killed, simply run it again.
 """
 
 from __future__ import annotations
@@ -53,30 +53,31 @@ from jim.workdir.submission import (
 )
 
 log = logging.getLogger(__name__)
-PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")  # the directory of a grid job, or what is left
+# Name of a grid job's directory, or of its remains.
+PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
 
 
 def moved(site: Site) -> Iterator[str]:
-    """Go on in a new place, or on a new machine, with what nothing else works with."""
+    """Continue in a new place or on a new machine; the store must be as recent as the work directory."""
     make_state(site)
     with alone(site.state), closing(open_store(site.state, Clock(), write=True)) as store:
         seen, here, before = serials(site, store), home(site), home_before(store)
         if seen.behind:
             raise Outdated(
-                f"{site.state} was not only moved: its serial is {seen}. "
-                "So it is older than what was done with it: say `jim site restored`"
+                f"{site.state} was not only moved: its serial is {seen}, so it is older than the work done "
+                "with it. Run `jim site restored`"
             )
         instances = instances_of(site.state)
         own_work(site, instances, used=is_used(site, store))
         if not is_elsewhere(here, before):
-            yield f"nothing was to do: {site.state} is where it was"
+            yield f"nothing to do: {site.state} is in its place"
             return
         Hold(site, instances).take(store, seen, here)
-        yield f"{site.state} goes on as {here}; before, it was at work as {before}"
+        yield f"{site.state} continues as {here}; before, it was {before}"
 
 
 def restored(site: Site) -> Iterator[str]:
-    """Go on with a state directory that has forgotten what was done since it was saved, or that is a copy."""
+    """Continue with a state directory that is older than the work done with it, or that is a copy."""
     make_state(site)
     with alone(site.state), closing(open_store(site.state, Clock(), write=True)) as store:
         ours, there = instances_of(site.state), instances_in(site.work)
@@ -88,21 +89,25 @@ def restored(site: Site) -> Iterator[str]:
             )
         names = os.urandom(4).hex(), *dict.fromkeys((*there, *ours))
         content = "".join(f"{each}\n" for each in names).encode()
-        # From now on no other keeper goes on in this work directory, and none of ours until the last step.
+        # From now on no other keeper can use this work directory, and none of this state directory until the last step.
         replace_durably(site.work / INSTANCE, content)
         Hold(site, names).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
+        store.answer_anew()
         jobs = {job.id for job in store.grid_jobs()}
         again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
         if again:
-            yield f"taken in again, for status.db has forgotten them: {', '.join(map(str, again))}"
+            yield (
+                "status.db had forgotten these grid jobs; their requests were submitted again: "
+                f"{', '.join(map(str, again))}"
+            )
         number = inbox.draw_id(site.state, max([*jobs, *_numbers(site), 0]))
         replace_durably(site.state / INSTANCE, content)
-        yield f"{site.state} goes on as {names[0]}; the next grid job is {number + 1} or above"
+        yield f"{site.state} continues as {names[0]}; the next grid job is {number + 1} or above"
 
 
 def _numbers(site: Site) -> Iterator[int]:
-    """Give the numbers that were ever told, as far as anything is left of them."""
+    """Return all grid job numbers ever used, as far as traces exist."""
     for place in (site.work, site.state / "answers"):
         for name in os.listdir(place):  # noqa: PTH208 - names suffice
             found = PLACE.fullmatch(name)
@@ -112,7 +117,7 @@ def _numbers(site: Site) -> Iterator[int]:
 
 
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:
-    """Take up what was sent and is forgotten; tell of grid jobs that are."""
+    """Take up forgotten submissions; report forgotten grid jobs."""
     mine, shared = set(), adapter_of(site).shared_work
     for job in store.grid_jobs():
         if job.place:
@@ -127,8 +132,9 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
         owner = known.get(int(found[1]))
         if not (owner and is_owned(place, owner)):
             yield (
-                f"{place} is of a grid job that is not known any more{_key_of(place)}: what it has sent may still run, "
-                "and nothing will be told of it; handed in again, it is another grid job"
+                f"{place} belongs to a grid job that JIM no longer knows{_key_of(place)}: its batch jobs "
+                "may still run, and JIM will not report on them; the same request would make a new grid "
+                "job"
             )
 
 
@@ -142,7 +148,7 @@ def _key_of(place: Path) -> str:
 def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterator[str]:
     """Take up the submissions of a grid job that have a directory and no row.
 
-    Where worker nodes do not see that directory, nothing there tells a batch job that it counts no more.
+    If worker nodes do not see that directory, JIM cannot stop a running batch job of it there.
     """
     there = submissions_in(place)
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
@@ -153,8 +159,10 @@ def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterat
     if not unknown:
         return
     if (place / OWNER).exists() and not is_owned(place, job):
-        raise JimError(f"{place} is not the directory of grid job {job.id}: its {OWNER} says so. Put it aside first")
-    if job.step in (Step.ACCEPTED, Step.RESOLVED):  # it will be found when its directory is made
+        raise JimError(
+            f"{place} is not the directory of grid job {job.id}: its {OWNER} names another. Move it away first"
+        )
+    if job.step in (Step.ACCEPTED, Step.RESOLVED):  # the keeper finds it when it makes the directory
         store.set_grid_job(job.id, step=Step.ACCEPTED, place="")
         return
     sent = {k: told for k, told in unknown.items() if told.attempts}
@@ -165,20 +173,20 @@ def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterat
         marks = {each.k: each.mark for each in store.submissions(*SubmissionState, grid=job.id)}
         marks |= {k: told.mark for k, told in sent.items()}
         jobs = ", ".join(f"{marks[k]} index {idx}" for k, idx in over)
-        yield f"{job.id}: before a keeper starts, end these batch jobs, as far as there are any: {jobs}"
+        yield f"{job.id}: before a keeper starts, cancel these batch jobs if they exist: {jobs}"
     lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
-    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: taken up again"
+    yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: JIM looks for them again"
 
 
 def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:
-    """Have the tar of a finished grid job made anew where it was made of other ends than those that are restored."""
+    """Have the tar of a finished grid job made again if it was made of other attempts than the restored ones."""
     if job.step is Step.FINISHED and job.size and is_anothers(place / "result" / f"{job.id}.tar", job, store):
         store.set_grid_job(job.id, step=Step.COLLECTING, outcome="", reason="")
-        yield f"{job.id}: its tar was made after what was restored had been saved: its outputs are gathered again"
+        yield f"{job.id}: its tar is newer than the backup, so its outputs are collected again"
 
 
 def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> None:
-    """See that nothing starts of these, and tell what runs to end itself: they are not believed any more."""
+    """Ensure that none of these attempts starts, and tell running ones to end: JIM no longer uses their results."""
     by_submission: dict[int, list[int]] = defaultdict(list)
     for k, idx in attempts:
         by_submission[k].append(idx)
@@ -189,4 +197,4 @@ def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> None:
         for idx, claim in fence(directory, indices).items():
             left = trace(directory, idx)
             if not (claim.fence or left.gone or left.exit_record):
-                put_over(directory, idx, claim.nonce, "the state directory was restored, and knows a later attempt")
+                put_over(directory, idx, claim.nonce, "the state directory was restored and knows a later attempt")

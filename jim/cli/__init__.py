@@ -1,4 +1,4 @@
-"""The people's door: `jim VERB …`. A verb's module is imported when that verb runs."""
+"""The command line for people: `jim VERB …`. A verb's module is imported when the verb runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
 
 class Verb(NamedTuple):
-    """One verb: the module of this folder that serves it, and what `--help` says."""
+    """One verb: the module of this folder that implements it, and its line in `--help`."""
 
     module: str
     help: str
@@ -24,50 +24,60 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "submit": Verb("submit", "hand in a request file", "jim submit request.toml --watch"),
-    "status": Verb("status", "list grid jobs: all unfinished, the last finished", "jim status"),
+    "submit": Verb("submit", "submit a request file", "jim submit request.toml --watch"),
+    "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
+    "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
-    "show": Verb("show", "show one grid job, or one local job, in detail", "jim show 12.3"),
-    "explain": Verb("explain", "say what a job waits for, on what evidence, and what happens next", "jim explain 12"),
-    "logs": Verb("logs", "print what a local job wrote", "jim logs 12.3 --attempt 1"),
-    "outputs": Verb("outputs", "tell where the tar and what belongs to it lie", "jim outputs 12"),
-    "cancel": Verb("wishes", "end grid jobs or local jobs", "jim cancel 12 13.4"),
-    "retry": Verb("wishes", "try what failed or was killed once more", "jim retry 12"),
-    "edit": Verb("edit", "change what grid jobs ask for, as far as it is not sent", "jim edit 12 queue=long"),
-    "force": Verb("wishes", "say that local jobs completed, or failed", "jim force 12.3 failed --reason 'bad node'"),
-    "suspend": Verb("wishes", "stop sending a grid job, hold what waits in the queue", "jim suspend 12"),
-    "resume": Verb("wishes", "let a suspended grid job go on", "jim resume 12"),
+    "show": Verb("show", "show a grid job or a local job in detail", "jim show 12.3"),
+    "explain": Verb(
+        "explain", "explain what a job waits for, on which evidence, and what happens next", "jim explain 12"
+    ),
+    "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
+    "outputs": Verb("outputs", "show where the tar and its further files are", "jim outputs 12"),
+    "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
+    "retry": Verb("wishes", "try failed or killed local jobs again", "jim retry 12"),
+    "edit": Verb(
+        "edit",
+        "change attributes of grid jobs; applies to local jobs that are not yet submitted",
+        "jim edit 12 queue=long",
+    ),
+    "force": Verb("wishes", "declare local jobs completed or failed", "jim force 12.3 failed --reason 'bad node'"),
+    "suspend": Verb("wishes", "suspend a grid job: stop submitting, hold queued jobs", "jim suspend 12"),
+    "resume": Verb("wishes", "continue a suspended grid job", "jim resume 12"),
     "priority": Verb(
-        "priority", "send what waits of a grid job before, or after, that of others", "jim priority 12 10"
+        "priority", "set the priority of a grid job: the highest is submitted first", "jim priority 12 10"
     ),
     "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
-    "splitters": Verb("splitters", "list what splits work, or the parameters of one", "jim splitters LumiBased"),
+    "splitters": Verb("splitters", "list the splitters, or the parameters of one", "jim splitters LumiBased"),
     "types": Verb("job_types", "list the job types, or the attributes of one", "jim types executable"),
-    "recover": Verb("recover", "write the request that does what failed once more", "jim recover 12 > again.json"),
-    "resplit": Verb(
-        "resplit", "let smaller local jobs do the work of one that has ended", "jim resplit 12.3 -p lumis_per_job=1"
+    "recover": Verb(
+        "recover", "write a request for the work that a grid job has not done", "jim recover 12 > again.json"
     ),
-    "copy": Verb("copy", "write the request that does what one local job did", "jim copy 12.3 > one.json"),
-    "keeper": Verb("keeper", "be the keeper, or start those that are needed (--all)", "jim keeper --all"),
-    "xml": Verb("xml", "print a grid job as an XML document, or its schema", "jim xml 12 > 12.xml"),
+    "resplit": Verb(
+        "resplit", "replace an ended local job by several smaller ones", "jim resplit 12.3 -p lumis_per_job=1"
+    ),
+    "copy": Verb("copy", "write a request for the work of one local job", "jim copy 12.3 > one.json"),
+    "keeper": Verb("keeper", "run the keeper, or start all keepers that are needed (--all)", "jim keeper --all"),
+    "xml": Verb("xml", "print a grid job as an XML document, or print the schema", "jim xml 12 > 12.xml"),
     "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
-    "site": Verb("site_verbs", "make or check a site", "jim site check"),
-    "advertise": Verb("advertise", "say what this site offers, as a ClassAd or as JSON", "jim advertise --json"),
-    "gram": Verb("gram", "put JIM behind a Globus gatekeeper, or check that it is", "jim gram check"),
+    "site": Verb("site_verbs", "set up, check or test a site", "jim site check"),
+    "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
+    "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),
 }
+READING = ("status", "show", "explain", "logs", "outputs", "xml")  # verbs by which root may look into an account
 NOT_YET = 6
 EXIT_CODES = {
-    0: "done; of a watched grid job: completed",
-    JimError.exit_code: "it failed, or the watched grid job did",
-    BadRequest.exit_code: "a request or a command line that cannot be accepted",
-    BadSite.exit_code: "a site file, or a place it names, that JIM cannot work with",
+    0: "success; for a watched grid job: completed",
+    JimError.exit_code: "failure; for a watched grid job: not completed",
+    BadRequest.exit_code: "JIM cannot accept the request or the command line",
+    BadSite.exit_code: "JIM cannot work with the site file, or with a place that it names",
     UnknownJob.exit_code: "no such grid job, local job or attempt",
-    BatchError.exit_code: "the batch system did not do what was asked",
-    NOT_YET: "not there yet: it has not started, or is not finished",
+    BatchError.exit_code: "the batch system did not do what JIM asked",
+    NOT_YET: "not available yet: the job has not started or not finished",
     UNEXPECTED: "a fault in JIM itself",
-    Unheard.exit_code: "what it had to say could not be written: stdout is closed or full",
+    Unheard.exit_code: "JIM could not write its output: stdout is closed or full",
     INTERRUPTED: "interrupted (Ctrl-C)",
-    NOT_READ: "nobody reads the output any more",
+    NOT_READ: "the reader of the output has gone",
 }
 GUIDE = """\
 JIM runs grid jobs on this site's batch system: one request in, many local jobs, one tar out.
@@ -83,21 +93,21 @@ JIM runs grid jobs on this site's batch system: one request in, many local jobs,
 
 
 class Parser(argparse.ArgumentParser):
-    """A command line whose faults are errors like any other."""
+    """A command line parser whose errors are JIM's errors."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
-        raise BadRequest(f"{message} (`{self.prog} --help` shows how)")
+        raise BadRequest(f"{message} (see `{self.prog} --help`)")
 
 
 class NotYet(JimError):
-    """Something that will be there later; asking again then is right."""
+    """Something is not available yet; asking again later may succeed."""
 
     exit_code = NOT_YET
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one verb, and give its exit code."""
+    """Run one verb, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without UTF-8 gets escapes, not a traceback
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -108,8 +118,10 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     if not words:
         say(GUIDE)
-    elif words[0] in ("-h", "--help", "help"):
+    elif words[0] in ("-h", "--help") or words == ["help"]:
         say(_overview())
+    elif words[0] == "help":
+        return _run([*words[1:2], "--help"])
     elif words[0] == "--version":
         say(f"jim {__version__}")
     elif words[0] not in VERBS:
@@ -130,6 +142,8 @@ def _run_verb(name: str, words: list[str]) -> int:
     parser.set_defaults(verb=name)
     module = importlib.import_module(f"jim.cli.{verb.module}")
     module.add_arguments(parser)
+    if name in READING:
+        parser.add_argument("--account", dest="whose", metavar="NAME", help="as root: of this account of the site")
     try:
         arguments = parser.parse_args(words)
     except SystemExit:  # --help was printed
@@ -138,6 +152,10 @@ def _run_verb(name: str, words: list[str]) -> int:
         if not hasattr(module, "misread"):
             raise
         return int(module.misread(words, error))
+    if getattr(arguments, "whose", None):
+        from jim.site.accounts import become  # most verbs are about the own account
+
+        become(arguments.whose)
     code: int = module.run(arguments)
     return code
 
@@ -160,7 +178,7 @@ def _complain(message: str, error: Exception) -> None:
 
 
 def _place(error: Exception) -> str:
-    """Say where an error was raised, by the last few calls that led there."""
+    """Return the place where an error was raised: the last few calls."""
     places, trace = [], error.__traceback__
     while trace:
         places.append(f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}")

@@ -1,4 +1,4 @@
-"""jim advertise: say what this site offers, to a collector or a request broker."""
+"""jim advertise: describes this site to a collector or a request broker."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TIMES = ("at", "changed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim advertise` takes."""
-    parser.description = "Say what this site offers and how busy it is, as a ClassAd that condor_advertise takes."
+    """Declare the arguments of `jim advertise`."""
+    parser.description = "Describe this site and its load, as a ClassAd for condor_advertise."
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the site's offer."""
+    """Print the description of the site."""
     offered = offer(site_file.load(), Clock())
     if arguments.json:
         say_json(offered)
@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def classad(offered: dict[str, Any]) -> Iterator[str]:
-    """Give the lines of an ad in the syntax of old ClassAds, which is what condor_advertise reads.
+    """Return the lines of an ad in the syntax of old ClassAds, which condor_advertise reads.
 
-    What is not known has no attribute, for that is what *undefined* is for.
+    An unknown value has no attribute: a ClassAd then treats it as *undefined*.
     """
     yield 'MyType = "JimSite"'
     yield f"Name = {_text(offered['site'] + '@' + offered['host'])}"
@@ -51,7 +51,7 @@ def _lines(name: str, value: Any) -> Iterator[str]:
     elif name.rpartition("_")[2] in TIMES:
         if value:
             yield f"{_attribute(name)} = {int(datetime.fromisoformat(value).timestamp())}"
-    elif isinstance(value, list):  # a list of words, as stringListMember() takes it
+    elif isinstance(value, list):  # a list of words, as stringListMember() expects it
         yield f"{_attribute(name)} = {_text(','.join(value))}"
     elif value is not None:
         yield f"{_attribute(name)} = {value if isinstance(value, int) else _text(value)}"
@@ -62,5 +62,5 @@ def _attribute(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Quote a text in one line: a backslash counts only before a quote."""
+    """Quote a text of one line: a backslash is special only before a quote."""
     return '"' + plain(value).replace('"', '\\"') + '"'

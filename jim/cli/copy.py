@@ -11,15 +11,15 @@ from jim.work.pieces import copied
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim copy` takes."""
+    """Declare the arguments of `jim copy`."""
     parser.add_argument("target", metavar="G.n", help="a local job")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a request in JSON that does what the local job did."""
+    """Print a request in JSON for the work of the local job."""
     view = look()
     job, local = view.target(arguments.target)
     if local is None:
-        raise BadRequest(f"copy takes a local job: say {job.id}.0, not {job.id}")
+        raise BadRequest(f"`jim copy` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
     say_json(copied(job.request, local.piece))
     return 0

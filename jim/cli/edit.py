@@ -1,4 +1,4 @@
-"""jim edit: change what grid jobs ask for, as far as it has not been sent."""
+"""jim edit: changes attributes of grid jobs, for local jobs that are not yet submitted."""
 
 from __future__ import annotations
 
@@ -16,25 +16,29 @@ from jim.request import declarations, handler_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim edit` takes."""
+    """Declare the arguments of `jim edit`."""
     parser.add_argument(
-        "words", metavar="G|NAME=VALUE", nargs="+", help="grid jobs, and attributes with their new value"
+        "words", metavar="G|NAME=VALUE", nargs="+", help="grid jobs, and attributes with their new values"
     )
     parser.add_argument("--all", action="store_true", help="all unfinished grid jobs that --where selects")
     parser.add_argument(
-        "--where", metavar="NAME=VALUE", action="append", default=[], help="only those that say so now; may be repeated"
+        "--where",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="only those in which the attribute has this value now; may be repeated",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Leave the wishes; none, where a grid job that is named cannot be changed so."""
+    """Store the wishes; none if a named grid job cannot be changed in this way."""
     view = look()
     words = [each for each in arguments.words if "=" in each]
     targets = [each for each in arguments.words if "=" not in each]
     if not words:
-        raise BadRequest("edit what? say attribute=value, such as queue=long")
+        raise BadRequest("name the change as attribute=value, for example queue=long")
     if arguments.all == bool(targets) or bool(arguments.where) != arguments.all:
-        raise BadRequest("edit which grid jobs? name them, or say --all with --where attribute=value")
+        raise BadRequest("name the grid jobs, or use --all with --where attribute=value")
     jobs = [view.grid_job(refuse_local_job(each, Verb.EDIT)) for each in targets] or _selected(view, arguments.where)
     if arguments.all and not jobs:
         say(f"no unfinished grid job has {' and '.join(arguments.where)}; nothing is changed")
@@ -43,14 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
         run_grid_job.wish(Verb.EDIT, str(job.id), changes=changes)
         now = " ".join(written(name, value) for name, value in changes.items())
         undo = " ".join(written(name, job.request.get(name)) for name in changes)
-        say(f"{job.id}: edit wished: {now} for {reach}; `jim edit {job.id} {undo}` undoes it")
+        say(f"{job.id}: edit requested: {now} for {reach}; `jim edit {job.id} {undo}` undoes it")
     return 0
 
 
 def _plan(
     view: View, job: GridJob, words: Sequence[str], *, skip: bool
 ) -> tuple[GridJob, dict[str, object], str] | None:
-    """Say what is to be changed of a grid job; nothing, where that is said and done."""
+    """Plan the change of a grid job; None if the plan's message is already printed."""
     try:
         changes = dict(changed(view.site, job, words))
         if changes:
@@ -58,20 +62,20 @@ def _plan(
     except BadRequest as error:
         if not skip:
             raise
-        say(f"{job.id}: left as it is: {error}")
+        say(f"{job.id}: not changed: {error}")
     else:
-        say(f"{job.id}: that is so already; edit changes nothing")
+        say(f"{job.id}: has this value already; edit changes nothing")
     return None
 
 
 def _selected(view: View, where: Sequence[str]) -> list[GridJob]:
-    """Give the unfinished grid jobs that say so."""
+    """Return the unfinished grid jobs that have these values."""
     chosen, known = [], set[str]()
     for job in view.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
         try:
             declared = declarations(handler_of(job.job_type, view.site.site.handlers))
-        except BadRequest as error:  # a type of the site's that is not there any more
-            say(f"{job.id}: left as it is: {error}")
+        except BadRequest as error:  # a job type of the site that no longer exists
+            say(f"{job.id}: not changed: {error}")
             continue
         own = meanings(declared)
         known |= own.keys()

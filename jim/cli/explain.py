@@ -1,4 +1,4 @@
-"""jim explain: what a job waits for, on what evidence, and what happens next and when."""
+"""jim explain: what a job waits for, on which evidence, and what happens next and when."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from jim.cli.text import plain, say, say_json
 from jim.jobs import GridJob, LocalJob
 from jim.reading.documents import NOTHING, explained, waits
+from jim.reading.quantities import ago, counted
 from jim.reading.view import View, add_json, look
-from jim.reading.words import ago, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim explain` takes."""
+    """Declare the arguments of `jim explain`."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what it waits for."""
+    """Print what the job waits for."""
     view = look()
     job, members = view.members(arguments.target)
     asked: Sequence[LocalJob | None] = members or [None]

@@ -1,4 +1,4 @@
-"""jim gram: put JIM behind the Globus gatekeeper of this machine."""
+"""jim gram: connects JIM to the Globus gatekeeper of this machine."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from jim.errors import BadSite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim gram` takes."""
+    """Declare the arguments of `jim gram`."""
     verbs = parser.add_subparsers(dest="gram_verb", metavar="register|unregister|check", required=True)
     register = verbs.add_parser("register", help="as root: put the job manager samgrid where GRAM looks for it")
     register.add_argument(
         "--events",
         metavar="ACCOUNT",
         default="",
-        help="job managers do not poll: the keeper of this account, the only one with jobs, tells how they are",
+        help=(
+            "job managers do not poll: the keeper of this account writes events for them; only this account "
+            "may have jobs"
+        ),
     )
-    verbs.add_parser("unregister", help="as root: take it away again")
-    check = verbs.add_parser("check", help="say whether all is in its place (exit 3: it is not)")
+    verbs.add_parser("unregister", help="as root: remove the job manager")
+    check = verbs.add_parser("check", help="check the connection (exit 3: incomplete)")
     check.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Register, take away, or check."""
+    """Register, unregister, or check."""
     if arguments.gram_verb == "check":
         return _check(as_json=arguments.json)
     if arguments.gram_verb == "register":

@@ -1,4 +1,4 @@
-"""jim types: what can be asked for, and the attributes of one job type."""
+"""jim types: the job types, and the attributes of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from jim.cli.text import facts, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import facts, say, say_json
 from jim.errors import BadRequest
 from jim.handlers.base import COMMON, Attribute, Handler
 from jim.reading.view import add_json
@@ -19,28 +20,28 @@ Record = dict[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim types` takes."""
+    """Declare the arguments of `jim types`."""
     parser.add_argument("name", metavar="TYPE", nargs="?", help="a job type; without one, all of them")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the job types, or what a request for one may say."""
+    """Print the job types, or the attributes of one."""
     own = site_file.load().site.handlers
     if arguments.name:
-        one = told(arguments.name, handler_of(arguments.name, own))
+        one = as_record(arguments.name, handler_of(arguments.name, own))
         (say_json if arguments.json else _show)(one)
         return 0
-    all_of_them = [_told_or_not(name, own) for name in sorted(job_types(own))]
+    all_of_them = [_record_or_error(name, own) for name in sorted(job_types(own))]
     if arguments.json:
         say_json(all_of_them)
     else:
-        table(("job type", "what it does"), ((one["name"], one["about"]) for one in all_of_them))
+        table(("job type", "purpose"), ((one["name"], one["about"]) for one in all_of_them))
     return 0
 
 
-def told(name: str, handler: Handler) -> Record:
-    """Tell of a job type what its handler declares."""
+def as_record(name: str, handler: Handler) -> Record:
+    """Return the declarations of a handler as plain values."""
     module = sys.modules[type(handler).__module__]
     return {
         "name": name,
@@ -54,7 +55,7 @@ def told(name: str, handler: Handler) -> Record:
 
 
 def attributes(declared: Mapping[str, Attribute]) -> list[Record]:
-    """Tell what attributes may be, and their defaults."""
+    """Return the attributes with their kinds and defaults."""
     return [
         {
             "name": name,
@@ -75,7 +76,7 @@ def attributes(declared: Mapping[str, Attribute]) -> list[Record]:
 
 
 def default(one: Record) -> str:
-    """Tell in a word what holds if an attribute is not given."""
+    """Return in a word what applies if a request omits an attribute."""
     value = one["default"]
     if one["required"]:
         return "required"
@@ -85,7 +86,7 @@ def default(one: Record) -> str:
 
 
 def meaning(one: Record) -> str:
-    """Tell what an attribute means, and what its value must be."""
+    """Return the meaning of an attribute, and which values it may have."""
     low, high = one["minimum"], one["maximum"]
     bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else ""]
     allowed = f"one of {', '.join(one['allowed'])}" if one["allowed"] else ""
@@ -93,10 +94,10 @@ def meaning(one: Record) -> str:
     return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed, also)))
 
 
-def _told_or_not(name: str, own: str) -> Record:
-    """Tell of a job type; one that cannot be loaded must not hide the others."""
+def _record_or_error(name: str, own: str) -> Record:
+    """Describe a job type; one that cannot be loaded must not hide the others."""
     try:
-        return told(name, handler_of(name, own))
+        return as_record(name, handler_of(name, own))
     except (BadRequest, OSError) as error:
         return {"name": name, "about": str(error)}
 
@@ -109,7 +110,7 @@ def _show(one: Record) -> None:
         [
             ("phases", ", ".join(one["phases"])),
             ("CPU time", f"{seconds:g} s for each event" if seconds else ""),
-            ("local jobs", f"{events:,} events each, where neither request nor site say" if events else ""),
+            ("local jobs", f"{events:,} events each, unless request or site decide otherwise" if events else ""),
         ]
     )
     say()

@@ -1,54 +1,67 @@
-"""jim keeper: be the keeper of the own state directory, or start those that are needed."""
+"""jim keeper: runs the keeper of this account, or starts all keepers that are needed."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import pwd
+import select
+import signal
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from jim.cli.text import escaped, say
-from jim.command import run as run_command
 from jim.doors.contract import door_of
 from jim.doors.inbox import account
 from jim.errors import JimError
 from jim.keeper.main import run_keeper
 from jim.keeper.waking import start_keeper
 from jim.model import Step
+from jim.reading.quantities import how_many
 from jim.reading.view import look
-from jim.reading.words import how_many
 from jim.run_grid_job import rounds
 from jim.site import file as site_file
-from jim.site.file import MANAGED_STATE, Site, make_state
-from jim.site.lock import runs
+from jim.site.accounts import for_each, run_as
+from jim.site.file import Site, make_state
+from jim.site.lock import holder, runs
 
-LIMIT_SECONDS = 60
-AT_ONCE = 16  # accounts, for each of which a process is started
+END_SECONDS = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim keeper` takes."""
-    help_ = "start a keeper wherever there are unfinished jobs and none runs; for root of a managed site: every account"
+    """Declare the arguments of `jim keeper`."""
+    help_ = (
+        "start a keeper wherever there are unfinished grid jobs and no keeper runs; as root of a managed "
+        "site: for every account"
+    )
     parser.add_argument("--all", action="store_true", help=help_)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--list", action="store_true", help="say whether the keeper runs; for root: of every account")
+    which.add_argument("--end", action="store_true", help="end the keeper, which loses nothing; with --all: every one")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Keep, in the foreground; or start keepers and end."""
+    """Run the keeper in the foreground; or start, list or end keepers."""
     site = site_file.load()
+    root_sees_all = site.managed and os.getuid() == 0
+    if arguments.list:
+        return _for_all(_list_own, "--list") if root_sees_all else _list_own()
+    if arguments.end:
+        return _for_all(_end_own, "--end") if root_sees_all and arguments.all else _end_own()
     if arguments.all:
-        if site.managed and os.getuid() == 0:
-            with ThreadPoolExecutor(AT_ONCE) as pool:  # one that hangs holds up no other
-                return max(pool.map(_start_as, list(_accounts(MANAGED_STATE))), default=0)
-        return _start_own()
+        return _for_all(_start_own, "--all") if root_sees_all else _start_own()
     make_state(site)
     return run_keeper(site.state, rounds, foreground=True)
 
 
+def _for_all(does: Callable[[], int], option: str) -> int:
+    """Do for each account of the site what `jim keeper` with this option does for one."""
+    return max((code for _, code in for_each(lambda name: _as(name, does, option), say)), default=0)
+
+
 def _start_own() -> int:
-    """Start the own keeper if it is needed, and say so in one line."""
+    """Start this account's keeper if it is needed, and report it in one line."""
     view, name = look(), account()
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
@@ -66,37 +79,55 @@ def _start_own() -> int:
     return 0
 
 
+def _list_own() -> int:
+    """Say in one line whether the own keeper runs, and how much is unfinished."""
+    view = look()
+    unfinished = len(view.unfinished())
+    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
+    keeper = view.heart().words if holder(view.site.state) else "no keeper runs"
+    say(f"{account()}: {keeper}; {left}")
+    return 0
+
+
+def _end_own() -> int:
+    """End the own keeper and wait for its end; what it was at, the next one goes on with."""
+    state, name = site_file.load().state, account()
+    pid = holder(state)
+    if not pid:
+        say(f"{name}: no keeper runs")
+        return 0
+    with suppress(ProcessLookupError):  # it has ended by itself
+        _end(pid, state)
+    say(f"{name}: keeper {pid} has ended; a poll, a wish or `jim keeper --all` starts the next one")
+    return 0
+
+
+def _end(pid: int, state: Path) -> None:
+    """End a process that still holds the lock; a descriptor of it names no later process of the same pid."""
+    process = os.pidfd_open(pid)
+    try:
+        if holder(state) != pid:
+            return
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        if not select.select([process], [], [], END_SECONDS)[0]:
+            raise JimError(f"keeper {pid} has not ended in {END_SECONDS} s: `kill -9 {pid}` ends it, and loses nothing")
+    finally:
+        os.close(process)
+
+
 def _is_untold(site: Site, door: str) -> bool:
-    """Tell whether a door has something left to tell; of one that is gone nothing can be told any more."""
+    """Tell whether a door still has something to write; a door that no longer exists has not."""
     try:
         return door_of(door, site.site.handlers).untold(site.state)
     except JimError:
         return False
 
 
-def _accounts(place: Path) -> Iterator[str]:
-    """Give the accounts whose state directories are their own: a name alone makes nobody's keeper start."""
-    for directory in sorted(place.iterdir()):
-        if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
-            continue
-        try:
-            owner = pwd.getpwnam(directory.name).pw_uid
-        except KeyError:
-            say(f"{directory.name}: there is no such account; left alone")
-            continue
-        if directory.stat().st_uid == owner:
-            yield directory.name
-        else:
-            say(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
-
-
-def _start_as(name: str) -> int:
+def _as(name: str, does: Callable[[], int], option: str) -> int:
     """Let an account look after itself: nothing of its directory is read or written as root."""
     if name == account():
-        return _start_own()
-    call = "import sys; from jim.cli import main; sys.exit(main())"
-    command = (sys.executable, "-P", "-s", "-c", call, "keeper", "--all")
-    answer = run_command(command, limit=LIMIT_SECONDS, account=name)
+        return does()
+    answer = run_as(name, "keeper", option)
     if answer.code == 0:
         say(answer.out)
         return 0

@@ -1,4 +1,4 @@
-"""jim logs: what an attempt at a local job wrote, escaped."""
+"""jim logs: the output of an attempt at a local job, escaped."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BLOCK = 65_536
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim logs` takes."""
+    """Declare the arguments of `jim logs`."""
     parser.add_argument("target", metavar="G.n", help="a local job, or slices such as 12.1-4,7")
-    parser.add_argument("--attempt", metavar="K", type=int, help="one of its attempts; without it the latest")
+    parser.add_argument("--attempt", metavar="K", type=int, help="the number of an attempt; default: the latest")
     add_json(parser)
 
 
@@ -34,9 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     view = look()
     job, members = view.members(arguments.target)
     if not members:
-        raise BadRequest(f"logs takes a local job: say {job.id}.0, not {job.id}")
+        raise BadRequest(f"`jim logs` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
     several = len(members) > 1
-    if several:  # those that were never sent are no reason to show none
+    if several:  # local jobs without a submission must not hide the others
         members = [each for each in members if each.attempt] or members
     attempts = [_attempt(view, each, arguments.attempt) for each in members]
     if arguments.json:
@@ -53,11 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _nothing(members: list[LocalJob], attempts: list[Attempt]) -> JimError:
-    """Say why there is not a single file."""
+    """Explain why there is no file at all."""
     name = f"{members[0].grid}.{members[0].n}" + (" and the others" if len(members) > 1 else "")
     if any(each.started for each in attempts):
-        return JimError(f"the logs of {name} are not there any more: their directory was removed")
-    return NotYet(f"{name} did not start, so there are no logs; `jim explain {members[0].grid}` tells more")
+        return JimError(f"the logs of {name} no longer exist: their directory was removed")
+    return NotYet(f"{name} did not start, so there are no logs; `jim explain {members[0].grid}` says more")
 
 
 def _record(view: View, job: GridJob, local: LocalJob, attempt: Attempt) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:
     attempts = view.store.attempts(local.grid, n=local.n)
     name = f"{local.grid}.{local.n}"
     if not attempts:
-        raise NotYet(f"{name} has not been sent yet, so there are no logs; `jim explain {name}` tells why")
+        raise NotYet(f"{name} has not been submitted yet, so there are no logs; `jim explain {name}` says why")
     if number is None:
         return attempts[-1]
     for attempt in attempts:
@@ -98,11 +98,11 @@ def _print(path: Path) -> None:
         if last != "\n":
             say("" if last else "(empty)")
     except FileNotFoundError:
-        say("(not there)")
+        say("(does not exist)")
     except (OSError, JimError) as error:
         if isinstance(error, BrokenPipeError | Unheard):
             raise
-        say(f"(cannot be read: {error})")
+        say(f"(cannot read it: {error})")
 
 
 def _blocks(path: Path) -> Iterator[str]:

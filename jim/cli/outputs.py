@@ -1,4 +1,4 @@
-"""jim outputs: where the tar lies, and what lies beside it."""
+"""jim outputs: the path of the tar, and of the files beside it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from jim.cli.text import facts, plain, say_json
 from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.quantities import size_of
 from jim.reading.view import add_json, look, refuse_local_job
-from jim.reading.words import size_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim outputs` takes."""
+    """Declare the arguments of `jim outputs`."""
     parser.add_argument("target", metavar="G", help="a grid job")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the paths, or exit 6 while there is no tar yet."""
+    """Print the paths, or exit 6 if there is no tar yet."""
     view = look()
     job = view.grid_job(refuse_local_job(arguments.target, "outputs"))
     if job.step is not Step.FINISHED:
         raise NotYet(f"{job.id} is not finished (step {job.step.value}); `jim watch {job.id}` follows it to its end")
     if job.result and not Path(job.result["tar"]).exists():
-        raise JimError(f"{job.result['tar']} is not there: it was removed, or the work directory is not mounted")
+        raise JimError(f"{job.result['tar']} does not exist: it was removed, or the work directory is not mounted")
     if arguments.json:
         say_json(view.record(job) | {"result": dict(job.result), "beside": [str(path) for path in beside(job)]})
         return 0
@@ -38,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def beside(job: GridJob) -> list[Path]:
-    """Name what the job type put beside the tar."""
+    """Return the files that the job type put beside the tar."""
     return [Path(job.result["tar"]).parent / name for name in job.result.get("beside", ())]
 
 
 def report(job: GridJob) -> None:
-    """Say what came of a finished grid job."""
+    """Describe the result of a finished grid job."""
     if not job.result:
         return
     tar, of = job.result["tar"], f"of {job.result['local_jobs']:,} of {job.size:,} local jobs"

@@ -1,4 +1,4 @@
-"""jim priority: whose local jobs are sent first."""
+"""jim priority: the order in which local jobs of grid jobs are submitted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jim.reading.view import look, refuse_local_job
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what a priority is."""
+    """Declare the arguments of `jim priority`."""
     parser.add_argument("target", metavar="G", help="a grid job")
     parser.add_argument(
         "priority",
         metavar="N",
         type=_priority,
-        help=f"-{MOST_PRIORITY:,} to {MOST_PRIORITY:,}; the highest is sent first, 0 is usual",
+        help=f"-{MOST_PRIORITY:,} to {MOST_PRIORITY:,}; the highest is submitted first, 0 is usual",
     )
 
 
@@ -31,7 +31,7 @@ def _priority(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Leave the wish."""
+    """Store the wish."""
     target, priority = arguments.target, arguments.priority
     refuse_local_job(target, Verb.PRIORITY)
     job = look().grid_job(target_of(target)[0])
@@ -40,5 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{target}: {late}; priority changes nothing")
         return 0
     run_grid_job.wish(Verb.PRIORITY, target, priority=priority)
-    say(f"{target}: priority {priority} wished; what the batch system has already keeps its place there")
+    say(f"{target}: priority {priority} requested; jobs in the batch system keep their place there")
     return 0

@@ -1,4 +1,4 @@
-"""jim resplit: let smaller local jobs do the work of one that has ended."""
+"""jim resplit: replaces a local job that has ended by several smaller ones."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from jim.work.pieces import check, smaller
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim resplit` takes."""
+    """Declare the arguments of `jim resplit`."""
     parser.add_argument("target", metavar="G.n", help="a local job that has completed, failed or been killed")
     add_parameters(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Leave the wish, if it is possible."""
+    """Store the wish, if it is possible."""
     view = look()
     job, local = view.target(arguments.target)
     if local is None:
-        raise BadRequest(f"resplit takes a local job: say {job.id}.0, not {job.id}")
+        raise BadRequest(f"`jim resplit` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
     if wrong := not_split_again(local):
         raise BadRequest(f"{arguments.target} {wrong}")
     given, site = parameters(arguments.parameters), view.site.site
     check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
     run_grid_job.wish(Verb.RESPLIT, arguments.target, parameters=given)
     say(
-        f"{arguments.target}: resplit wished: it is frozen, and new local jobs, "
-        f"numbered on from {job.id}.{job.size}, do its work"
+        f"{arguments.target}: resplit requested: it becomes frozen, and new local jobs, numbered from "
+        f"{job.id}.{job.size}, do its work"
     )
     return 0

@@ -1,38 +1,63 @@
-"""jim show: one grid job, or one local job, in detail."""
+"""jim show: a grid job or a local job in detail."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from jim.cli import outputs
-from jim.cli.text import facts, plain, say, say_json, table
+from jim.cli.arguments import whole_number
+from jim.cli.table import table
+from jim.cli.text import facts, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
-from jim.reading.documents import SHOWN, SUBMISSION_STATES, chosen, exit_record, of_job, of_member
-from jim.reading.parts import piece_words
+from jim.model import State
+from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
+from jim.reading.masks import piece_words
 from jim.reading.phases import phases
+from jim.reading.quantities import ago, counted, how_many
 from jim.reading.view import View, add_json, look
-from jim.reading.words import ago, counted, how_many
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim show` takes."""
+    """Declare the arguments of `jim show`."""
     parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
-    parser.add_argument("--all", action="store_true", help=f"all local jobs, not only {SHOWN}")
+    parser.add_argument(
+        "--from", type=whole_number(0), default=0, dest="first", metavar="N", help="the local jobs from G.N on"
+    )
+    parser.add_argument(
+        "--state",
+        action="append",
+        choices=[state.value for state in State],
+        default=[],
+        metavar="STATE",
+        help="the local jobs in this state; repeat for several",
+    )
+    parser.add_argument("--limit", type=whole_number(1), metavar="N", help=f"at most N local jobs (default: {SHOWN})")
+    parser.add_argument("--all", action="store_true", help="all local jobs, without a limit")
     add_json(parser)
 
 
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    states = tuple(map(State, dict.fromkeys(arguments.state)))
+    narrowed = bool(states or arguments.first)
+    limit = sys.maxsize if arguments.all else arguments.limit or (SHOWN if narrowed else None)
+    return Wanted(states or tuple(State), arguments.first, limit)
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is stored about it."""
-    view = look()
+    """Print what the store has about the job."""
+    view, wanted = look(), _wanted(arguments)
     job, members = view.members(arguments.target)
-    if arguments.json:
-        documents = [of_member(view, job, each) for each in members] or [of_job(view, job, every=arguments.all)]
+    if arguments.json and not members:
+        say_json_in_parts(of_job_in_parts(view, job, wanted))
+    elif arguments.json:
+        documents = [of_member(view, job, each) for each in members]
         say_json(documents if len(documents) > 1 else documents[0])
     elif not members:
-        _show(view, job, every=arguments.all)
+        _show(view, job, wanted)
     elif len(members) == 1:
         _show_local(view, job, members[0])
     else:
@@ -43,31 +68,37 @@ def run(arguments: argparse.Namespace) -> int:
 # A grid job
 
 
-def _show(view: View, job: GridJob, *, every: bool) -> None:
+def _show(view: View, job: GridJob, wanted: Wanted) -> None:
     facts(_facts(view, job))
     outputs.report(job)
-    shown = chosen(view, job, every=every)
-    if shown:
+    if job.size:
         say()
-        _show_members(view, shown)
-        _say_rest(view, job, shown)
+        shown: Counter[State] = Counter()
+        _show_members(view, _counting(chosen(view, job, wanted), shown))
+        _say_rest(view, job, wanted, shown)
     _show_submissions(view, job)
     _show_journal(view.store.own_journal(job.id, SHOWN))
 
 
-def _show_members(view: View, members: Sequence[LocalJob]) -> None:
+def _counting(members: Iterable[LocalJob], shown: Counter[State]) -> Iterator[LocalJob]:
+    for each in members:
+        shown[each.state] += 1
+        yield each
+
+
+def _show_members(view: View, members: Iterable[LocalJob]) -> None:
     head = ("id", "state", "attempt", "piece", "witness", "changed", "reason")
     table(head, (_row(view, each) for each in members))
 
 
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
-    record, wish = view.record(job), f", {job.wish} wished" if job.wish else ""
+    record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "key", plain(job.key)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
-        yield "priority", f"{job.priority} (0 is usual, the highest is sent first)"
+        yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"
     yield "local jobs", counted(record["counts"].items())
     yield "reason", plain(view.why(job))
     yield from _times(record)
@@ -105,12 +136,14 @@ def _row(view: View, local: LocalJob) -> tuple[object, ...]:
     return name, local.state.value, local.attempt, piece_words(local.piece), local.witness, changed, local.reason
 
 
-def _say_rest(view: View, job: GridJob, shown: list[LocalJob]) -> None:
-    told = Counter(each.state for each in shown)
-    rest = [(state.value, count - told[state]) for state, count in view.store.counts(job.id).items()]
-    left = [(state, count) for state, count in rest if count > 0]
-    if left:
-        say(f"… and {counted(left)} (--all shows them)")
+def _say_rest(view: View, job: GridJob, wanted: Wanted, shown: Counter[State]) -> None:
+    counts = view.store.counts(job.id)
+    left = [
+        (state.value, counts[state] - shown[state]) for state in wanted.states if counts.get(state, 0) > shown[state]
+    ]
+    if left and wanted.limit != sys.maxsize:
+        how = "--all shows them" if wanted.limit is None else "--from and --limit show others"
+        say(f"… and {counted(left)} ({how})")
 
 
 def _show_submissions(view: View, job: GridJob) -> None:
@@ -137,7 +170,7 @@ def _show_local(view: View, job: GridJob, local: LocalJob) -> None:
 
 def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[str, object]]:
     yield "local job", f"{job.id}.{local.n}, {plain(job.job_type)}, of {plain(job.owner)}"
-    yield "state", f"{local.state.value}{f', {local.wish} wished' if local.wish else ''}"
+    yield "state", f"{local.state.value}{f', {local.wish} requested' if local.wish else ''}"
     yield "reason", plain(local.reason)
     yield from _times(view.local_record(job, local))
     yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated

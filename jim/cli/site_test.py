@@ -1,4 +1,4 @@
-"""jim site test: try a site for real, and tell people and monitoring how it went."""
+"""jim site test: tries a site for real, and reports to people and monitoring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
 from jim.files import replace
-from jim.reading.words import how_many
+from jim.reading.quantities import how_many
 from jim.site import file as site_file
 
 if TYPE_CHECKING:
@@ -24,30 +24,31 @@ if TYPE_CHECKING:
 
     Found = list[tuple[str, Finding]]  # each with its level of the test
 
-# What monitoring understands: exit codes, and the words for them.
+# Exit codes of monitoring systems, and their words.
 CODES = {"ok": 0, "skipped": 0, "warning": 1, "failed": 2, "unknown": 3}
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 MOST_LOAD = 100_000
 DESCRIPTION = """\
-Try this site with jobs, level by level. It says beforehand how many local jobs it will submit, and cleans up, also
-when it is interrupted; what a killed one has left, the next one ends and removes. The last line and the exit code are
-for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown, that is broken off. A level that needs what failed is skipped.
+Test this site with real jobs, level by level. The test says beforehand how many local jobs it will submit. It cleans
+up at its end, also after an interruption; the next test cleans up after a killed one. A level that depends on a failed
+one is skipped. The last line and the exit code are for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown (the test
+could not run to its end).
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim site test` takes."""
+    """Declare the arguments of `jim site test`."""
     parser.description = DESCRIPTION
     parser.add_argument("level", nargs="*", help="config batch roundtrip array glitch, or all (default: config batch)")
-    parser.add_argument("--load", type=int, default=0, metavar="N", help="run N local jobs besides")
+    parser.add_argument("--load", type=int, default=0, metavar="N", help="run N further local jobs")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the levels that were asked for, say what they found, and end with a line for monitoring."""
+    """Run the requested levels, print the findings, and end with a line for monitoring."""
     from jim.admin.trial.interruption import Interruption
 
-    logging.getLogger("jim").addHandler(logging.NullHandler())  # what matters is in the findings
+    logging.getLogger("jim").addHandler(logging.NullHandler())  # the findings say all that matters
     levels: Mapping[str, Level] = {}
     found: Found = []
     with Interruption() as interruption:
@@ -62,14 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
             code, said = CODES["unknown"], str(error)
         report = _report(code, said, levels, found)
         if site:
-            with suppress(OSError):  # that there is no place for it is among what the test has found
+            with suppress(OSError):  # one finding is that there is no place for this file
                 replace(site.tested, json.dumps(report).encode(), 0o640)
     _end(report, as_json=arguments.json)
     return code
 
 
 def misread(error: JimError, *, as_json: bool) -> int:
-    """Answer a command line that cannot be read: monitoring would take the exit code of a refusal for a bad site."""
+    """Refuse a wrong command line with monitoring's exit code for unknown; the usual one would mean a bad site."""
     code = CODES["unknown"]
     _end(_report(code, str(error), {}, []), as_json=as_json)
     return code
@@ -83,7 +84,7 @@ def _end(report: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], found: Found, *, quiet: bool) -> None:
-    """Gather the findings, and say each as soon as it is there: a level may take long, and stdout be a file."""
+    """Collect the findings, and print each at once: a level may take long, and stdout may be a file."""
     from jim.admin.trial import findings
     from jim.plugins import foreign
 
@@ -99,14 +100,14 @@ def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], foun
 
 
 def _announced(site: Site, levels: Mapping[str, Level]) -> Iterator[str]:
-    """Say beforehand what will be submitted."""
+    """Print what the test is about to submit."""
     jobs, system = _jobs(levels), site.batch.system
     if not jobs:
         yield f"submits no job to {system}"
         return
     parts = ", ".join(f"{name} {level.jobs:,}" for name, level in levels.items() if level.jobs)
     yield f"submits {how_many(jobs, 'local job')} to {system} ({parts}), and cleans up after itself"
-    yield "each is a batch job or a member of an array; one that is lost, or that the site kills, is sent again,"
+    yield "each is a batch job or a member of an array; JIM submits lost or killed ones again,"
     yield f"up to {site.limits.attempts} times in all (limits.attempts), so there may be more batch jobs"
 
 
@@ -115,7 +116,7 @@ def _jobs(levels: Mapping[str, Level]) -> int:
 
 
 def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
-    """Give the exit code, and what monitoring is told: how much is wrong, and the worst of it."""
+    """Return the exit code, and a summary for monitoring: the number of problems, and the worst one."""
     checks = [finding for _, finding in found if finding.level != "skipped"]
     worst = max(checks, key=lambda finding: CODES[finding.level])
     code = CODES[worst.level]
@@ -143,7 +144,7 @@ def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
 
     for name in arguments.level:
         if name not in {*LEVELS, "all"}:
-            option = "; say --load N for N local jobs" if name == "load" else ""
+            option = "; use --load N for N local jobs" if name == "load" else ""
             raise BadRequest(f"jim site test: unknown level {name!r}{option}{nearest(name, {*LEVELS, 'all'})}")
     if not 0 <= arguments.load <= MOST_LOAD:
         raise BadRequest(f"--load: expected 0 to {MOST_LOAD:,} local jobs, found {arguments.load:,}")

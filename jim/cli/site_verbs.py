@@ -1,4 +1,4 @@
-"""jim site: make a site, and prove that it can keep what JIM promises."""
+"""jim site: sets up a site, and proves that the site can keep JIM's promise."""
 
 from __future__ import annotations
 
@@ -11,27 +11,41 @@ from jim.admin import init as site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadRequest, BadSite, UnknownJob
+from jim.site import drain
 from jim.site import file as site_file
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim site` takes."""
-    verbs = parser.add_subparsers(dest="site_verb", metavar="init|check|test|moved|restored", required=True)
+    """Declare the arguments of `jim site`."""
+    verbs = parser.add_subparsers(
+        dest="site_verb", metavar="init|check|test|drain|undrain|backup|moved|restored", required=True
+    )
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
-    init.add_argument("--file", type=Path, help="where to; by default where JIM looks for it")
-    init.add_argument("--work", default="", help="directory that the worker nodes see, if not the state directory")
-    init.add_argument("--account", action="append", default=[], help="as root: make what this account needs")
+    init.add_argument("--file", type=Path, help="path of the file; default: where JIM looks for it")
+    init.add_argument(
+        "--work", default="", help="directory that the worker nodes see, if it is not the state directory"
+    )
+    init.add_argument(
+        "--account", action="append", default=[], help="as root: make the directories that this account needs"
+    )
     check = verbs.add_parser("check", help="prove with real operations that this place works (exit 3: it does not)")
     check.add_argument("--json", action="store_true", help="print one JSON document")
-    verbs.add_parser("moved", help="go on with a state directory that is in a new place, or on a new machine")
-    verbs.add_parser("restored", help="go on with one that comes from a backup or a snapshot, or is a copy")
-    site_test.add_arguments(verbs.add_parser("test", help="run jobs through the batch system, for real"))
+    verbs.add_parser("moved", help="continue with a state directory that has a new path, or is on a new machine")
+    verbs.add_parser("restored", help="continue with a state directory from a backup or snapshot, or with a copy")
+    draining = verbs.add_parser("drain", help="take no new grid jobs for a while; what was taken in goes on")
+    draining.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
+    draining.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
+    verbs.add_parser("undrain", help="take new grid jobs again")
+    save = verbs.add_parser("backup", help="save the state directory, while the keeper is at work, for a restore")
+    save.add_argument("file", metavar="FILE", type=Path, help="the tar to write, on another disk")
+    site_test.add_arguments(verbs.add_parser("test", help="run real jobs through the batch system"))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a site, or check one."""
+    """Set up a site, or check it."""
     verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
+    verbs |= {"drain": _drain, "undrain": _undrain, "backup": _backup}
     return verbs[arguments.site_verb](arguments)
 
 
@@ -51,7 +65,7 @@ def _init(arguments: argparse.Namespace) -> int:
     file = (arguments.file or usual).absolute()
     if arguments.account and file.exists():
         if work:
-            raise BadSite(f"{file} is there already: edit `work` in it, and say `jim site init` without --work")
+            raise BadSite(f"{file} exists already: edit `work` in it, and run `jim site init` without --work")
     else:
         found = site_init.look_around(state, work)
         site_init.write_site_file(file, site_init.site_text(found), state, 0o644 if managed else 0o600)
@@ -63,17 +77,37 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _go_on(arguments: argparse.Namespace) -> int:
-    """Tell JIM what has become of the state directory, and what JIM makes of it; then its keeper goes on."""
+    """Record that the state directory was moved or restored, print the consequences, and start its keeper."""
     from jim.admin import restoring
     from jim.run_grid_job import wake
     from jim.statusdb import is_there
 
     site = site_file.load()
     if not is_there(site.state):
-        raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing was moved there, or restored")
+        raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing was moved or restored there")
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)
     wake(site.state)
+    return 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    from jim.admin.saving import save
+
+    for line in save(site_file.load(), arguments.file.absolute()):
+        say(line)
+    return 0
+
+
+def _drain(arguments: argparse.Namespace) -> int:
+    say(drain.drain(site_file.load(), arguments.until, arguments.reason).words())
+    return 0
+
+
+def _undrain(arguments: argparse.Namespace) -> int:
+    del arguments  # it takes none
+    was = drain.undrain(site_file.load())
+    say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
     return 0
 
 
@@ -82,7 +116,7 @@ def _is_root() -> bool:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    """Say in one line each what was found; only what failed makes the exit code."""
+    """Print one line for each finding; only failures change the exit code."""
     from jim.admin.check import findings
     from jim.admin.finding import FAILED
 

@@ -1,4 +1,4 @@
-"""jim split: show the pieces that a splitter makes of a request or of input files; nothing is stored."""
+"""jim split: the pieces that a splitter makes of a request or of input files; nothing is stored."""
 
 from __future__ import annotations
 
@@ -10,37 +10,40 @@ from pathlib import Path
 from typing import Any
 
 from jim import request as requests
-from jim.cli.text import plain, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import plain, say, say_json
 from jim.errors import BadRequest
-from jim.reading.parts import more, told
+from jim.reading.masks import mask_in_words, more
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.splitting import registry
 from jim.splitting.errors import SplitError
+from jim.splitting.files_and_jobs import jobs_in
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
-from jim.splitting.units import jobs_in
 from jim.work.lookup import resolve
 from jim.work.pieces import herd_of, subscription
 
 SHOWN = 50
-COUNTED = 100_000  # beyond these; a file may say that it has any number of events
+COUNTED = 100_000  # the count stops here; a file may claim to have any number of events
 HEAD = ("n", "files", "part", "sites", "arguments", "failed on creation")
-NUMBERS = ("SplitID", "SplitSourceJob")  # of the piece, which is shown, and of a grid job that is not there yet
+NUMBERS = ("SplitID", "SplitSourceJob")  # not shown: the piece has a column, and the grid job does not exist yet
 Record = dict[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim split` takes."""
+    """Declare the arguments of `jim split`."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a request; or a table with `files`, in TOML or JSON")
-    parser.add_argument("--with", metavar="SPLITTER", dest="splitter", help="the splitter, instead of the request's")
+    parser.add_argument(
+        "--with", metavar="SPLITTER", dest="splitter", help="the splitter, instead of the one in the request"
+    )
     add_parameters(parser)
     add_json(parser)
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Let a verb take parameters of a splitter."""
-    help_ = "a parameter of the splitter, its value in JSON; may be repeated"
+    """Add the option for parameters of a splitter."""
+    help_ = "a parameter of the splitter, with its value in JSON; may be repeated"
     parser.add_argument("-p", metavar="KEY=VALUE", dest="parameters", action="append", default=[], help=help_)
 
 
@@ -61,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def parameters(words: list[str]) -> Record:
-    """Read what `-p` was given."""
+    """Read the values of `-p`."""
     return dict(map(_parameter, words))
 
 
@@ -71,41 +74,41 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise BadRequest(f"-p {text}: expected KEY=VALUE")
     try:
         return name, json.loads(value)
-    except ValueError:  # a word need not be put in quotes
+    except ValueError:  # a word needs no quotes
         return name, value
 
 
 def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
     if "splitter" not in requests.declarations(requests.handler_of(content["job_type"], site.site.handlers)):
-        raise BadRequest(f"job type {content['job_type']} takes no splitter: it makes its local jobs by itself")
+        raise BadRequest(f"the job type {content['job_type']} takes no splitter: it makes its local jobs itself")
     if splitter:
         content = content | {"splitter": splitter, "splitter_parameters": {}}
     asked = content.get("splitter_parameters", {})
-    if isinstance(asked, Mapping):  # else it is refused with the rest
+    if isinstance(asked, Mapping):  # otherwise it is refused with the rest
         content = content | {"splitter_parameters": {**asked, **given}}
     handler, request = requests.check(content, site.site.handlers)
     if not request.get("splitter"):
-        raise BadRequest(f"the request names no splitter; say --with (known: {', '.join(registry.known())})")
+        raise BadRequest(f"the request names no splitter; use --with (known: {', '.join(registry.known())})")
     request = dict(resolve(handler, request, site).request)
     for n, piece in enumerate(herd_of(handler, request, 0, site.site.name, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
 
 
 def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
-    """Split a fileset as the splitter sees it, with what only catalogues and workflows can tell a request."""
+    """Split a fileset as the splitter sees it, with facts that only catalogues and workflows know."""
     if not splitter:
-        raise BadRequest(f"FILE is no request, so say --with (known: {', '.join(registry.known())})")
+        raise BadRequest(f"FILE is not a request; use --with (known: {', '.join(registry.known())})")
     if registry.splits_requests(registry.splitter_of(splitter)):
-        raise BadRequest(f"{splitter} splits requests, and FILE is none: it has no job_type")
+        raise BadRequest(f"{splitter} splits requests, but FILE is not a request: it has no job_type")
     if content.keys() - SUBSCRIPTION.keys() or content.keys() - {"files"}:
         work = Subscription.from_record(content)
-    else:  # nothing but files: as in a request
+    else:  # only files, as in a request
         work = subscription({"input_files": content["files"], "splitter": splitter, "recovery": {}}, site.site.name)
     jobs = jobs_in(registry.split(splitter, given, work))
     first = next(jobs, None)
     if first is None:
-        why = "; the fileset is open, and what is too little for a job waits" if work.waits else ""
-        raise SplitError("files", None, f"no job comes of this by {splitter}{why}")
+        why = "; the fileset is open, and too few files for a job wait" if work.waits else ""
+        raise SplitError("files", None, f"{splitter} makes no job of this{why}")
     yield {"n": 0, **first.to_record()}
     yield from ({"n": n, **job.to_record()} for n, job in enumerate(jobs, 1))
 
@@ -134,7 +137,7 @@ def _row(record: Record) -> tuple[object, ...]:
 
 
 def _part(record: Record) -> str:
-    """Say what is particular to a piece besides its files and arguments."""
+    """Describe a piece, except for its files and arguments."""
     own = {**record.get("variables", {}), **record.get("attributes", {})}
     words = [f", {name}={value}" for name, value in own.items() if name not in NUMBERS]
-    return (told(record.get("mask", {})) + "".join(words)).removeprefix(", ")
+    return (mask_in_words(record.get("mask", {})) + "".join(words)).removeprefix(", ")

@@ -1,4 +1,4 @@
-"""jim splitters: what splits work into local jobs, and what each takes."""
+"""jim splitters: the splitters, and the parameters of each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from jim.cli.text import say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import say, say_json
 from jim.reading.view import add_json
 from jim.splitting import registry
 from jim.splitting.parameters import Declaration, declared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim splitters` takes."""
+    """Declare the arguments of `jim splitters`."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="a splitter; without one, all of them")
     add_json(parser)
 
@@ -49,7 +50,7 @@ def _parameters(module: Any) -> Iterator[dict[str, Any]]:
 
 
 def _told(parameter: Declaration) -> Any:
-    """Give the default, if it is a value that could be given."""
+    """Return the default, if a request could give this value."""
     try:
         parameter.kind.read(parameter.default)
     except ValueError:

@@ -1,60 +1,94 @@
-"""jim status: grid jobs at a glance."""
+"""jim status: a list of grid jobs."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import sys
 
-from jim.cli.text import plain, say, say_json, table
+from jim.cli.table import table
+from jim.cli.text import escaped, plain, say, say_json
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
+from jim.reading.quantities import counted, span
 from jim.reading.view import View, add_json, look
-from jim.reading.words import counted, span
+from jim.site import file as site_file
+from jim.site.drain import in_words
 
 FINISHED_SHOWN = 20
 FILTERS = tuple(GRID_JOBS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim status` takes."""
-    help_ = f"a grid job, or any of its local jobs; without any: all unfinished, and the last {FINISHED_SHOWN} finished"
+    """Declare the arguments of `jim status`."""
+    help_ = (
+        f"a grid job, or any of its local jobs; default: all unfinished ones, and the last {FINISHED_SHOWN} "
+        "finished ones"
+    )
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
+    parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
     add_filters(parser, GRID_JOBS, *FILTERS)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each grid job."""
-    view = look()
-    numbers = dict.fromkeys(view.herd(text) for text in arguments.ids)
-    asked = from_arguments(GRID_JOBS, arguments, *FILTERS)
-    if numbers and asked.given:
+    if arguments.all:
+        return _of_all_accounts(arguments)
+    view, asked = look(), from_arguments(GRID_JOBS, arguments, *FILTERS)
+    if arguments.ids and asked.given:
         raise BadRequest("status takes either grid jobs or filters")
     page = grid_jobs(view, asked) if asked.given else None
-    jobs = [view.grid_job(number) for number in numbers] if numbers else _all(view)
-    if page:
-        jobs = sorted(page.rows, key=lambda job: job.id)
+    jobs = sorted(page.rows, key=lambda job: job.id) if page else _named(view, arguments.ids) or _all(view)
     if arguments.json:
         say_json([view.record(job) for job in jobs])
-    elif page and not jobs:
-        say("no grid job fits")
-    elif not jobs:
-        say(f"no grid jobs yet in {view.site.state}; `jim submit FILE` hands one in")
-    else:
+        return 0
+    if jobs:
         table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
-        _warn(view, jobs)
-        if page and page.after:
-            say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
+    else:
+        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+    _warn(view, jobs)
+    if page and page.after:
+        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
+
+
+def _named(view: View, ids: list[str]) -> list[GridJob]:
+    return [view.grid_job(number) for number in dict.fromkeys(map(view.herd, ids))]
 
 
 def _all(view: View) -> list[GridJob]:
     unfinished = view.unfinished()
-    finished = view.store.grid_jobs(Step.FINISHED)[-FINISHED_SHOWN:]
+    finished = view.store.grid_jobs(Step.FINISHED, last=FINISHED_SHOWN)
     jobs = {job.id: job for job in [*unfinished, *finished]}
     return [jobs[number] for number in sorted(jobs)]
+
+
+def _of_all_accounts(arguments: argparse.Namespace) -> int:
+    """Let each account tell; one that cannot is named, and hides no other."""
+    if os.geteuid() != 0 or arguments.ids or not site_file.load().managed:
+        raise BadRequest("--all is for root of a site of several accounts, and takes no grid jobs: say `jim status`")
+    from jim.site.accounts import for_each, run_as
+
+    words = ["status", *(["--json"] if arguments.json else [])]
+    told = for_each(lambda name: run_as(name, *words), _complain)
+    if arguments.json:
+        good = ((name, json.loads(answer.out)) for name, answer in told if answer.code == 0)
+        say_json([{"account": name} | record for name, records in good for record in records])
+    for name, answer in told:
+        if answer.code:
+            _complain(f"{name}: {answer.facts()}")
+        elif not arguments.json:
+            say(f"== {name}\n{answer.out}")
+    return max((1 for _, answer in told if answer.code), default=0)
+
+
+def _complain(words: str) -> None:
+    print(f"jim: {escaped(words)}", file=sys.stderr)
 
 
 def _row(view: View, job: GridJob) -> tuple[object, ...]:
@@ -65,7 +99,10 @@ def _row(view: View, job: GridJob) -> tuple[object, ...]:
 
 
 def _warn(view: View, jobs: list[GridJob]) -> None:
-    """Say what makes every age grow."""
+    """Print what delays all grid jobs, and whether the site is drained."""
+    drained = in_words(view.site)
+    if drained:
+        say(f"\n{drained}")
     if all(job.step is Step.FINISHED for job in jobs):
         return
     heart = view.heart()

@@ -1,4 +1,4 @@
-"""jim submit: hand in a request file, or say what would become of it."""
+"""jim submit: submits a request file, or shows what JIM would make of it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from jim.doors import stdout
 from jim.doors.intake import prepare
 from jim.handlers.base import has_variable
 from jim.model import Resources
+from jim.reading.quantities import ago, span
 from jim.reading.view import add_json, look
-from jim.reading.words import ago, span
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.sizing import Size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim submit` takes."""
+    """Declare the arguments of `jim submit`."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML, JSON, JDF or RSL")
-    parser.add_argument("--dry-run", action="store_true", help="say what it would become; store nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what JIM would make of the request; store nothing")
     parser.add_argument(
-        "--test", action="store_true", help="one small local job of it; what comes of it is kept for a day"
+        "--test", action="store_true", help="submit only one small local job as a test; its results are kept for a day"
     )
-    parser.add_argument("--watch", action="store_true", help="follow it to its end; exit 1 if it fails")
+    parser.add_argument("--watch", action="store_true", help="follow the grid job to its end; exit 1 if it fails")
     parser.add_argument("--key", help="the request's key: the same key twice is the same grid job")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Hand in, and print the id of the grid job."""
+    """Submit, and print the id of the grid job."""
     if arguments.dry_run:
         return _dry_run(arguments)
     began = Clock().utc()
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         code = follow(number, quiet=arguments.json)
     elif not arguments.json:
-        what = "handed in as a test" if arguments.test else _handed_in(number, began)
+        what = "submitted as a test" if arguments.test else _handed_in(number, began)
         print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     if arguments.json:
         view = look()
@@ -58,16 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _handed_in(number: int, began: str) -> str:
-    """Say whether it was handed in just now: a request may be another than the first one of its key."""
+    """Tell whether JIM has accepted it just now; otherwise its key belongs to an earlier request."""
     view = look()
     created = view.grid_job(number).created
     if created >= began:
-        return "handed in"
-    return f"its key is that of grid job {number}, handed in {ago(view.age(created))}: nothing has changed"
+        return "submitted"
+    return f"its key belongs to grid job {number}, submitted {ago(view.age(created))}: nothing has changed"
 
 
 def _more(arguments: argparse.Namespace) -> dict[str, str]:
-    """Give what the command line says of the request. A test leaves its key to the production that follows."""
+    """Return what the command line adds to the request. A test leaves its key to the production that follows."""
     if arguments.test:
         return {"test": "yes", "key": f"test-{arguments.key or os.urandom(12).hex()}"}
     return {} if arguments.key is None else {"key": arguments.key}
@@ -93,7 +93,7 @@ def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> li
     return [
         ("local jobs", _pieces(size, balanced=balanced)),
         ("why", plain(size.why)),
-        ("each takes", f"about {span(size.cpu_seconds)} of CPU" if size.cpu_seconds else "CPU time is not known"),
+        ("each takes", f"about {span(size.cpu_seconds)} of CPU" if size.cpu_seconds else "unknown CPU time"),
         ("all take", _altogether(size, site, balanced=balanced)),
         ("resources", plain(_asked(resources))),
         ("stored", "nothing: this was a dry run"),
@@ -121,9 +121,9 @@ def _altogether(size: Size, site: Site, *, balanced: bool) -> str:
     if site.batch.system != "local":
         return words
     slots = site.batch.slots or os.cpu_count() or 1
-    turns, beside = divmod(size.pieces - 1, slots)  # before the last one's turn, and in it
+    turns, beside = divmod(size.pieces - 1, slots)  # before and during the turn of the last one
     small = size.events // size.pieces if balanced else size.events % size.events_per_job or size.events_per_job
-    last = size.events_per_job if beside else small  # beside full ones, a small one does not count
+    last = size.events_per_job if beside else small  # a small one beside full ones does not count
     seconds = per_event * (turns * size.events_per_job + last)
     return f"{words}, {span(seconds)} on the {slots} slots of this machine"
 
@@ -134,7 +134,7 @@ def _asked(resources: Resources) -> str:
         f"queue {resources.queue}" if resources.queue else "the batch system's own queue",
         f"account {resources.account}" if resources.account else "",
         f"at most {_number(wall, 's') if has_variable(wall) else span(wall)} each",
-        _number(resources.memory_mb, "MB") if resources.memory_mb else "no memory asked for",
+        _number(resources.memory_mb, "MB") if resources.memory_mb else "no memory requested",
         _number(resources.cores, "cores") if resources.cores else "",
         _number(resources.disk_mb, "MB of disk") if resources.disk_mb else "",
     ]
@@ -142,5 +142,5 @@ def _asked(resources: Resources) -> str:
 
 
 def _number(value: int | str, unit: str) -> str:
-    """Tell a number, or what it is made of for each local job."""
+    """Return a number in words; with variables, the text that each local job fills in."""
     return f"{value} {unit}" if isinstance(value, str) else f"{value:,} {unit}"

@@ -1,36 +1,23 @@
-"""What reaches a terminal: escaped text, ages in words, tables."""
+"""Output for terminals: escaped text, facts, JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jim.admin.finding import Finding
 
-COLOURS = {
-    "completed": "green",
-    "running": "cyan",
-    "completing": "cyan",
-    "failed": "bold red",
-    "killed": "red",
-    "again": "yellow",
-    "held": "yellow",
-    "suspended": "yellow",
-    "unknown": "yellow",
-    "refused": "red",
-}
-
 
 def plain(text: object) -> str:
-    """Give text as one line that no terminal can take for a command: what is not printable is escaped."""
+    """Return text as one line that no terminal interprets as a command; escape what is not printable."""
     words = str(text)
     return words if words.isprintable() else "".join(map(_plain_character, words))
 
 
 def escaped(text: object) -> str:
-    """Like `plain`, of several lines."""
+    """Like `plain`, for several lines."""
     return "\n".join(plain(line.expandtabs()) for line in str(text).split("\n"))
 
 
@@ -44,8 +31,33 @@ def say(text: object = "") -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print one JSON document; JSON escapes by itself what a terminal must not see."""
+    """Print one JSON document; JSON itself escapes control characters."""
     print(json.dumps(document, indent=2))
+
+
+def say_json_in_parts(document: Mapping[str, Any]) -> None:
+    """Print one JSON document as `say_json` does. A value that is an iterator is printed as a list, item by item."""
+    before = "{"
+    for name, value in document.items():
+        print(f"{before}\n  {json.dumps(name)}: ", end="")
+        if isinstance(value, Iterator):
+            _say_items(value)
+        else:
+            print(_indented(value, "  "), end="")
+        before = ","
+    print("\n}")
+
+
+def _say_items(items: Iterator[Any]) -> None:
+    before = "["
+    for each in items:
+        print(f"{before}\n    {_indented(each, '    ')}", end="")
+        before = ","
+    print("[]" if before == "[" else "\n  ]", end="")
+
+
+def _indented(value: Any, margin: str) -> str:
+    return json.dumps(value, indent=2).replace("\n", f"\n{margin}")  # a string in JSON has no line ends of its own
 
 
 def say_finding(finding: Finding) -> None:
@@ -54,28 +66,7 @@ def say_finding(finding: Finding) -> None:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values in two columns, without those that are empty."""
+    """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
             say(f"{name:<13}{value}")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, with colours where there is a terminal for them; rich's own takes 2 ms for a row."""
-    from rich.cells import cell_len
-    from rich.color import ColorSystem
-    from rich.console import Console
-    from rich.style import Style
-
-    console = Console()
-    coloured = console.is_terminal and console.color_system is not None and not console.no_color
-    words = [[plain("" if cell is None else cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(head, *words, strict=True)]
-    for row, style in ((head, "bold"), *((each, "") for each in words)):
-        line = []
-        for word, width in zip(row, widths, strict=True):
-            room = " " * (width - cell_len(word))
-            how = style or COLOURS.get(word, "")
-            shown = Style.parse(how).render(word, color_system=ColorSystem.STANDARD) if coloured and how else word
-            line.append(shown + room)
-        print("  ".join(line).rstrip())

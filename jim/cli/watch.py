@@ -1,4 +1,4 @@
-"""jim watch: follow a grid job to its end, with bars on a terminal and lines elsewhere, or by its record in the end."""
+"""jim watch: follows a grid job to its end, with bars on a terminal, otherwise with lines, or with one final record."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from jim.cli import outputs
 from jim.cli.text import plain, say, say_json
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
+from jim.reading.quantities import counted, how_many
 from jim.reading.view import add_json, look
-from jim.reading.words import counted, how_many
 from jim.site.lock import FRESH_SECONDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LOOK_SECONDS = 0.5
-LINE_SECONDS = 2.0  # between two lines that differ only in how far phases are
+LINE_SECONDS = 2.0  # seconds between two lines that differ only in the progress of phases
 FINAL = [state.value for state in State if state.final]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim watch` takes."""
+    """Declare the arguments of `jim watch`."""
     parser.add_argument("target", metavar="G", help="a grid job, or any of its local jobs")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Follow, and exit 0 if it completed, 1 if not."""
+    """Follow the grid job; exit 0 if it completed, otherwise 1."""
     number = look().herd(arguments.target)
     code = follow(number, quiet=arguments.json)
     if arguments.json:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """How a grid job is at one moment."""
+    """The state of a grid job at one moment."""
 
     record: dict[str, Any]
     size: int
@@ -54,28 +54,28 @@ class Sight:
 
     @property
     def done(self) -> int:
-        """Count the local jobs that have ended."""
+        """Return the number of local jobs that have ended."""
         return sum(self.record["counts"].get(state, 0) for state in FINAL)
 
     def head(self) -> str:
-        """Tell step and counts in words."""
+        """Return step and counts in words."""
         counts = counted(self.record["counts"].items())
         reason = f": {plain(self.record['reason'])}" if self.record["reason"] else ""
         return f"{self.record['id']} {self.record['step']}{f' ({counts})' if counts else ''}{reason}"
 
 
 class Screen(Protocol):
-    """Where a sight is shown."""
+    """An output for sights."""
 
     def show(self, sight: Sight) -> None:
-        """Show it, replacing the last one."""
+        """Show a sight instead of the last one."""
 
     def close(self) -> None:
-        """Leave the last one standing."""
+        """Keep the last sight on the screen."""
 
 
 def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] = time.sleep) -> int:
-    """Show a grid job until it is finished, then what came of it."""
+    """Show a grid job until it is finished, then its result."""
     clock, woken = time.monotonic, time.monotonic()
     with ExitStack() as stack:
         screen = None if quiet else stack.enter_context(closing(_screen()))
@@ -89,7 +89,7 @@ def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] =
             if not sight.keeper and began - woken > FRESH_SECONDS:
                 run_grid_job.wake(look().site.state)
                 woken = began
-            pause(max(LOOK_SECONDS, 10 * (clock() - began)))  # a large grid job is looked at less often
+            pause(max(LOOK_SECONDS, 10 * (clock() - began)))  # a large grid job is read less often
     return _end(number, quiet=quiet)
 
 
@@ -131,11 +131,11 @@ class Lines:
         sys.stdout.flush()
 
     def close(self) -> None:
-        """Lines stand as they are."""
+        """Do nothing: printed lines stay."""
 
 
 class Bars:
-    """A bar of the local jobs that have ended, and one for each phase."""
+    """A bar for the local jobs that have ended, and a bar for each phase."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -153,7 +153,7 @@ class Bars:
         self._bars.start()
 
     def show(self, sight: Sight) -> None:
-        """Move the bars."""
+        """Update the bars."""
         self._bar("", f"{sight.record['id']} local jobs", sight.done, sight.size, sight.head())
         for phase in sight.phases:
             words = f"{plain(phase.unit)} in {how_many(phase.local_jobs, 'local job')}"
@@ -165,5 +165,5 @@ class Bars:
         self._bars.update(self._tasks[key], completed=done, total=total or None, words=words)
 
     def close(self) -> None:
-        """Leave the bars as they are."""
+        """Leave the bars on the screen."""
         self._bars.stop()

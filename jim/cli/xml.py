@@ -11,24 +11,25 @@ from jim.reading.view import look
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `jim xml` takes."""
+    """Declare the arguments of `jim xml`."""
     parser.add_argument("target", metavar="G", nargs="?", help="a grid job, or any of its local jobs")
     parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
     help_ = (
-        "print only what this finds, one result a line; names have the prefix jim: //jim:local_job[@state='failed']/@n"
+        "print only the results of this expression, one a line; names have the prefix jim: "
+        "//jim:local_job[@state='failed']/@n"
     )
     parser.add_argument("--xpath", metavar="EXPR", help=help_)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the document, byte for byte; escaped where a terminal would read it."""
+    """Print the document byte for byte; on a terminal, escaped."""
     from jim.statusdb import xml
     from jim.statusdb.xpath import xpath
 
     if bool(arguments.target) == arguments.schema:
-        raise BadRequest("say either a grid job or --schema (`jim xml --help` shows how)")
+        raise BadRequest("name a grid job or use --schema, not both (see `jim xml --help`)")
     if arguments.xpath is not None and not (arguments.xpath.strip() and arguments.target):
-        raise BadRequest("--xpath takes an expression, of a grid job's document (`jim xml --help` shows how)")
+        raise BadRequest("--xpath needs an expression and a grid job (see `jim xml --help`)")
     if arguments.schema:
         _print(xml.schema())
         return 0

@@ -1,1 +1,1 @@
-"""How grid jobs come in: the inbox, and what doors share."""
+"""How grid jobs come in: the inbox, and code that doors share."""

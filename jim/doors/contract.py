@@ -1,7 +1,7 @@
-"""What every door says and may do. A door is a folder of `jim/doors/` whose package has a `DOOR`, a class of these.
+"""The contract of a door. A door is a folder of `jim/doors/`; its package has the name `DOOR`, a subclass of `Door`.
 
-A gatekeeper names the door that it calls. Each grid job remembers its door, so that the keeper writes what polls print
-in the words of that door. This is loaded at every submission: it stays light.
+A gatekeeper chooses the door when it calls JIM. Each grid job remembers its door, so that the keeper writes poll
+answers in the words of that door. Every submission loads this module, so it must stay small.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from jim.doors.keeping import Keeper
     from jim.site.file import Site
 
-DEFAULT = "gram"  # if a gatekeeper names no door; also the door of all that an older version of JIM has taken in
+DEFAULT = "gram"  # for gatekeepers that name no door, and for grid jobs from older versions of JIM
 Attributes = Mapping[str, Any]
 
 
 class Told(NamedTuple):
-    """What a door is told of a grid job, to write what its polls print."""
+    """The facts about a grid job that a door needs to write a poll answer."""
 
     number: int
     standing: Standing
     reason: str = ""  # for people: why the grid job did not complete
-    exit_code: int | None = None  # of a grid job that has ended
+    exit_code: int | None = None  # only if the grid job has ended
 
 
 class Door(ABC):
-    """The words of one gatekeeper. Only the first five methods must be written; the others do nothing more."""
+    """The words of one gatekeeper. A subclass must define the first five methods; the others have useful defaults."""
 
     usage: Mapping[str, str] = {
         "submit": "usage: submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
@@ -44,74 +44,74 @@ class Door(ABC):
     }
 
     def __init__(self, name: str) -> None:
-        self.name = name  # by which `door_of` finds it again
+        self.name = name  # name by which `door_of` finds the door again
 
-    # What it says
+    # Output for the gatekeeper
 
     @abstractmethod
     def accepted(self, number: int) -> bytes:
-        """Write what a submission prints."""
+        """Return the output of a successful submission."""
 
     @abstractmethod
     def state(self, told: Told) -> bytes:
-        """Write what a poll prints: written in advance, replaced when it changes."""
+        """Return the output of a poll. The keeper stores it in advance, and replaces it when the state changes."""
 
     @abstractmethod
     def is_final(self, answer: bytes) -> bool:
-        """Tell whether what a poll prints says that the grid job has ended; of an empty answer, or other words: no."""
+        """Tell whether a poll answer says that the grid job has ended; an empty or foreign answer does not."""
 
     @abstractmethod
     def cancelled(self, answer: bytes) -> bytes:
-        """Write what a cancel prints that was taken in, while polls print this answer."""
+        """Return the output of a cancel that JIM has accepted; `answer` is the current output of polls."""
 
     @abstractmethod
     def refused(self, verb: str, message: str, error: Exception) -> bytes:
-        """Write what any verb prints that has failed; people read the message on stderr besides."""
+        """Return the output of a command that failed; people see the message on stderr as well."""
 
-    # How it reads requests that are in a language of its own
+    # Requests in a language of the door
 
     def read(self, file: Path, own: str) -> dict[str, Any]:
-        """Read a file that was handed in; `own` is the directory of the site's own job types."""
+        """Read a request file; `own` is the directory of the site's own job types."""
         return request.read(file, own)
 
     def reads(self, asked: Attributes) -> bool:
-        """Tell whether what was read is in the door's own language, and no plain request."""
+        """Tell whether the result of `read` is in the door's own language, not a plain request."""
         return False
 
     def attributes(self, asked: Attributes, own: str) -> dict[str, Any]:
-        """Give the attributes of a request for what is in the door's own language."""
+        """Turn a request in the door's own language into attributes."""
         return dict(asked)
 
     @contextmanager
     def in_its_words(self, asked: Attributes) -> Iterator[None]:
-        """Let a refusal in here name an attribute by the word of the door's own language."""
+        """Make refusals raised inside use the attribute names of the door's own language."""
         yield
 
     def require(self, asked: Attributes, site: Site) -> None:  # noqa: B027 - most doors refuse nothing more
-        """Refuse a good request that this site could not serve through this door."""
+        """Refuse a valid request that this site cannot serve through this door."""
 
     def apart(self, asked: Attributes) -> Apart:
-        """Name what may differ if the same submission comes again, of what is in the door's own language."""
+        """Return the parts of a request in the door's own language that may differ when it is submitted again."""
         return {}
 
-    # What else it does
+    # Other work of the door
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
-        """Do another verb of `usage`; return what is printed and, should nobody hear it, what was done."""
+        """Run another verb from `usage`. Return its output, and what was done, in case stdout cannot be written."""
         raise BadRequest(self.usage[verb])
 
     def expect(self, site: Site, key: str, file: Path) -> None:  # noqa: B027 - nor need they any note
-        """Note what the keeper needs to know of a request that is about to be stored; done again, does the same."""
+        """Store what the keeper must know about a request, just before it is stored; repeating this changes nothing."""
 
     def tell(self, keeper: Keeper) -> None:  # noqa: B027 - nor more than the answers
-        """Do what this door has to do in each round of the keeper. Never wait: the keeper has workers for that."""
+        """Do the door's work in one round of the keeper. This must not wait: long work goes to worker threads."""
 
     def idle(self) -> bool:
-        """Tell whether the keeper may end, as far as `tell` knows."""
+        """Tell whether the door allows the keeper to end."""
         return True
 
     def untold(self, state: Path) -> bool:
-        """Tell whether a state directory needs a keeper for this door alone, though no grid job is unfinished."""
+        """Tell whether a state directory needs a keeper for this door although every grid job has finished."""
         return False
 
 
@@ -122,7 +122,7 @@ def door_of(name: str = "", own: str = "") -> Door:
         from jim.plugins import foreign, function
 
         kind = function("the door", name, own)
-        with foreign(f"the door {name!r} cannot be opened"):
+        with foreign(f"cannot load the door {name!r}"):
             made: Door = kind(name)
             return made
     if not name.isidentifier():

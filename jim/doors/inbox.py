@@ -1,9 +1,9 @@
-"""The inbox: where doors leave requests and wishes, durably, and the keeper takes them.
+"""The inbox: doors store requests and wishes here durably, and the keeper takes them.
 
-A request is one file per key, made by `link`, so that the same key always gives the same id. The
-keeper takes it by committing it to the store, linking it into `keys/`, and only then removing it from
-`inbox/`. So where a door can link another file for the key, its id stands in `keys/` already: that
-door gives this id, and the keeper drops what it left.
+A request is one file per key, made by `link`, so that the same key always has the same id. The keeper commits the
+request to the store, links its file into `keys/`, and only then removes the file from `inbox/`. If a door can link
+another file for a key, the key's id is therefore already in `keys/`. That door returns this id, and the keeper drops
+the second file.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LONGEST = 4 * 1024 * 1024
 def deposit(
     state: Path, key: str, request: dict[str, Any], apart: Apart | None = None, door: Door | None = None
 ) -> int:
-    """Make a request durable and return its grid job's id; the same key returns the same id.
+    """Store a request durably and return its grid job's id; the same key returns the same id.
 
-    `apart` is what its door leaves out where the key comes again: with it, another request is refused then. Without a
-    door, the default one answers.
+    With `apart`, a different request with the same key is refused; `apart` names the parts that may differ. Without a
+    door, the default door answers.
     """
     door = door or door_of()
     number = known(state, key, request, apart)
@@ -57,18 +57,18 @@ def deposit(
         (state / "answers" / str(number)).unlink(missing_ok=True)
     else:
         _make_durable(state / "inbox" / name)
-    with suppress(OSError):  # it is handed in, whatever is left behind
+    with suppress(OSError):  # the request is submitted, even if a file cannot be removed
         temporary.unlink()
     final = known(state, key, request, apart)
     if not final:
-        raise JimError(f"the request was taken away from {state / 'inbox'} while it was handed in; submit it again")
+        raise JimError(f"someone removed the request from {state / 'inbox'} while JIM stored it; submit it again")
     return final
 
 
 def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -> int:
-    """Give the id that a key has; 0: none. Another request of that key is refused.
+    """Return the id of a key; 0: the key is new. Refuse a different request with this key.
 
-    What is kept counts, and is read last: only then may another door's file be in the inbox.
+    `keys/` decides and is read last: only then may the inbox hold another door's file.
     """
     name = request_name(key)
     handed_in = _read(state / "inbox" / name)
@@ -81,19 +81,19 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
 
 
 def _make_durable(path: Path) -> None:
-    """See that a name is on the disk, or take it back: who is told of a failure will hand in again."""
+    """Ensure that a file name is on the disk, or remove the file: the caller of a failed door submits again."""
     try:
         sync_directory(path.parent)
     except OSError:
         try:
             path.unlink()
-        except FileNotFoundError:  # the keeper has taken it already
+        except FileNotFoundError:  # the keeper has taken the request already
             return
         raise
 
 
 def request_name(key: str) -> str:
-    """Name the file of a request key; whatever the key holds, the name holds no surprise."""
+    """Return the file name of a request key; it is safe, whatever characters the key has."""
     plain = key.encode()
     if len(plain) <= 100:
         return f"request-{plain.hex()}"
@@ -103,12 +103,12 @@ def request_name(key: str) -> str:
 
 
 def wish(state: Path, verb: str, target: str, **more: Any) -> None:
-    """Make a wish durable: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`."""
+    """Store a wish durably: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`."""
     number, slices = slices_of(target)
     answer(state, number)
     if slices:
         require_local_job(number, slices[-1][1], _size_of(state, number))
-    # Numbered after those that are there: a clock that was set must not turn their order round.
+    # Wishes are numbered after the existing ones: a changed clock must not reverse their order.
     there = (re.match(r"wish-(\d{1,9})-", each, re.ASCII) for each in os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
     name = f"wish-{turn:09d}-{number}-{os.urandom(12).hex()}"
@@ -116,13 +116,13 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
 
 
 def wish_of(name: str) -> int:
-    """Tell by the name of a wish for which grid job it is; 0: an older JIM did not say."""
+    """Return the grid job that a wish is for, from its file name; 0: an older JIM did not write it there."""
     found = re.fullmatch(r"wish-\d{1,9}-([1-9]\d{0,14})-[0-9a-f]{24}", name, re.ASCII)
     return int(found[1]) if found else 0
 
 
 def answer(state: Path, number: int) -> bytes:
-    """Give what a poll prints of a grid job."""
+    """Return the output of a poll for a grid job."""
     try:
         return (state / "answers" / str(number)).read_bytes()
     except FileNotFoundError:
@@ -130,14 +130,14 @@ def answer(state: Path, number: int) -> bytes:
 
 
 def require_local_job(grid: int, n: int, size: int) -> None:
-    """Refuse a number that no local job of a grid job has; one that is not split yet (size 0) may have any."""
+    """Refuse a local job that a grid job does not have. A grid job before its split (size 0) may have any number."""
     if size and n >= size:
         raise UnknownJob(f"there is no local job {grid}.{n}: {grid} has 0 … {size - 1}")
 
 
 def _size_of(state: Path, number: int) -> int:
-    """Look up how many local jobs a grid job has; 0 where the store does not know, or cannot be asked now."""
-    from jim.statusdb import open_store  # only a wish for a single local job needs it
+    """Return the number of local jobs of a grid job; 0 if the store does not know it or cannot be read now."""
+    from jim.statusdb import open_store  # only a wish for a single local job needs the store
 
     try:
         with closing(open_store(state, Clock())) as store:
@@ -147,7 +147,7 @@ def _size_of(state: Path, number: int) -> int:
 
 
 def account() -> str:
-    """Name the account that we run as, by its uid: `HOME` and `USER` may be anyone's."""
+    """Return the account of this process, from its uid: `HOME` and `USER` may name someone else."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -158,14 +158,14 @@ def target_of(text: str) -> tuple[int, int | None]:
     """Read `G` or `G.n`."""
     found = re.fullmatch(r"([1-9]\d{0,14})(?:\.(0|[1-9]\d{0,8}))?", text, re.ASCII)
     if not found:
-        raise UnknownJob(f"{text!r} is no id: a grid job is a number such as 12, a local job 12.3")
+        raise UnknownJob(f"{text!r} is not an id: a grid job has a number such as 12, a local job a name such as 12.3")
     return int(found[1]), int(found[2]) if found[2] else None
 
 
 def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Read `G`, `G.n`, or slices such as `G.1-4,7`: in order, both ends included; none means all."""
+    """Read `G`, `G.n`, or slices such as `G.1-4,7`: sorted, both ends included; an empty list means all local jobs."""
     if re.search(r"\.\d+[-,]", text, re.ASCII):
-        from jim.doors.target import parse  # most wishes name one or all, and doors know no others
+        from jim.doors.target import parse  # most wishes name one or all local jobs, and doors know no others
 
         target = parse(text)
         return target.grid_job, target.slices
@@ -174,9 +174,9 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
 
 
 def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any] | Exception]]:
-    """List what was left: requests, then wishes in the order in which they were left.
+    """List the contents of the inbox: requests, then wishes in the order in which they were stored.
 
-    What is out of reach for a moment comes with the error, and is left where it is.
+    A file that is out of reach for a moment is listed with its error, and stays in place.
     """
     for path in (state / "inbox" / name for name in names(state)):
         try:
@@ -191,19 +191,19 @@ def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any] | Exception]]:
 
 
 def names(state: Path) -> list[str]:
-    """Give the names of what lies in the inbox, and is finished."""
+    """Return the names of complete files in the inbox."""
     return sorted(name for name in os.listdir(state / "inbox") if not name.startswith("."))  # noqa: PTH208
 
 
 def put_aside(path: Path) -> None:
-    """Let a file that no door leaves lie where it is seen by people only."""
+    """Move a file that no door has made out of the way, to a place that only people look at."""
     path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
 
 
 def keep(path: Path, content: dict[str, Any]) -> None:
-    """Put a request away that is stored: its key has the id of that row, and no other."""
+    """Link a stored request into `keys/`: its key has the id of the stored row."""
     kept = path.parent.parent / "keys" / path.name
-    with suppress(FileExistsError, FileNotFoundError):  # a keeper before us did it; a door took its file back
+    with suppress(FileExistsError, FileNotFoundError):  # an earlier keeper did it, or a door took its file back
         os.link(path, kept)
     if kept_id(path.parent.parent, path.name) != content["id"]:
         replace_durably(kept, json.dumps(content).encode())
@@ -211,12 +211,12 @@ def keep(path: Path, content: dict[str, Any]) -> None:
 
 
 def taken(path: Path) -> None:
-    """Remove a wish that was taken up."""
+    """Remove a wish that the keeper has stored."""
     path.unlink(missing_ok=True)
 
 
 def kept_id(state: Path, name: str) -> int:
-    """Give the id that a key keeps; 0 where it has none, or a power cut has left nothing of it."""
+    """Return the id that a key has in `keys/`; 0 if there is none, or if a power cut has emptied the file."""
     try:
         return int(_read(state / "keys" / name).get("id", 0))
     except (ValueError, TypeError, AttributeError, JimError):
@@ -224,14 +224,14 @@ def kept_id(state: Path, name: str) -> int:
 
 
 def free(state: Path, key: str, number: int) -> None:
-    """Free a key, if it is that grid job's: handed in from now on, it is another's."""
+    """Free a key, if it belongs to that grid job: the next submission with the key makes a new grid job."""
     name = request_name(key)
     if kept_id(state, name) == number:
         (state / "keys" / name).unlink(missing_ok=True)
 
 
 def drop(path: Path, number: int) -> None:
-    """Remove what a door left that lost, and its answer: it has given the winner's id."""
+    """Remove the file and the answer of a door that lost; this door has returned the winner's id."""
     (path.parent.parent / "answers" / str(number)).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
@@ -249,9 +249,9 @@ def _read_id(path: Path) -> int:
 
 
 def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
-    """Let the keeper take again what was told to be taken in, and is neither known any more nor told to have ended.
+    """Let the keeper take again a grid job that a door has accepted, but that the store does not know.
 
-    A door that has told so may be in `own`, the site's directory.
+    Grid jobs whose answer says that they have ended stay out. The door may be in `own`, the site's directory.
     """
     again = []
     for path in sorted((state / "keys").glob("request-*")):
@@ -273,7 +273,7 @@ def _has_ended(state: Path, number: int, door: str, own: str) -> bool:
 
 
 def ids(state: Path) -> Iterator[int]:
-    """Give the numbers of what was handed in, and is still there."""
+    """Return the numbers of all requests that are still in the inbox or in `keys/`."""
     for place in ("inbox", "keys"):
         for path in (state / place).glob("request-*"):
             with suppress(OSError, ValueError, JimError):
@@ -281,7 +281,7 @@ def ids(state: Path) -> Iterator[int]:
 
 
 def draw_id(state: Path, above: int = 0) -> int:
-    """Draw the next number. Never one that was given before, also when the counter was lost."""
+    """Return the next free number. It is never used twice, even if the counter file was lost."""
     with (state / "next-id.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

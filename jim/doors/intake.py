@@ -1,4 +1,4 @@
-"""What a door does with a request before it is taken in: reading, checking and sizing it."""
+"""A door's work before it stores a request: reading, checking and sizing."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from jim.work.sizing import Size
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
-    from jim.doors.identity import Apart  # a door needs none of it while a key is new
+    from jim.doors.identity import Apart  # a new key needs none of this module
 
-# The name of an attribute in any of the four languages: at the beginning of a line, or of a part of one. TOML has it
-# before a dot, too, and as the head of a table.
+# The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
+# name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-Prepared = tuple[Handler, dict[str, Any], Size]  # what knows the job type, the checked request, how it is cut
+Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
 def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any) -> Prepared:
-    """Read, check and size a request; what a door can refuse is refused here, with nothing stored.
+    """Read, check and size a request. Refuse here all that a door can refuse, before anything is stored.
 
-    The default door reads it. `more` are attributes besides those of the file. What only the site's catalogue knows is
-    left to the keeper: a door is to answer at once. A dry run asks it.
+    Without a door, the default door reads the file. `more` are attributes in addition to those of the file. The keeper
+    later checks what only the site's catalogue knows, because a door must answer at once. A dry run asks the catalogue.
     """
     return _prepared(file, site, door_of(), ask_catalogue, more)[0]
 
 
 def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> tuple[dict[str, Any], Apart]:
-    """Prepare a request; give what is stored of it, and what is left out where its key comes again."""
+    """Prepare a request; return the text to store, and the parts that may differ if its key comes again."""
     (_, checked, _), apart = _prepared(file, site, door, False, more)
     return checked, apart
 
@@ -57,7 +57,7 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
 
 @contextmanager
 def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
-    """Let a refusal of an attribute begin with the place that the file has it at."""
+    """Begin the refusal of an attribute with its place in the file."""
     try:
         yield
     except BadRequest as error:
@@ -67,10 +67,10 @@ def _at_its_place(file: Path, but: Container[str]) -> Iterator[None]:
 
 
 def _place(file: Path, name: str) -> str:
-    """Say where a request has an attribute; empty where it is not found."""
-    from jim.request.words import place, plain  # only what is refused needs it
+    """Return the place of an attribute in a request file; empty if it is not found."""
+    from jim.request.languages import place, plain  # imported here: only refusals need this module
 
-    with suppress(OSError):  # it was there when it was read
+    with suppress(OSError):  # the file could be read before
         text = file.read_text(errors="replace").removeprefix("\ufeff")
         wanted = {"name": "_?".join(map(re.escape, plain(name))) or name}
         found = re.search(WRITTEN % wanted, text, re.MULTILINE | re.IGNORECASE)
@@ -83,7 +83,8 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     _hold_files(checked, file, site)
-    of_the_type = f"job type {checked['job_type']}"  # what cannot be reckoned with is its answer
+    # The check of a job type may also fail in arithmetic, which means no.
+    of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):
         size = sizing.size(handler, checked, site)
     if ask_catalogue:
@@ -95,7 +96,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         size = size._replace(pieces=1, why="one small local job: this is a test")
     sample = checked  # as one of its local jobs has it
     if checked.get("splitter"):
-        from jim.work.pieces import check  # most requests name none, and loading it is slow
+        from jim.work.pieces import check  # most requests name no splitter, and this module loads slowly
 
         sample = {**check(handler, checked, site.site.name)}
     with foreign(of_the_type):
@@ -104,16 +105,16 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
 
 
 def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
-    """Refuse what a request sends along if it could not be sent: its inputs, its proxy and its token."""
+    """Refuse a request whose files cannot be sent: its inputs, its proxy and its token."""
     if checked.get("inputs"):
-        from jim.workdir.packages import members  # most requests send nothing along
+        from jim.workdir.packages import members  # most requests send no files
 
         if "" in checked["inputs"]:
             raise BadRequest("'': expected the path of a file or directory", "inputs")
         checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
         members(checked["inputs"], site.limits.input_bytes)
     if checked.get("proxy") or checked.get("token"):
-        from jim.workdir import credentials  # nor do most need these
+        from jim.workdir import credentials  # most requests need none of these modules
 
-        for kind, path in credentials.named(checked).items():
+        for kind, path in credentials.paths_in(checked).items():
             credentials.usable(kind, path, credentials.now())

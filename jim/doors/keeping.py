@@ -1,36 +1,31 @@
-"""What the keeper lends to a door for its work in each round."""
+"""The parts of the keeper that a door may use in each round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, MutableMapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import Any, Protocol
 
 from jim.clock import Clock
+from jim.errand import Errand
 from jim.site.file import Site
 from jim.statusdb.contract import Store
 
-T = TypeVar("T")
-
 
 class Workers(Protocol):
-    """Threads for what takes long."""
+    """The keeper's worker threads, for work that takes long."""
 
-    def busy(self, name: Hashable, /) -> bool:
-        """Tell whether work of this name is under way."""
+    def start(self, errand: Errand[Any], /) -> float:
+        """Do an errand beside the keeper's loop, unless it is under way, or put off because it has failed."""
 
-    def start(
-        self,
-        name: Hashable,
-        task: Callable[[], T],
-        then: Callable[[T], None],
-        failed: Callable[[BaseException], None],
-        /,
-    ) -> None:
-        """Do `task` beside the keeper's loop; the loop gets its result by `then`, or what it raised by `failed`."""
+    def pace(self, key: Hashable, /) -> bool:
+        """Tell whether something may be done or said now, and put the next time off: longer each time."""
+
+    def forget(self, key: Hashable, /) -> None:
+        """Forget all failures of something, and how often it was said."""
 
 
 class Keeper(Protocol):
-    """What a door may use of the keeper."""
+    """The parts of the keeper that a door may use."""
 
     @property
     def site(self) -> Site:
@@ -38,7 +33,7 @@ class Keeper(Protocol):
 
     @property
     def store(self) -> Store:
-        """What is known of grid jobs; a door only reads it."""
+        """The store of grid jobs; a door only reads it."""
 
     @property
     def clock(self) -> Clock:
@@ -46,15 +41,8 @@ class Keeper(Protocol):
 
     @property
     def workers(self) -> Workers:
-        """What does what takes long."""
+        """The worker threads."""
 
     @property
     def answered(self) -> Mapping[int, bytes]:
         """What polls print of grid jobs that have not ended, of all doors, by their numbers."""
-
-    @property
-    def paced(self) -> MutableMapping[Hashable, Any]:
-        """The tries of which the next one is put off, by their names: to forget a name that is done with."""
-
-    def pace(self, name: Hashable) -> bool:
-        """Tell whether the next try of `name` is due, and count it as made."""

@@ -1,4 +1,4 @@
-"""Standard output, whose failures are told from those of all other files."""
+"""Standard output. Its write errors are distinguished from those of all other files."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 
 class _Stdout(io.FileIO):
-    """The descriptor, as Python writes it."""
+    """The file descriptor, as Python writes to it."""
 
     def write(self, block: Buffer, /) -> int:
-        """Write, or say that nobody hears it."""
+        """Write, or raise `Unheard`."""
         try:
             return super().write(block)
         except BrokenPipeError:
             raise
         except OSError as error:
-            reason = "it is closed" if error.errno == errno.EBADF else error.strerror
-            raise Unheard(f"stdout cannot be written: {reason}") from error
+            reason = "stdout is closed" if error.errno == errno.EBADF else error.strerror
+            raise Unheard(f"cannot write to stdout: {reason}") from error
 
 
 def prepare() -> None:
-    """See that there is a stdout and a stderr to write to: where they are closed, files would get their numbers."""
+    """Open stdout and stderr if they are closed: otherwise the next opened file would get their number."""
     for number, name, mode in ((1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
-        if getattr(sys, name) is None:  # writing the one fails then, the other is written in vain
+        if getattr(sys, name) is None:  # writes to this stdout fail; writes to this stderr have no effect
             os.dup2(os.open(os.devnull, mode), number)
             setattr(sys, name, open(number, "w", errors="backslashreplace", closefd=False))  # noqa: SIM115
             setattr(sys, f"__{name}__", getattr(sys, name))
     old = sys.__stdout__
-    if old is None or sys.stdout is not old:  # somebody listens in another way
+    if old is None or sys.stdout is not old:  # the caller reads the result in another way
         return
     raw = io.BufferedWriter(_Stdout(1, "w", closefd=False))
     sys.stdout = io.TextIOWrapper(raw, old.encoding, old.errors, line_buffering=old.line_buffering)
@@ -46,7 +46,7 @@ def prepare() -> None:
 
 @contextmanager
 def or_else(words: str) -> Iterator[None]:
-    """See that what is said in here is heard; if not, `words` tell on stderr what was done."""
+    """Ensure that output inside is written; otherwise print `words`, which say what was done, on stderr."""
     try:
         yield
         sys.stdout.flush()
@@ -56,7 +56,7 @@ def or_else(words: str) -> Iterator[None]:
 
 @contextmanager
 def last_words() -> Iterator[None]:
-    """Say what went wrong; where that cannot be said either, the exit code remains."""
+    """Print an error on stderr; if that fails, only the exit code is left."""
     try:
         yield
     except OSError:
@@ -68,7 +68,7 @@ def last_words() -> Iterator[None]:
 
 
 def give_up() -> None:
-    """Write no more: Python must not try again at its exit."""
+    """Close stdout: Python must not write again when it exits."""
     _give_up(sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""What a person means by an id: a grid job, one local job of it, or a slice of them."""
+"""The ids that people use: a grid job, one of its local jobs, or a slice of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A grid job, and which of its local jobs: slices in order, both ends included, that do not touch; () means all."""
+    """A grid job and some of its local jobs: sorted slices without overlap, both ends included; () means all."""
 
     grid_job: int
     slices: tuple[tuple[int, int], ...] = ()
@@ -25,7 +25,7 @@ class Target:
         return not self.slices or any(first <= n <= last for first, last in self.slices)
 
     def numbers(self, size: int) -> Iterator[int]:
-        """Give the local jobs meant, of a grid job that has so many; one that it has not is an error."""
+        """Return the numbers of the local jobs in a grid job of this size; refuse a number that it does not have."""
         last = self.slices[-1][1] if self.slices else size - 1
         if last >= size:
             raise UnknownJob(f"there is no local job {self.grid_job}.{last}: {_has(self.grid_job, size)}")
@@ -42,7 +42,10 @@ def parse(text: str) -> Target:
     found = _TARGET.fullmatch(text) if len(text) <= LONGEST else None
     if not found:
         shown = text if len(text) <= 80 else f"{text[:79]}…"
-        raise UnknownJob(f"{shown!r} is no id: a grid job is a number such as 12, local jobs 12.3, 12.1-4 or 12.3,5")
+        raise UnknownJob(
+            f"{shown!r} is not an id: a grid job has a number such as 12, local jobs have names such as 12.3, "
+            "12.1-4 or 12.3,5"
+        )
     slices = [_slice(text, part) for part in found[2].split(",")] if found[2] else []
     return Target(int(found[1]), tuple(joined(slices)))
 
@@ -50,9 +53,9 @@ def parse(text: str) -> Target:
 def _slice(text: str, part: str) -> tuple[int, int]:
     first, _, last = part.partition("-")
     if last and int(last) < int(first):
-        raise UnknownJob(f"{text!r}: {part} ends before it begins; write {last}-{first}")
+        raise UnknownJob(f"{text!r}: {part} ends before it begins; use {last}-{first}")
     return int(first), int(last or first)
 
 
 def _has(grid_job: int, size: int) -> str:
-    return f"{grid_job} has 0 … {size - 1}" if size else f"{grid_job} has none"
+    return f"{grid_job} has 0 … {size - 1}" if size else f"{grid_job} has no local jobs"

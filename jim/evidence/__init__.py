@@ -1,1 +1,1 @@
-"""What facts mean: exit records and listings in, verdicts out. Pure: no I/O."""
+"""Interprets facts: exit records and listings in, verdicts out. Pure: no I/O."""

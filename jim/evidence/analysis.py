@@ -1,8 +1,8 @@
-"""What becomes of a local job whose attempt has failed: pure functions from what is known of it to a decision.
+"""Decides what happens after a failed attempt: pure functions from the known facts to a decision.
 
-A job type (`analyser` of its handler) or a site (`limits.analyser`) can name one of its own, `package.module.function`
-in the directory `site.handlers`; what it decides stands in the journal with its reason. How often may be tried is the
-site's: `limits.attempts`.
+A job type (`analyser` of its handler) or a site (`limits.analyser`) can name a function of its own, as
+`package.module.function` in the directory `site.handlers`. The journal shows its decision and reason. The site limits
+the number of attempts: `limits.attempts`.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ USUAL = "jim.evidence.analysis.usual"
 
 
 class Action(Enum):
-    """What to do next."""
+    """What JIM does next."""
 
     RETRY = "retry"
-    ELSEWHERE = "retry elsewhere"  # not on that host, where the batch system can be told so
-    HOLD = "hold"  # until a person retries, resumes or cancels it
+    ELSEWHERE = "retry elsewhere"  # not on the same host, if the batch system can exclude it
+    HOLD = "hold"  # until a person retries, resumes or cancels the local job
     GIVE_UP = "give up"
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What is known of an attempt that has failed."""
+    """The known facts about a failed attempt."""
 
-    reason: str  # in words, for people
+    reason: str  # for people
     witness: Witness
-    blameless: bool  # by all that JIM knows, the payload is not to blame: the next attempt may succeed
-    record: ExitRecord | None  # none, where the wrapper left none
-    host: str  # where it ran; empty: nowhere
+    blameless: bool  # true: as far as JIM knows, the payload is not to blame, so the next attempt may succeed
+    record: ExitRecord | None  # None if the wrapper left no exit record
+    host: str  # host of the attempt; empty: it did not start
     attempt: int
-    spent: int  # attempts that count, this one included
+    spent: int  # number of attempts that count, including this one
     limit: int
     kind: Kind = Kind.UNKNOWN  # of the reason
 
 
 class Decision(NamedTuple):
-    """What an analyser decides, and why."""
+    """The decision of an analyser, and its reason."""
 
     action: Action
     why: str = ""
@@ -55,7 +55,7 @@ Analyser = Callable[[Failed], Decision]
 
 
 def usual(failed: Failed) -> Decision:
-    """Decide by the recovery file, then by whose fault it was, then by where it was."""
+    """Decide by the recovery file, then by the cause, then by the host."""
     advice = failed.record.advice if failed.record else ""
     if advice == HOLD:
         return Decision(Action.HOLD)
@@ -67,20 +67,20 @@ def usual(failed: Failed) -> Decision:
 
 
 def _is_the_hosts(failed: Failed) -> bool:
-    """Tell whether it looks as if the host had failed: it went away, lacks something, or its files are not as told."""
+    """Tell whether the host seems to be the cause: it went away, lacks something, or its files differ."""
     if failed.record is None:
         return failed.witness is Witness.CLAIM or failed.kind is Kind.NODE
     return failed.record.code == 0 or failed.record.lacking
 
 
 def analyser(name: str, own: str = "") -> Analyser:
-    """Find an analyser by its dotted name; one that is the site's is in its directory of handlers."""
+    """Find an analyser by its dotted name; a site's own one is in its directory of handlers."""
     found: Analyser = function("analyser", name or USUAL, own)
     return found
 
 
 def decide(name: str, own: str, failed: Failed) -> Decision:
-    """Ask an analyser; where it cannot answer, the usual one does, and says so."""
+    """Ask an analyser; if it raises an error, use the usual one and say so."""
     try:
         with foreign("it failed"):
             action, why = analyser(name, own)(failed)

@@ -1,4 +1,4 @@
-"""What wrappers write, read with suspicion: claims and exit records, `word value` lines."""
+"""Reads what wrappers write: claims and exit records, `word value` lines. Every line is checked."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import NamedTuple
 from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
-# How the wrapper tells in `reason` what its node lacks, and in `refused` what may be read, and could not be.
+# First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who may run an attempt. A keeper's claim is a fence: that attempt never starts."""
+    """The process that may run an attempt. A keeper's claim is a fence: that attempt never starts."""
 
     nonce: str
     host: str
     batch: str
     fence: bool
-    started: str = ""  # by its node's clock
+    started: str = ""  # by the node's clock
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One file of the manifest."""
+    """One file of the list of outputs."""
 
     size: int
     sha256: str
@@ -53,46 +53,46 @@ class ExitRecord:
     cpu: float
     code: int | None
     signal: int | None
-    reason: str  # why the wrapper ended it, or empty
+    reason: str  # why the wrapper ended the payload, or empty
     recovery: str  # the recovery file's first line, or empty
     files: tuple[Output, ...]
-    refused: tuple[str, ...]  # outputs that were not taken or not there, with the reason first
+    refused: tuple[str, ...]  # outputs that are missing or were not taken, with the reason first
 
-    up: float | None = None  # how long all that took, by what no one sets: the time since the node was started
+    up: float | None = None  # duration by the time since the node's start, which nobody can set
 
     @property
     def seconds(self) -> float:
-        """How long the payload ran; an older wrapper tells it by its node's clock alone."""
+        """Return how long the payload ran; an older wrapper reports only its node's clock."""
         if self.up is not None:
             return self.up
         return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
 
     @property
     def advice(self) -> str:
-        """The first word of the recovery file, if it is one of ours."""
+        """Return the first word of the recovery file, if JIM knows it."""
         word = self.recovery.split(" ", 1)[0]
         return word if word in ADVICE else ""
 
     @property
     def lacking(self) -> bool:
-        """Tell whether its node had not what a site says of it."""
+        """Tell whether the node lacked something that the site promises."""
         return self.reason.startswith(LACKING)
 
     @property
     def failing(self) -> bool:
-        """Tell whether an output may be read, and could not be."""
+        """Tell whether an output could not be read although it may be."""
         return any(each.startswith(FAILING) for each in self.refused)
 
 
 class Told(NamedTuple):
-    """What the file `jobs` of a submission directory tells: whose it is, and what its indices stand for."""
+    """The contents of the file `jobs` in a submission directory: its owner, and the attempts by index."""
 
     mark: str
     attempts: Mapping[int, tuple[int, int]]  # by index: n, attempt
 
 
 def read_jobs(text: str) -> Told:
-    """Read of `jobs` what tells submissions apart."""
+    """Read the facts in `jobs` that distinguish submissions."""
     mark, numbers = "", dict[str, dict[str, str]]()
     for line in text.split("\n"):
         index, word, value = (*line.split(" ", 2), "", "")[:3]
@@ -103,11 +103,11 @@ def read_jobs(text: str) -> Told:
     try:
         return Told(mark, {int(each): (int(told["n"]), int(told["attempt"])) for each, told in numbers.items()})
     except (KeyError, ValueError) as error:
-        raise JimError(f"a submission's jobs with a wrong or missing line: {error}") from error
+        raise JimError(f"the file jobs of a submission has a wrong or missing line: {error}") from error
 
 
 def read_claim(text: str) -> Claim:
-    """Read a claim; one cut short has no nonce and is refused."""
+    """Read a claim; refuse a truncated one, which has no nonce."""
     facts = dict(line.partition(" ")[::2] for line in text.splitlines())
     if not facts.get("nonce"):
         raise JimError("a claim without a nonce")
@@ -118,10 +118,10 @@ def read_claim(text: str) -> Claim:
 
 
 def read_exit_record(text: str) -> ExitRecord:
-    """Read an exit record; one that is not whole is refused."""
+    """Read an exit record; refuse an incomplete one."""
     lines = text.split("\n")
     if lines[0] != "jim-exit 1" or lines[-1] or lines[-2:-1] != ["end"]:
-        raise JimError("an exit record that is not whole")
+        raise JimError("the exit record is incomplete")
     facts: dict[str, str] = {}
     files, refused = [], []
     for line in lines[1:-2]:
@@ -155,13 +155,13 @@ def read_exit_record(text: str) -> ExitRecord:
             up=_seconds(facts["up"]) if "up" in facts else None,
         )
     except (KeyError, ValueError) as error:
-        raise JimError(f"an exit record with a wrong or missing line: {error}") from error
+        raise JimError(f"the exit record has a wrong or missing line: {error}") from error
 
 
 def _output(value: str) -> Output:
     found = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64}) (.+)", value)
     if not found or found[3].startswith("/") or ".." in found[3].split("/"):
-        raise JimError(f"an exit record with a wrong file line: {value[:200]!r}")
+        raise JimError(f"the exit record has a wrong file line: {value[:200]!r}")
     return Output(int(found[1]), found[2], found[3])
 
 
@@ -171,7 +171,7 @@ def _number(value: str) -> int | None:
 
 def _seconds(value: str) -> float:
     if not re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value):
-        raise ValueError(f"{value[:40]!r} is no number of seconds")
+        raise ValueError(f"{value[:40]!r} is not a number of seconds")
     return float(value)
 
 
@@ -181,6 +181,6 @@ def _words(value: str) -> str:
 
 def _time(value: str) -> str:
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value):
-        raise ValueError(f"{value[:40]!r} is no time")
-    datetime.fromisoformat(value)  # which raises where there is no such day
+        raise ValueError(f"{value[:40]!r} is not a time")
+    datetime.fromisoformat(value)  # raises an error for a day that does not exist
     return value

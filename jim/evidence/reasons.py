@@ -1,4 +1,4 @@
-"""Why an attempt is judged as it is, in words: the one place of this room that has any. Nothing reads them back."""
+"""The words of verdicts: the only place in this room that has sentences. No code reads them back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from jim.model import NOTHING, Kind, Reason
 
 TOLD = "{told}"
-# What is in braces is a fact, or part of the sentence alone; `end` is made of the facts.
+# A name in braces is a fact, or a part of the sentence only; `end` is made from the facts.
 WORDS: Mapping[Kind, str] = {
     Kind.EXIT: "{end}{more}",
     Kind.KILLED: "killed by {end}: by the site or for want of memory",
@@ -33,12 +33,12 @@ WORDS: Mapping[Kind, str] = {
 
 
 def reason(kind: Kind, facts: Mapping[str, Any] = NOTHING, **more: object) -> Reason:
-    """Give a reason with its words; `more` is told, and not kept as a fact."""
+    """Return a reason with its words; `more` goes into the words but is not a fact."""
     return Reason(kind, facts, WORDS[kind].format(end=end_of(facts), **facts, **more))
 
 
 def end_of(facts: Mapping[str, Any]) -> str:
-    """Put into words how something ended; empty where that is not told."""
+    """Return how something ended, in words; empty if that is unknown."""
     if "signal" in facts:
         return f"signal {facts['signal']}"
     return f"exit {facts['code']}" if "code" in facts else ""

@@ -1,7 +1,7 @@
-"""What becomes of a grid job and its local jobs when someone asks for something, as pure decisions.
+"""Decides what a wish does to a grid job and its local jobs; all decisions are pure.
 
-The people's verbs and the keeper's wishes ask the same decisions: a verb, to tell at once what would change nothing; a
-wish, to change nothing by the time that it is taken up. A decision says why not; an empty text means that it may be.
+The people's verbs and the keeper ask the same decisions: a verb, to refuse a useless wish at once; the keeper, when it
+applies the wish. A decision returns why not; an empty text means that the wish is possible.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jim.model import State, Step, Verb
 
 ENDED = frozenset({State.COMPLETED, State.FAILED, State.KILLED})
 ENDED_BADLY = (State.FAILED, State.KILLED, State.NEW)
-# What has not ended is to be cancelled first.
+# A local job that has not ended must be cancelled first.
 FORCED_FROM = {
     State.COMPLETED: frozenset({State.FAILED}),
     State.FAILED: frozenset({State.COMPLETED, State.KILLED}),
@@ -30,43 +30,43 @@ FAMILY_VERBS = (Verb.RETRY, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
 
 
 class NotPossible(JimError):
-    """What was asked for cannot be done to a grid job or local job as it is now."""
+    """A wish is not possible for a grid job or local job in its present state."""
 
 
 def too_late(job: GridJob, verb: str) -> str:
-    """Say why a wish for a whole grid job would change nothing. Nothing undoes a cancel."""
+    """Return why a wish for a whole grid job would have no effect. Nothing reverses a cancel."""
     if job.step is Step.FINISHED:
-        return f"finished as {job.outcome} already"
+        return f"has already finished as {job.outcome}"
     if job.wish == Verb.CANCEL != verb:
-        return "a cancel of it is under way"
-    # A cancel ends what is gathered in vain.
-    return "its outputs are being gathered already" if job.step is Step.COLLECTING and verb != Verb.CANCEL else ""
+        return "a cancel of it is in progress"
+    # A cancel ends a collection that is no longer needed.
+    return "its outputs are being collected" if job.step is Step.COLLECTING and verb != Verb.CANCEL else ""
 
 
 def too_late_to_end(states: AbstractSet[State]) -> str:
-    """Say why a cancel of local jobs in these states would change nothing: all of them have ended."""
+    """Return why a cancel of local jobs in these states would have no effect: all have ended."""
     ended = bool(states) and all(state.final for state in states)
-    return f"{', '.join(sorted(state.value for state in states))} already" if ended else ""
+    return f"already {', '.join(sorted(state.value for state in states))}" if ended else ""
 
 
 def too_early_to_retry(job: GridJob) -> str:
-    """Say why a retry would change nothing now. One that comes while outputs are gathered waits until that is done."""
+    """Return why a retry would have no effect now. A retry during the collection waits for its end."""
     cancelled = job.wish == Verb.CANCEL and job.step not in (Step.COLLECTING, Step.FINISHED)
-    return "a cancel of it is under way; retry it when it is finished" if cancelled else ""
+    return "a cancel of it is in progress; retry it when it has finished" if cancelled else ""
 
 
 def not_forced(states: AbstractSet[State], to: State) -> str:
-    """Say why local jobs in these states cannot be forced to be completed, or failed."""
+    """Return why local jobs in these states cannot be forced to completed or failed."""
     alive = sorted(state.value for state in states if not state.final)
     other = sorted(state.value for state in states - FORCED_FROM[to] - {to})
-    return f"still {', '.join(alive)}, to be cancelled first" if alive else ", ".join(other)
+    return f"still {', '.join(alive)}; cancel them first" if alive else ", ".join(other)
 
 
 def not_split_again(local: LocalJob) -> str:
-    """Say why the work of a local job cannot be given to smaller ones."""
+    """Return why a local job cannot be split into smaller ones."""
     if local.state not in ENDED:
-        return f"is {local.state.value}: only what has completed, failed or been killed is split again"
-    return "" if local.piece.files else "has no input files that could be split again"
+        return f"is {local.state.value}: only a completed, failed or killed local job can be split again"
+    return "" if local.piece.files else "has no input files that a splitter could split again"
 
 
 def again_of(
@@ -77,11 +77,12 @@ def again_of(
     reason: str = "",
     most: int | None = None,
 ) -> list[LocalJob]:
-    """Say which of the local jobs that ended badly are tried again.
+    """Return the local jobs that a retry tries again.
 
-    Those that are named; of a whole grid job only what failed or is held, or where nothing did, what was killed. What
-    has failed on its creation can never run. Of these only what `failed` and was not killed, for a reason in which
-    these words are, and at most so many. A number is no part of a longer one: `exit 1` is not `exit 137`.
+    These are the named ones. For a whole grid job: those that failed or are held or, if there are none, the killed
+    ones. A local job that failed on its creation can never run. `failed` leaves out killed ones, `reason` selects by
+    words in the reason, and `most` limits the number. A number does not match part of a longer one: `exit 1` is not
+    `exit 137`.
     """
     able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
     if reason:

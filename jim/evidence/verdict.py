@@ -1,4 +1,4 @@
-"""What an attempt's evidence means: pure functions from what is known to what becomes of the local job."""
+"""Decides how an attempt ended: pure functions from evidence to the future of the local job."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from jim.model import NO_REASON, NOTHING, Kind, Observation, Reason, State, Witn
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How an attempt ended. `again` says that another one may succeed; of one that failed, an analyser decides."""
+    """How an attempt ended. `again`: another attempt may succeed; for a failed one, an analyser decides."""
 
-    state: State  # completing: its outputs are to be verified first
+    state: State  # completing: JIM verifies the outputs first
     reason: Reason
     witness: Witness
     again: bool = False
     spent: bool = True  # counts against the limit of attempts
     recovery: tuple[str, ...] = ()
-    at_once: bool = False  # another attempt need not wait: that was done before
+    at_once: bool = False  # the next attempt need not wait, because JIM has waited already
 
 
-# Kinds of ends that the next attempt would meet, too: it would take as long.
+# Kinds of ends that the next attempt would meet again: it would take as long.
 OF_TIME = (Kind.TIME_LIMIT, Kind.CPU_LIMIT)
-# What a shell means by the code it ends with where it cannot start a program; a program may mean something else.
+# Exit codes with which a shell says that it cannot start a program; a program may use them otherwise.
 MEANT: dict[int | None, str] = {
     126: ", as of a program that may not be run",
     127: ", as of a program that is not found",
 }
-# An exit record whose outputs were found to be what it says.
+# An exit record whose outputs were verified.
 VERIFIED = Verdict(State.COMPLETED, NO_REASON, Witness.EXIT_RECORD)
 
 
 def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
-    """Judge an attempt by its exit record. The payload's recovery file has the first word."""
+    """Judge an attempt by its exit record. The payload's recovery file comes first."""
     good = record.advice == SUCCESS or (record.code == 0 and not record.advice)
     if good and not record.refused:
         return Verdict(State.COMPLETING, NO_REASON, Witness.EXIT_RECORD)
@@ -57,22 +57,22 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
         more = ", recoverable" if record.advice == RECOVERABLE else ", and its recovery file asks for a person"
         arguments = _arguments(record.recovery)
         return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness, again=True, recovery=arguments)
-    if record.reason:  # a warning: what came of it is no fault of the payload
+    if record.reason:  # a warning: the payload is not to blame for the result
         return Verdict(State.FAILED, _warned(record, end, end_of(end)), witness, again=True)
     if record.signal == signal.SIGKILL:
-        # Neither JIM nor, as a rule, a payload sends it: it is the last word of a batch system or of the kernel.
+        # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)
     more = f"{MEANT.get(record.code, '')}{_not_understood(record.recovery)}"
     return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness)
 
 
 def _of_refused(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
-    """Judge a good end whose outputs were not taken. After a warning it may have been cut short, with exit 0."""
+    """Judge a good end whose outputs were not taken. After a warning the payload may have stopped early with exit 0."""
     more = f"; and {len(record.refused) - 3:,} more" if len(record.refused) > 3 else ""
     found = reason(Kind.NOT_TAKEN, what=f"{'; '.join(record.refused[:3])}{more}")
     if record.reason:
         return Verdict(State.FAILED, _warned(record, end, found.words), Witness.EXIT_RECORD, again=True)
-    # What may be read, and cannot be, is a matter of the node or its disk; all else would only happen again.
+    # A file that exists but cannot be read is a problem of the node or its disk; other causes would only repeat.
     return Verdict(State.FAILED, found, Witness.EXIT_RECORD, again=record.failing)
 
 
@@ -85,15 +85,15 @@ def _cancelled(how: str, facts: Mapping[str, Any] = NOTHING) -> Reason:
 
 
 def _not_understood(recovery: str) -> str:
-    """Say that a recovery file has said nothing; by its first word, for equal reasons are told together."""
+    """Report a recovery file that JIM does not understand, by its first word: so equal reasons can be counted."""
     if not recovery:
         return ""
     word = recovery.split(" ", 1)[0]
-    return f"; its recovery file begins with {word[:40]!r}, which is none of {', '.join(ADVICE)}"
+    return f"; its recovery file begins with {word[:40]!r}, not with one of {', '.join(ADVICE)}"
 
 
 def within_time(found: Verdict, record: ExitRecord, wall_seconds: float) -> Verdict:
-    """Let what was killed be tried again, unless it ran into its time limit: the next one would take as long."""
+    """Allow another attempt after a kill, unless the time limit was the cause: the next one would take as long."""
     if record.seconds < wall_seconds:
         return found
     facts = {**found.reason.facts, "seconds": round(record.seconds)}
@@ -101,7 +101,7 @@ def within_time(found: Verdict, record: ExitRecord, wall_seconds: float) -> Verd
 
 
 def of_bad_outputs(problem: str) -> Verdict:
-    """Judge an attempt whose outputs are not what its exit record says."""
+    """Judge an attempt whose outputs differ from its exit record."""
     found = reason(Kind.OUTPUTS_DIFFER, what=problem)
     return Verdict(State.FAILED, found, Witness.EXIT_RECORD, again=True)
 
@@ -117,14 +117,14 @@ def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> V
 
 
 def of_never_sent(why: Reason, *, cancelled: bool) -> Verdict:
-    """Judge an attempt whose submission never took place."""
+    """Judge an attempt whose submission never happened."""
     if cancelled:
         return _never_sent()
     return Verdict(State.FAILED, _by(Kind.NOT_ACCEPTED, why), Witness.FENCE, again=True, spent=False)
 
 
 def of_too_many(why: Reason, *, cancelled: bool) -> Verdict:
-    """Judge an attempt that was one of more than the batch system takes at once."""
+    """Judge an attempt that exceeded the number of jobs that the batch system takes."""
     if cancelled:
         return _never_sent()
     found = _by(Kind.TOO_MANY, why)
@@ -132,7 +132,7 @@ def of_too_many(why: Reason, *, cancelled: bool) -> Verdict:
 
 
 def of_refused(why: Reason, *, cancelled: bool) -> Verdict:
-    """Judge an attempt whose submission the batch system plainly refused."""
+    """Judge an attempt whose submission the batch system refused."""
     return _never_sent() if cancelled else Verdict(State.FAILED, _by(Kind.REFUSED, why), Witness.SUBMISSION)
 
 
@@ -141,7 +141,7 @@ def _never_sent() -> Verdict:
 
 
 def _by(kind: Kind, why: Reason) -> Reason:
-    """Give the reason of an attempt by that of its submission, whose kind is the cause."""
+    """Return the reason of an attempt from that of its submission, whose kind becomes the cause."""
     return reason(kind, {"cause": why.kind, **why.facts}, told=why)
 
 
@@ -160,7 +160,7 @@ def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: boo
 
 
 def of_removed(attempt: int, *, cancelled: bool) -> Verdict:
-    """Judge an attempt that started, and whose grid job's directory is not there any more."""
+    """Judge an attempt that started, and whose grid job's directory is gone."""
     found = reason(Kind.REMOVED, {"attempt": attempt})
     if cancelled:
         return Verdict(State.KILLED, _cancelled(f"({found})"), Witness.CLAIM)
@@ -168,20 +168,20 @@ def of_removed(attempt: int, *, cancelled: bool) -> Verdict:
 
 
 def before_its_time(found: Verdict, lived: float, wall_seconds: float) -> Verdict:
-    """Let what is said to have run into its time limit, and cannot have lived that long, be tried again.
+    """Allow another attempt if accounting reports a time limit that the attempt cannot have reached.
 
-    A controller that missed a death takes the dead for running until their time is over. Not so of a limit on CPU time:
-    several cores need less time for theirs.
+    A controller that missed a death counts the job as running until its time is over. This does not hold for a limit on
+    CPU time: several cores reach it sooner.
     """
     over_time = found.state is State.FAILED and found.reason.kind is Kind.TIME_LIMIT
     if not over_time or lived >= wall_seconds:
         return found
-    words = f"{found.reason}, though it was not alive for longer than {max(0.0, lived):,.0f} s"
+    words = f"{found.reason}, but it did not live longer than {max(0.0, lived):,.0f} s"
     return replace(found, reason=found.reason.worded(words), again=True)
 
 
 def _told(ended: Observation | None) -> tuple[str, dict[str, Any]]:
-    """Put into words, and into facts, what accounting says, if it says anything."""
+    """Return the words and facts of accounting's answer, if there is one."""
     if ended is None or not ended.state.final:
         return "", {}
     end = {"signal": ended.signal} if ended.signal else {"code": ended.code} if ended.code is not None else {}
@@ -192,5 +192,5 @@ def _told(ended: Observation | None) -> tuple[str, dict[str, Any]]:
 def _arguments(line: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(line)[1:])
-    except ValueError:  # an open quote: take the words as they stand
+    except ValueError:  # an open quote: take the words as they are
         return tuple(line.split()[1:])

@@ -1,9 +1,9 @@
-"""What makes a batch system trustworthy: an adapter's commands, run under limits, and what is known of its health.
+"""The idealizer makes a batch system trustworthy: it runs an adapter's commands with limits, and watches its health.
 
-    channel.py   what a batch system is asked and told; the one place that counts whether it answers
-    health.py    the breaker: a batch system that does not answer is left alone for a while
-    retry.py     when to try again (the only tenacity)
-    turn.py      accounts of a site ask one after the other
+    channel.py     runs commands and reads answers; the only place that counts whether the batch system answers
+    health.py      the breaker: after several failures JIM asks the batch system less often
+    retry.py       when to try again (the only module that uses tenacity)
+    query_turn.py  ensures that the accounts of a site query one after another
 
-The keeper's moves work with these. No answer of a batch system ends a job: only evidence does.
+The keeper's moves use these. No answer of a batch system ends a job: only evidence does.
 """

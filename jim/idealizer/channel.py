@@ -1,8 +1,8 @@
-"""The channel to a batch system: an adapter's commands, run under one limit, and what their answers mean.
+"""The channel to a batch system: runs an adapter's commands with a time limit, and interprets the answers.
 
-Nothing else runs a batch command. An answer that an adapter cannot read says nothing, and is `Unclear`. What hands
-over, lists, finds or asks of the past counts in the health of the batch system, or of its history: here, and nowhere
-else. Commands may be run by several threads at once.
+No other module runs batch commands. An answer that the adapter cannot read proves nothing and raises `Unclear`.
+Submitting, listing, finding and asking for the history count in the health of the batch system or of its history;
+nothing else does. Several threads may run commands at once.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from jim.adapters.base import Adapter
 
 T = TypeVar("T")
-IDS_AT_ONCE = 1000  # an argument list is limited by the kernel, a single argument at 128 KiB
+IDS_AT_ONCE = 1000  # the kernel limits an argument list, and a single argument to 128 KiB
 Ids = Sequence[tuple[str, int]]  # batch ids, each with an index
 
 
 class Programs(Protocol):
-    """What runs batch commands: `jim.command`, or what a test has in its place."""
+    """Runs batch commands: `jim.command`, or a test's replacement."""
 
     def run(self, command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
-        """Run a command; give its answer."""
+        """Run a command; return its answer."""
 
     def end_marked(self, mark: str, id_variable: str) -> list[int]:
-        """End the commands of this mark that still live."""
+        """End the commands of this mark that still run."""
 
 
 class Channel:
-    """What a batch system is asked and told."""
+    """A batch system, as the keeper talks to it."""
 
     def __init__(self, adapter: Adapter, limit: float, clock: Clock, programs: Programs = command) -> None:
         self.adapter, self._limit, self._clock, self.programs = adapter, limit, clock, programs
         self.health, self.past = Health(clock), history(clock)
         self._looking = threading.Lock()
-        self._looked: tuple[float, Listing] = (-1.0, {})  # when all jobs were listed for `find`, and what was shown
+        self._looked: tuple[float, Listing] = (-1.0, {})  # the time and the result of the last full listing for `find`
 
     def submit(self, batch: Batch) -> str:
-        """Hand over a batch of local jobs; return the batch id."""
+        """Submit local jobs; return the batch id."""
         with _heard(self.health, Refused, Full):
             return self._read(self._batch_id, self._run(self.adapter.submit_command(batch), mark=batch.mark))
 
@@ -59,7 +59,7 @@ class Channel:
         return self.adapter.parse_submit(answer)
 
     def end_client(self, mark: str) -> None:
-        """End the batch command that hands over the submission of this mark: it can sleep, and submit hours later."""
+        """End the batch command of this mark: otherwise it may sleep and submit hours later."""
         self.programs.end_marked(mark, self.adapter.id_variable)
 
     def listing(self) -> Listing:
@@ -72,14 +72,14 @@ class Channel:
         return self._run(self.adapter.ping_command()).code == 0
 
     def find(self, mark: str, since: float) -> str:
-        """Find the batch id of the submission of this mark; empty: it is not found. No listing from before counts."""
+        """Find the batch id of the submission with this mark; empty: not found. Older listings do not count."""
         with _heard(self.health):
             found = self._carrier(self._listing(self.adapter.find_command(mark), mark, since), mark)
             ended = None if found else self.adapter.find_ended_command(mark)
             return self._carrier(self._read(self.adapter.parse_history, self._run(ended)), mark) if ended else found
 
     def _listing(self, command: Sequence[str], mark: str, since: float) -> Listing:
-        """Ask for what carries a mark; where only all jobs can be listed, all who look since then share one listing."""
+        """Query jobs by a mark. If only all jobs can be listed, callers since the last listing share one."""
         if any(mark in word for word in command):
             return self._read(self.adapter.parse_find, self._run(command))
         with self._looking:
@@ -107,12 +107,12 @@ class Channel:
         return {key: seen._replace(kind=seen.kind or self.adapter.kind_of(seen)) for key, seen in told.items()}
 
     def cancel(self, ids: Ids) -> None:
-        """Tell the batch system to end these."""
+        """Cancel these batch jobs."""
         for chunk in _chunks(ids, IDS_AT_ONCE):
             self._read(self.adapter.parse_cancel, self._run(self.adapter.cancel_command(chunk)))
 
     def change(self, verb: str, ids: Ids) -> None:
-        """Tell the batch system to hold, release, suspend or resume these, where it has a command for that."""
+        """Hold, release, suspend or resume these batch jobs, if the batch system has a command for that."""
         for chunk in _chunks(ids, IDS_AT_ONCE):
             command = self.adapter.change_command(verb, chunk)
             if command is not None:
@@ -122,9 +122,9 @@ class Channel:
         return self.programs.run(command, limit=self._limit, mark=mark)
 
     def _read(self, parse: Callable[[Answer], T], answer: Answer) -> T:
-        """Let the adapter read an answer; where the adapter stumbles, nothing is known."""
+        """Let the adapter read an answer; if the adapter raises an error, the answer proves nothing."""
         try:
-            with foreign("its adapter stumbles over an answer"):
+            with foreign("its adapter cannot read an answer"):
                 return parse(answer)
         except BatchError as error:
             error.answer = answer
@@ -137,7 +137,7 @@ class Channel:
 
 @contextmanager
 def _heard(health: Health, *apart: type[BatchError]) -> Iterator[None]:
-    """Count an answer as good, or as none. A submission that is refused, or is too much, says nothing of health."""
+    """Count an answer as good or bad. A refused or too large submission does not count."""
     try:
         yield
     except (BatchError, OSError) as error:

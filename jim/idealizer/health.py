@@ -1,4 +1,4 @@
-"""The breaker: a batch system that does not answer is asked less and less, and sent nothing; so is its history."""
+"""The breaker: a batch system that does not answer is asked less and less often; so is its history."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from jim.model import NO_REASON
 log = logging.getLogger(__name__)
 TRIPS_AFTER = 3
 BATCH_SYSTEM = "the batch system did not answer", "the batch system answers again"
-HISTORY = "what became of ended jobs could not be found out", "what became of ended jobs can be found out again"
+HISTORY = "JIM could not find out how ended jobs ended", "JIM can find out again how ended jobs ended"
 
 
 class Health:
-    """What is known of the state of the batch system itself, or of its history."""
+    """The health of the batch system, or of its history."""
 
     def __init__(self, clock: Clock, words: tuple[str, str] = BATCH_SYSTEM) -> None:
         self._clock, (self._bad, self._good) = clock, words
-        self._lock = threading.Lock()  # commands are run by several threads
+        self._lock = threading.Lock()  # several threads run commands
         self.failures = 0
         self.retry_at = 0.0
-        self.trouble = NO_REASON  # what the last failure was; empty when the last call was good
-        self.seen = ""  # when it last gave a good answer
+        self.trouble = NO_REASON  # the last failure; empty if the last call was good
+        self.seen = ""  # time of the last good answer
 
     @property
     def open(self) -> bool:
-        """It failed several times in a row and is left alone until `retry_at`."""
+        """The breaker is open: after several failures in a row, no call is made until `retry_at`."""
         return self.failures >= TRIPS_AFTER and self._clock.boot() < self.retry_at
 
     def good(self) -> None:
-        """Take in a good answer."""
+        """Count a good answer."""
         with self._lock:
             if self.failures >= TRIPS_AFTER:
                 log.info(self._good)
@@ -41,7 +41,7 @@ class Health:
             self.seen = self._clock.utc()
 
     def failed(self, error: BaseException) -> None:
-        """Take in a call that did not get an answer."""
+        """Count a call without an answer."""
         with self._lock:
             self.failures += 1
             self.trouble = reason_of(error)
@@ -50,5 +50,5 @@ class Health:
 
 
 def history(clock: Clock) -> Health:
-    """Make that of what tells how jobs ended, which may be down while all else works."""
+    """Return the health of the history, which may be down while the batch system works."""
     return Health(clock, HISTORY)

@@ -1,4 +1,4 @@
-"""Why a batch command did not bring what was asked for, as a reason: its words are those of the error."""
+"""Turns a batch error into a reason; the words are those of the error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_SAID = 500
 
 
 def reason_of(error: BaseException) -> Reason:
-    """Give what an error says: of a batch command also its exit code, and its last words."""
+    """Return the reason of an error: for a batch command with its exit code and last words."""
     if not isinstance(error, BatchError):
         return Reason(words=str(error))
     facts: dict[str, Any] = {}

@@ -7,115 +7,122 @@ import shutil
 import time
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from jim.clock import age_seconds
 from jim.doors import inbox
-from jim.errors import JimError, Outdated
+from jim.errand import Errand
 from jim.jobs import GridJob
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.model import Step
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 
 log = logging.getLogger(__name__)
-LOOKED_EVERY = 3600.0
+LOOK, LOOKED_EVERY = "age", 3600.0
+LOOKING, AT_ONCE = "what is old", 500  # about 10 ms of the loop
 DAY = 86_400.0
 
 
-def age(house: House) -> None:
-    """Remove what finished longer ago than the site keeps it; hourly."""
-    if house.clock.boot() < house.next_aging:
-        return
-    house.next_aging = house.clock.boot() + LOOKED_EVERY
-    for number, place in house.store.removed():  # by a keeper that was killed, or could not
-        _remove_files(house, number, place)
-    for job in house.store.grid_jobs(Step.FINISHED):
-        name = ("age", job.id)
-        if is_over(house, job) and not house.workers.busy(name):
-            # Another keeper may have taken the work directory, and retried the grid job there.
-            house.workers.start(
-                name, house.hold.reach, partial(_remove, house, job), partial(_not_removed, house, job.id)
-            )
-    _sweep_leftovers(house, house.site.keep.seconds(test=False))
-    if not house.workers.busy("packages"):
-        house.workers.start(
-            "packages",
-            partial(sweep, house.site.work),
-            partial(_swept, house),
-            partial(_not_removed, house, "packages"),
-        )
+class Aging:
+    """The move that removes what finished longer ago than the site keeps it; hourly."""
+
+    def __init__(self) -> None:
+        self._told: dict[int | str, str] = {}  # what could not be removed, and why, as the log has told
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Look for what is old, if the time for that has come."""
+        if not keeper.workers.ready(LOOK):
+            return
+        keeper.workers.wait(LOOK, LOOKED_EVERY)
+        for number, place in keeper.store.removed():  # by a keeper that was killed, or could not
+            self._remove_files(keeper, number, place)
+        self._look_through(keeper, 0)
+        _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
+        packages = partial(sweep, keeper.site.work)
+        self._start(keeper, Errand("packages", packages, self._swept, partial(self._failed, "packages")))
+
+    def _look_through(self, keeper: Keeper, above: int) -> None:
+        """Look for what is over, in parts: there may be very many that have ended."""
+        jobs = keeper.store.finished(above, AT_ONCE)
+        for job in jobs:
+            if is_over(keeper, job):
+                # Another keeper may have taken the work directory, and retried the grid job there.
+                remove = partial(self._remove, keeper, job)
+                self._start(keeper, Errand(("age", job.id), keeper.hold.reach, remove, partial(self._failed, job.id)))
+        if len(jobs) == AT_ONCE:
+            keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
+
+    def _start(self, keeper: Keeper, errand: Errand[Any]) -> None:
+        """Do it now, whatever has failed an hour ago."""
+        if not keeper.workers.busy(errand.key):
+            keeper.workers.forget(errand.key)
+            keeper.workers.start(errand)
+
+    def _swept(self, removed: int) -> None:
+        self._told.pop("packages", None)
+        if removed:
+            log.info("%d input packages removed: no grid job needs them", removed)
+
+    def _remove(self, keeper: Keeper, job: GridJob, _: None) -> None:
+        """Free the key, then make the grid job unseen in one transaction, then remove its files.
+
+        Who hands in the key from then on gets another number, and that request waits for the transaction. Until that,
+        a kill leaves a whole grid job with all its files; from then on nothing opens it again, and the rest is carried
+        on.
+        """
+        inbox.free(keeper.site.state, job.key, job.id)
+        keeper.store.remove(job)
+        log.info("%d: removed, its time was over", job.id)
+        self._remove_files(keeper, job.id, job.place)
+
+    def _remove_files(self, keeper: Keeper, number: int, place: str) -> None:
+        (keeper.site.state / "answers" / str(number)).unlink(missing_ok=True)
+        if not place:  # what lies in that of its number is another's
+            keeper.store.files_are_gone(number)
+            return
+        remove, gone = partial(_remove_directory, keeper, place), partial(self._gone, keeper, number)
+        self._start(keeper, Errand(("age", number), remove, gone, partial(self._failed, number)))
+
+    def _gone(self, keeper: Keeper, number: int, _: None) -> None:
+        self._told.pop(number, None)
+        keeper.store.files_are_gone(number)
+
+    def _failed(self, what: int | str, error: BaseException) -> None:
+        """Tell what hinders a removal, once; it is tried again when what is old is looked for next."""
+        if self._told.get(what) != str(error):
+            log.warning("%s: cannot be removed: %s; tried again hourly", what, error)
+        self._told[what] = str(error)
 
 
-def is_over(house: House, job: GridJob) -> bool:
+def is_over(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a grid job has finished longer ago than the site keeps it."""
-    kept = house.site.keep.seconds(test=job.is_test)
-    return job.step is Step.FINISHED and age_seconds(job.updated, house.clock.utc()) > kept
+    kept = keeper.site.keep.seconds(test=job.is_test)
+    return job.step is Step.FINISHED and age_seconds(job.updated, keeper.clock.utc()) > kept
 
 
-def is_going(house: House, job: GridJob) -> bool:
+def is_going(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a grid job is about to be removed: its time is over, and its key is free, or all are looked through.
 
     The latter is what a keeper does first: one of an older JIM may have died with the directory removed, and no more.
     """
-    if not is_over(house, job):
+    if not is_over(keeper, job):
         return False
-    if inbox.kept_id(house.site.state, inbox.request_name(job.key)) != job.id:
-        house.next_aging = 0.0  # carried on at once
-    return house.next_aging == 0.0
+    if inbox.kept_id(keeper.site.state, inbox.request_name(job.key)) != job.id:
+        keeper.workers.forget(LOOK)  # carried on at once
+    return keeper.workers.due(LOOK) == 0.0 or keeper.workers.busy(LOOKING)
 
 
-def _swept(house: House, removed: int) -> None:
-    house.unremoved.pop("packages", None)
-    if removed:
-        log.info("%d input packages removed: no grid job needs them", removed)
-
-
-def _remove(house: House, job: GridJob, _: None) -> None:
-    """Free the key, then make the grid job unseen in one transaction, then remove its files.
-
-    Who hands in the key from then on gets another number, and that request waits for the transaction. Until that, a
-    kill leaves a whole grid job with all its files; from then on nothing opens it again, and the rest is carried on.
-    """
-    inbox.free(house.site.state, job.key, job.id)
-    house.store.remove(job)
-    log.info("%d: removed, its time was over", job.id)
-    _remove_files(house, job.id, job.place)
-
-
-def _remove_files(house: House, number: int, place: str) -> None:
-    name = ("age", number)
-    (house.site.state / "answers" / str(number)).unlink(missing_ok=True)
-    if not place:  # what lies in that of its number is another's
-        house.store.files_are_gone(number)
-    elif not house.workers.busy(name):
-        remove = partial(_remove_directory, house, place)
-        house.workers.start(name, remove, partial(_gone, house, number), partial(_not_removed, house, number))
-
-
-def _remove_directory(house: House, place: str) -> None:
+def _remove_directory(keeper: Keeper, place: str) -> None:
     """Remove a grid job's directory, if it is there to be removed, and ours. Runs in a worker."""
-    house.hold.reach()
-    remove_grid_directory(house.site.work / place)
+    keeper.hold.reach()
+    remove_grid_directory(keeper.site.work / place)
 
 
-def _gone(house: House, number: int, _: None) -> None:
-    house.unremoved.pop(number, None)
-    house.store.files_are_gone(number)
-
-
-def _not_removed(house: House, grid: int | str, error: BaseException) -> None:
-    """Tell what hinders a removal, once; it is tried again when what is old is looked for next."""
-    if isinstance(error, Outdated) or not isinstance(error, OSError | JimError):
-        raise error
-    if house.unremoved.get(grid) != str(error):
-        log.warning("%s: cannot be removed: %s; tried again hourly", grid, error)
-    house.unremoved[grid] = str(error)
-
-
-def _sweep_leftovers(house: House, limit: float) -> None:
+def _sweep_leftovers(keeper: Keeper, limit: float) -> None:
     """Remove what wrappers or doors left unfinished, and rejected files, when old."""
     for place in ("spool", "rejected"):
-        for path in (house.site.work / place).iterdir():
+        for path in (keeper.site.work / place).iterdir():
             if place == "spool" and not path.name.startswith("."):
                 continue
             with suppress(OSError):

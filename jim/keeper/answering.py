@@ -4,100 +4,118 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Set
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from jim.doors.contract import Told
-from jim.errors import JimError, StoreError, UnknownJob
-from jim.files import replace
+from jim.errors import JimError, StoreError
+from jim.files import read_regular, replace
 from jim.jobs import GridJob
-from jim.keeper.keeper import House
-from jim.keeper.telling import door_named
+from jim.keeper.fulfilling import unsaid
+from jim.keeper.keeper import Keeper
+from jim.keeper.workers import NEVER
 from jim.model import Standing, Step
 from jim.plugins import foreign
 from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
+LONGEST_ANSWER = 65_536
+PAGE, PAUSES = "page", 100  # so many times as long as it takes to write the page, the next one is not written
 
 
-def write(house: House) -> None:
-    """Write the answers that changed; after a start all are looked at once."""
-    changes = house.store.changes()
-    trouble = house.health.failures, house.history.failures, dict(house.unsaid)
-    if changes == house.answered_changes and trouble == house.published_trouble:
-        return
-    jobs = house.store.grid_jobs(*(() if house.answered_changes < 0 else _OPEN))
-    ended = house.answered.keys() - {job.id for job in jobs}
-    for job in (*jobs, *_still_there(house, ended)):
-        _write(house, job)
-    house.answered_changes, house.published_trouble = changes, trouble
-    _publish(house, jobs)
+class Answering:
+    """The move that writes what polls print of a grid job, if that has changed; and what the group may read of all."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, str] = {}  # of open grid jobs, as JSON
+        self._changed = True
+        self._trouble: tuple[object, ...] = ()
+
+    def __call__(self, keeper: Keeper, job: GridJob) -> float:
+        """Write what polls print, and note the rest; tell when to try again."""
+        answered, answer = keeper.doors.answered, _answer(keeper, job)
+        self._note(keeper, job)
+        if not answer:
+            answered.setdefault(job.id, b"")
+            return keeper.workers.due(("door", job.door))
+        file = keeper.site.state / "answers" / str(job.id)
+        if (answered.get(job.id) or _written(file)) != answer:
+            replace(file, answer)
+        answered[job.id] = answer
+        if job.step is Step.FINISHED:
+            _is_answered(keeper, job.id)
+        return NEVER
+
+    def _note(self, keeper: Keeper, job: GridJob) -> None:
+        self._changed = True
+        if job.step is Step.FINISHED:
+            self._records.pop(job.id, None)
+        else:
+            told = record(keeper.store, job, keeper.health.seen, strict=keeper.site.site.strict_status)
+            self._records[job.id] = json.dumps(told)
+
+    def publish(self, keeper: Keeper) -> None:
+        """Write what the group may read, if anything has changed; where that takes long, less often."""
+        trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
+        if (self._changed or trouble != self._trouble) and keeper.workers.ready(PAGE):
+            began = keeper.clock.boot()
+            with suppress(OSError):  # a page that cannot be shown must not hold up a job
+                replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
+            self._changed, self._trouble = False, trouble
+            keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
 
 
-def _still_there(house: House, numbers: Set[int]) -> Iterator[GridJob]:
-    """Give grid jobs that have ended; one whose door had a fault may have been removed meanwhile."""
-    for number in numbers:
-        try:
-            yield house.store.grid_job(number)
-        except UnknownJob:
-            del house.answered[number]
+def _is_answered(keeper: Keeper, number: int) -> None:
+    """Forget what was needed until the last answer was written."""
+    keeper.store.is_answered(number)
+    del keeper.doors.answered[number]
+    for each in ("wish", "cancel"):
+        keeper.workers.forget((each, number))
 
 
-def _write(house: House, job: GridJob) -> None:
-    answer = _answer(house, job)
-    if not answer:  # looked at again with the next change
-        house.answered.setdefault(job.id, b"")
-        return
-    if house.answered.get(job.id) != answer:
-        replace(house.site.state / "answers" / str(job.id), answer)
-        house.answered[job.id] = answer
-    if job.step is Step.FINISHED:
-        del house.answered[job.id]
-        house.unsaid.pop(job.id, None)
+def _written(file: Path) -> bytes:
+    """Read what polls print; nothing where they could not print anything."""
+    try:
+        return read_regular(file, LONGEST_ANSWER)
+    except (OSError, JimError):
+        return b""
 
 
-def _answer(house: House, job: GridJob) -> bytes:
+def _answer(keeper: Keeper, job: GridJob) -> bytes:
     """Let the door of a grid job write what its polls print; nothing where that door is gone, or has a fault."""
-    now = standing(job, house.store.counts(job.id))
+    now = standing(job, keeper.store.counts(job.id))
     told = Told(job.id, now)
     if now.final:
         reason = "" if now is Standing.DONE else job.reason or job.outcome
-        told = Told(job.id, now, reason, exit_code(house.store, job))
+        told = Told(job.id, now, reason, exit_code(keeper.store, job))
     try:
-        door = door_named(house, job.door)
+        door = keeper.doors.named(job.door)
         with foreign(f"the door {door.name!r} cannot say how a grid job is"):
             return door.state(told)
     except StoreError:
         raise
     except (JimError, OSError) as error:
-        if house.pace(("door", job.door)):
+        if keeper.workers.pace(("door", job.door)):
             log.error("%d: polls print what they did: %s", job.id, error)
         return b""
 
 
-def _publish(house: House, jobs: list[GridJob]) -> None:
-    """Let the group read how this account's grid jobs are."""
-    strict = house.site.site.strict_status
-    open_jobs = [
-        record(house.store, job, house.health.seen, strict=strict) for job in jobs if job.step is not Step.FINISHED
-    ]
+def _page(keeper: Keeper, records: Iterable[str]) -> str:
+    """Tell the group how this account's grid jobs are."""
+    health, history = keeper.health, keeper.history
     summary = {
-        "site": house.site.site.name,
-        "at": house.clock.utc(),
-        "trouble": house.health.trouble.words,
-        "failures": house.health.failures,
-        "retry_due": house.clock.steady(house.health.retry_at),
+        "site": keeper.site.site.name,
+        "at": keeper.clock.utc(),
+        "trouble": health.trouble.words,
+        "failures": health.failures,
+        "retry_due": keeper.clock.steady(health.retry_at),
         "history": {
-            "trouble": house.history.trouble.words,
-            "failures": house.history.failures,
-            "retry_due": house.clock.steady(house.history.retry_at),
-            "grid_jobs": sorted({key[0] for key in house.doubts}),
+            "trouble": history.trouble.words,
+            "failures": history.failures,
+            "retry_due": keeper.clock.steady(history.retry_at),
+            "grid_jobs": sorted({key[0] for key in keeper.doubts}),
         },
-        "unsaid": house.unsaid,
-        "jobs": open_jobs,
+        "unsaid": unsaid(keeper),
     }
-    with suppress(OSError):  # a page that cannot be shown must not hold up a job
-        replace(house.site.summary, json.dumps(summary).encode(), 0o640)
-
-
-_OPEN = tuple(step for step in Step if step is not Step.FINISHED)
+    return f'{json.dumps(summary)[:-1]}, "jobs": [{", ".join(records)}]}}'

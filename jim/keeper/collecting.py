@@ -12,14 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jim.errors import JimError, Outdated, StoreError
+from jim.errand import Errand
+from jim.errors import JimError, StoreError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import sync_directory
 from jim.handlers.base import Result
-from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.keeper.verifying import Claimed, verified
+from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
@@ -30,51 +31,51 @@ from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
+BEFORE = (Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE)
 SUMMARY = "summary.json"  # the first file of each tar
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
 
-def collect(house: House) -> None:
-    """Gather the outputs of grid jobs whose local jobs have all ended, and finish those."""
-    for job in house.store.grid_jobs(Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE):
-        if _all_ended(house, job):
-            with house.store.transaction():
-                if job.step is Step.RESOLVED:
-                    house.store.empty(job.id)  # of what was cancelled while it was split
-                house.store.set_grid_job(job.id, step=Step.COLLECTING)
-    for job in house.store.grid_jobs(Step.COLLECTING):
-        name = ("collect", job.id)
-        if house.clock.steady() >= job.due and not house.workers.busy(name):
-            house.workers.start(
-                name, partial(_gather, house, job), partial(_finish, house, job.id), partial(_not_gathered, house, job)
-            )
+def collect(keeper: Keeper, job: GridJob) -> float:
+    """Gather the outputs of a grid job whose local jobs have all ended, and finish it."""
+    if job.step in BEFORE and _all_ended(keeper, job):
+        with keeper.store.transaction():
+            if job.step is Step.RESOLVED:
+                keeper.store.empty(job.id)  # of what was cancelled while it was split
+            keeper.store.set_grid_job(job.id, step=Step.COLLECTING)
+        job = keeper.store.grid_job(job.id)
+    if job.step is not Step.COLLECTING:
+        return NEVER
+    failed = partial(_not_gathered, keeper, job)
+    work, done = partial(_gather, keeper, job), partial(_finish, keeper, job.id)
+    return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
 
 
-def _all_ended(house: House, job: GridJob) -> bool:
+def _all_ended(keeper: Keeper, job: GridJob) -> bool:
     if job.step in (Step.ACCEPTED, Step.RESOLVED):  # nothing was sent yet: a cancel, or a split that failed, ends it
-        return bool(job.outcome) or (job.wish == Verb.CANCEL and not house.workers.busy(("split", job.id)))
-    return all(state.final for state in house.store.counts(job.id))
+        return bool(job.outcome) or (job.wish == Verb.CANCEL and not keeper.workers.busy(("split", job.id)))
+    return all(state.final for state in keeper.store.counts(job.id))
 
 
-def _gather(house: House, job: GridJob) -> Mapping[str, Any]:
+def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     """Write the tar and what the handler adds beside it. Runs in a worker, with its own reader of the store."""
-    house.hold.reach()
-    own = house.site.work / (job.place or own_directory(house.site.work, job, unsent=True))
+    keeper.hold.reach()
+    own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
     place = own / "result"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
-    with closing(house.store.reader()) as store:
+    with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
             _fill(Tar(file), own, job, store)
             file.flush()
             os.fsync(file.fileno())
         completed, line = sum(each.state == "completed" and bool(each.record) for each in store.ended(job.id)), ""
         if completed:
-            line = _let_handler_collect(house, job, store, place)
+            line = _let_handler_collect(keeper, job, store, place)
     temporary.rename(tar)
     sync_directory(place)
-    house.hold.reach()  # it was made where the work directory is, and not where that is to be mounted
+    keeper.hold.reach()  # it was made where the work directory is, and not where that is to be mounted
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
@@ -143,9 +144,9 @@ def _add_last_words(tar: Tar, claimed: Claimed) -> None:
             tar.add(f"{claimed.key[0]}.{claimed.n}/{name}", len(last), [last])
 
 
-def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) -> str:
+def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path) -> str:
     """Let the job type add its picture; if it cannot, the tar is no worse for it."""
-    handler = handler_of(job.job_type, house.site.site.handlers)
+    handler = handler_of(job.job_type, keeper.site.site.handlers)
     claims = _claims(store, place.parent, job.id, State.COMPLETED)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
@@ -160,33 +161,33 @@ def _let_handler_collect(house: House, job: GridJob, store: Store, place: Path) 
         raise OSError(f"the job type's collect step: {error}") from error  # tried again, until somebody cancels
 
 
-def _finish(house: House, grid: int, result: Mapping[str, Any]) -> None:
-    job = house.store.grid_job(grid)
-    counts = house.store.counts(grid)
-    outcome, reason = _outcome(job, counts, strict=house.site.site.strict_status)
+def _finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
+    job = keeper.store.grid_job(grid)
+    counts = keeper.store.counts(grid)
+    outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)
     if not job.outcome:
-        reason = ": ".join(filter(None, (reason, failures(house.store, grid))))
-    _end(house, grid, outcome, reason, result)
+        reason = ": ".join(filter(None, (reason, failures(keeper.store, grid))))
+    _end(keeper, grid, outcome, reason, result)
     log.info("%d: finished as %s %s", grid, outcome.value, reason)
 
 
-def _end(house: House, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
-    job = house.store.grid_job(grid)
+def _end(keeper: Keeper, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
+    job = keeper.store.grid_job(grid)
     if job.place:
         with suppress(OSError):  # what is aged out takes them along
-            credentials.remove(house.site.work / job.place)
+            credentials.remove(keeper.site.work / job.place)
     wish = job.wish
-    with house.store.transaction():
+    with keeper.store.transaction():
         if not job.place and result:  # it was never split
-            house.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
+            keeper.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
         if wish == Verb.CANCEL and outcome is not State.COMPLETED:
             kept = wish
         else:  # what is over is neither suspended nor cancelled
             kept = ""
             if wish and wish != Verb.RESUME:
-                house.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
+                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
-        house.store.set_grid_job(grid, step=Step.FINISHED, **told)
+        keeper.store.set_grid_job(grid, step=Step.FINISHED, **told)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:
@@ -205,19 +206,16 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
     return roll_up(counts, strict=strict), reason
 
 
-def _not_gathered(house: House, job: GridJob, error: BaseException) -> None:
+def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
     """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
-    if isinstance(error, Outdated | StoreError) or not isinstance(error, JimError | OSError):
-        raise error
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
-        (house.directory(job.id) / "result" / f".{job.id}.tar").unlink()
+        (keeper.directory(job.id) / "result" / f".{job.id}.tar").unlink()
     if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
         reason = f"cancelled: {error}"
-        _end(house, job.id, State.KILLED, reason, {})
+        _end(keeper, job.id, State.KILLED, reason, {})
         return
-    tries = job.tries + 1
-    due = house.clock.steady() + delay(AGAIN, tries)
-    house.store.set_grid_job(job.id, tries=tries, due=due, reason=f"collecting: {error}")
-    if tries == 1:
-        house.store.note(job.id, "collecting failed, will be tried again", Witness.KEEPER, str(error))
+    told = keeper.next_try(("collect", job.id))
+    keeper.store.set_grid_job(job.id, **told, reason=f"collecting: {error}")
+    if told["tries"] == 1:
+        keeper.store.note(job.id, "collecting failed, will be tried again", Witness.KEEPER, str(error))

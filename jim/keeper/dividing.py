@@ -7,14 +7,16 @@ import itertools
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from jim.errors import BadRequest, JimError, Outdated
-from jim.idealizer.retry import AGAIN, delay
+from jim.errand import Errand
+from jim.errors import BadRequest, JimError
 from jim.jobs import GridJob
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
+from jim.keeper.workers import NEVER
 from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
@@ -26,38 +28,41 @@ from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
 from jim.workdir.submission import fence, is_owned, own_directory, prepare_grid_job, submissions_in, told_in
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 STORED_AT_ONCE = 2_500
 LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite takes a gigabyte at most
 
 
-def resolve(house: House) -> None:
-    """Look up what accepted grid jobs name, size them and make their directories."""
-    for job in house.store.grid_jobs(Step.ACCEPTED):
-        name = ("split", job.id)
-        if job.wish or job.outcome or house.clock.steady() < job.due or house.workers.busy(name):
-            continue
-        house.hold.expect(house.store)
-        house.workers.start(
-            name, partial(_resolve, house, job), partial(_resolved, house, job), partial(_failed, house, job)
-        )
+def resolve(keeper: Keeper, job: GridJob) -> float:
+    """Look up what an accepted grid job names, size it and make its directory."""
+    if job.step is not Step.ACCEPTED or job.wish or job.outcome:
+        return NEVER
+    keeper.hold.expect(keeper.store)
+    work, done = partial(_resolve, keeper, job), partial(_resolved, keeper, job)
+    return keeper.workers.start(_errand(keeper, job, work, done))
 
 
-def _resolve(house: House, job: GridJob) -> tuple[Resolved, dict[str, str]]:
-    house.hold.reach()
-    handler = handler_of(job.job_type, house.site.site.handlers)
-    found = resolved(handler, job.request, house.site)
-    place = own_directory(house.site.work, job)
-    _refuse_what_was_sent(house.site.work / place)
-    prepare_grid_job(house.site, house.site.work / place, handler, found.request)
-    _see_again(house, job, house.site.work / place)
+def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[[T], None]) -> Errand[T]:
+    """Do a part of what becomes of a request; whatever the code of a job type raises makes the grid job fail."""
+    return Errand(("split", job.id), work, done, partial(_failed, keeper, job), grid=job.id, heeds=(BaseException,))
+
+
+def _resolve(keeper: Keeper, job: GridJob) -> tuple[Resolved, dict[str, str]]:
+    keeper.hold.reach()
+    handler = handler_of(job.job_type, keeper.site.site.handlers)
+    found = resolved(handler, job.request, keeper.site)
+    place = own_directory(keeper.site.work, job)
+    _refuse_what_was_sent(keeper.site.work / place)
+    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request)
+    _see_again(keeper, job, keeper.site.work / place)
     more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
     return found, {"place": place, **more}
 
 
-def _see_again(house: House, job: GridJob, place: Path) -> None:
+def _see_again(keeper: Keeper, job: GridJob, place: Path) -> None:
     """See that a directory was made where the work directory is, and not where it is to be mounted."""
-    house.hold.reach()
+    keeper.hold.reach()
     if not is_owned(place, job):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
 
@@ -77,36 +82,35 @@ def _refuse_what_was_sent(place: Path) -> None:
         )
 
 
-def _resolved(house: House, job: GridJob, done: tuple[Resolved, dict[str, str]]) -> None:
+def _resolved(keeper: Keeper, job: GridJob, done: tuple[Resolved, dict[str, str]]) -> None:
     """Store all that was found at once: after a kill nothing of it is there, or everything."""
     found, more = done
-    with house.store.transaction():
+    with keeper.store.transaction():
         if found.facts:
-            house.store.note(job.id, "looked up", Witness.KEEPER, found.facts)
+            keeper.store.note(job.id, "looked up", Witness.KEEPER, found.facts)
         events, why = found.size.events_per_job, found.size.why
-        house.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=events, why=why, reason="", **more)
+        keeper.store.set_grid_job(job.id, step=Step.RESOLVED, events_per_job=events, why=why, reason="", **more)
     if more["place"] != str(job.id):
-        house.places[job.id] = more["place"]
+        keeper.hold.places[job.id] = more["place"]
         log.warning(
             "%d: works in %s, for %d in the work directory is another grid job's", job.id, more["place"], job.id
         )
 
 
-def split(house: House) -> None:
-    """Cut resolved grid jobs into local jobs; what a dead keeper left half split is split again."""
-    for job in house.store.grid_jobs(Step.RESOLVED):
-        name = ("split", job.id)
-        if job.wish or job.outcome or house.clock.steady() < job.due or house.workers.busy(name):
-            continue
-        house.store.empty(job.id)
-        _split_on(house, job, _Pieces(house, job))
+def split(keeper: Keeper, job: GridJob) -> float:
+    """Cut a resolved grid job into local jobs; what a dead keeper left half split is split again."""
+    if job.step is not Step.RESOLVED or job.wish or job.outcome:
+        return NEVER
+    if keeper.workers.ready(("split", job.id)):
+        keeper.store.empty(job.id)
+    return _split_on(keeper, job, _Pieces(keeper, job))
 
 
 class _Pieces:
     """A handler's or a splitter's pieces as a stream, taken in chunks by workers."""
 
-    def __init__(self, house: House, job: GridJob) -> None:
-        self._stream = _pieces(house.site, job)
+    def __init__(self, keeper: Keeper, job: GridJob) -> None:
+        self._stream = _pieces(keeper.site, job)
         self.stored, self.torn = 0, False
 
     def chunk(self) -> list[Piece]:
@@ -130,49 +134,44 @@ def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
     yield from itertools.islice(stream, 1) if job.request.get("test") == "yes" else stream
 
 
-def _split_on(house: House, job: GridJob, pieces: _Pieces) -> None:
-    name = ("split", job.id)
-    house.workers.start(name, pieces.chunk, partial(_store, house, job, pieces), partial(_failed, house, job))
+def _split_on(keeper: Keeper, job: GridJob, pieces: _Pieces) -> float:
+    return keeper.workers.start(_errand(keeper, job, pieces.chunk, partial(_store, keeper, job, pieces)))
 
 
-def _store(house: House, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
+def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
     if pieces.torn:
         return  # the pieces before these could not be stored: the next round splits anew
-    if house.store.grid_job(job.id).wish == Verb.CANCEL:
+    if keeper.store.grid_job(job.id).wish == Verb.CANCEL:
         return  # what is stored does not count yet, and is forgotten
     if not chunk and not pieces.stored:
-        _failed(house, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
+        _failed(keeper, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
         return
     if not chunk:
-        with house.store.transaction():
-            house.store.end_split(job.id, pieces.stored)
-            failed = house.store.counts(job.id).get(State.FAILED, 0)
+        with keeper.store.transaction():
+            keeper.store.end_split(job.id, pieces.stored)
+            failed = keeper.store.counts(job.id).get(State.FAILED, 0)
             if failed:
                 what = f"{failed:,} of {pieces.stored:,} local jobs can never run"
-                house.store.note(job.id, "failed on creation", Witness.KEEPER, what)
+                keeper.store.note(job.id, "failed on creation", Witness.KEEPER, what)
         log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, pieces.stored, failed)
         return
-    _split_on(house, job, pieces)  # first, for while these are stored the next can be made
+    _split_on(keeper, job, pieces)  # first, for while these are stored the next can be made
     pieces.torn = True
-    house.store.add_pieces(job.id, pieces.stored, chunk)
+    keeper.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.torn = False
     pieces.stored += len(chunk)
 
 
-def _failed(house: House, job: GridJob, error: BaseException) -> None:
+def _failed(keeper: Keeper, job: GridJob, error: BaseException) -> None:
     """Try again what a full disk, or a catalogue out of reach, has prevented.
 
     For what never gets better the grid job fails, with nothing half split.
     """
-    if isinstance(error, Outdated):
-        raise error
-    tries = job.tries + 1
     if isinstance(error, OSError | NotReadable):
-        due = house.clock.steady() + delay(AGAIN, tries)
-        house.store.set_grid_job(job.id, tries=tries, due=due, reason=str(error))
+        keeper.store.set_grid_job(job.id, **keeper.next_try(("split", job.id)), reason=str(error))
         return
     reason = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
     log.error("%d: cannot be split: %s", job.id, reason)
-    with house.store.transaction():
-        house.store.empty(job.id)
-        house.store.set_grid_job(job.id, outcome=State.FAILED.value, reason=f"cannot be split: {reason}")
+    with keeper.store.transaction():
+        keeper.store.empty(job.id)
+        keeper.store.set_grid_job(job.id, outcome=State.FAILED.value, reason=f"cannot be split: {reason}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 
 from jim.clock import Clock
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
@@ -27,11 +27,12 @@ def resume(store: Store, clock: Clock) -> None:
         _count_anew(store, clock)
 
 
-def follow_clock(house: House) -> None:
+def follow_clock(keeper: Keeper) -> None:
     """Make everything due once the clock was set back or forth."""
-    jump = house.clock.ahead() - house.clock.followed
+    jump = keeper.clock.ahead() - keeper.clock.followed
     if abs(jump) > JUMP_SECONDS:
-        _count_anew(house.store, house.clock)
+        _count_anew(keeper.store, keeper.clock)
+        keeper.looks.add(keeper.store.left())
         log.warning("the clock has jumped by %+.0f s: what was to be tried again later is tried again now", jump)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from jim.errors import BadRequest, nearest
 from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.jobs import GridJob
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
@@ -86,7 +86,7 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
     """Check the request that a change makes, as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers)
     sizing.check_limits(handler.resources(new), site)
-    for kind, path in credentials.named(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
+    for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
         credentials.usable(kind, path, credentials.now())
     return new
 
@@ -126,18 +126,17 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     return "local jobs: " + ", ".join(filter(None, words))
 
 
-def edit(house: House, job: GridJob, content: Mapping[str, Any]) -> str:
+def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
     """Change a request, and say how. Since a door has looked, it may have been split, and all of it sent."""
     changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
     if not changes:
         raise BadRequest(f"{job.id}: that is so already")
     _refuse_variables(job, changes)
-    refuse_what_is_sent(house.store, job, changes)
-    new = checked(house.site, job, changes)
+    refuse_what_is_sent(keeper.store, job, changes)
+    new = checked(keeper.site, job, changes)
     was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
     request = {**job.request, **{name: new[name] for name in changes}}
-    house.store.set_grid_job(job.id, request=json.dumps(request))
-    house.credentials.pop(job.id, None)
-    house.expired -= {job.id}  # perhaps by one that is asked for no more; whatever has expired will soon be seen again
-    credentials.take_back(house.directory(job.id), request)
+    keeper.store.set_grid_job(job.id, request=json.dumps(request))
+    keeper.workers.forget(("send", job.id))  # by one that is asked for no more; what has expired is soon seen again
+    credentials.take_back(keeper.directory(job.id), request)
     return was

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import LONGEST_RECORD
 from jim.evidence.verdict import Verdict
 from jim.files import read_regular
 from jim.jobs import Attempt, Key
 from jim.keeper import arrivals, judging
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
 from jim.workdir.submission import put_over, submission_directory, trace, was_removed
 
@@ -39,37 +40,36 @@ class Last:
     error: str = ""  # why it could not be told that it is given up
 
 
-def give_up(house: House, key: Key, found: Verdict, touched: float) -> None:
+def give_up(keeper: Keeper, key: Key, found: Verdict, touched: float) -> None:
     """Store that an attempt is to end so, unless its claim was touched since. Silent again, it was so for good."""
-    attempt = house.store.attempt(*key)
+    attempt = keeper.store.attempt(*key)
     told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
-    house.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
+    keeper.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
 
 
-def end(house: House) -> None:
+def end(keeper: Keeper) -> None:
     """End what was given up."""
-    now = house.clock.boot()
-    if now < house.next_end or house.workers.busy("over"):
+    if not keeper.workers.ready("over"):
         return
-    house.next_end = now + LOOK_SECONDS
-    attempts = house.store.given_up()[:AT_ONCE]
+    attempts = keeper.store.given_up()[:AT_ONCE]
     if attempts:
-        house.workers.start("over", partial(_last_looks, house, attempts), partial(_ended, house), _could_not_look)
+        keeper.workers.start(Errand("over", partial(_last_looks, keeper, attempts), partial(_ended, keeper)))
+    keeper.workers.wait("over", LOOK_SECONDS)
 
 
-def _last_looks(house: House, attempts: Sequence[Attempt]) -> list[Last]:
+def _last_looks(keeper: Keeper, attempts: Sequence[Attempt]) -> list[Last]:
     """Put `over.I` where it is to be, and look once more. Runs in a worker."""
-    return [_last_look(house, each, json.loads(each.over)["touched"]) for each in attempts]
+    return [_last_look(keeper, each, json.loads(each.over)["touched"]) for each in attempts]
 
 
-def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
+def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
     key = attempt.grid, attempt.k, attempt.idx
-    directory = submission_directory(house.directory(attempt.grid), attempt.k)
+    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
     try:
-        if was_removed(house.site.work, directory):  # there is nothing left that could be touched
+        if was_removed(keeper.site.work, directory):  # there is nothing left that could be touched
             return Last(key, ended=True)
         left = trace(directory, attempt.idx)
-        if left.claim is None and house.adapter.shared_work:
+        if left.claim is None and keeper.adapter.shared_work:
             raise JimError(f"its claim cannot be found in {directory}")
         nonce = left.claim.nonce if left.claim else "-"
         put_over(directory, attempt.idx, nonce, f"attempt {attempt.attempt} was given up")
@@ -82,22 +82,18 @@ def _last_look(house: House, attempt: Attempt, touched: float) -> Last:
     return Last(key, record, left.gone or (left.touched == touched and not left.unreadable))
 
 
-def _ended(house: House, looks: Sequence[Last]) -> None:
-    with house.store.transaction():
+def _ended(keeper: Keeper, looks: Sequence[Last]) -> None:
+    with keeper.store.transaction():
         for each in looks:
-            attempt = house.store.attempt(*each.key)
+            attempt = keeper.store.attempt(*each.key)
             if attempt is None or attempt.verdict:
                 continue
-            if each.error and house.pace(("over", each.key)):
+            if each.error and keeper.workers.pace(("over", each.key)):
                 log.warning("%d: submission %d, index %d cannot be given up just now: %s", *each.key, each.error)
             if each.record:
-                arrivals.ended(house, each.key, each.record)
+                arrivals.ended(keeper, each.key, each.record)
             elif each.ended:
-                judging.record(house, each.key, _verdict(json.loads(attempt.over)["verdict"]))
-
-
-def _could_not_look(error: BaseException) -> None:
-    raise error
+                judging.record(keeper, each.key, _verdict(json.loads(attempt.over)["verdict"]))
 
 
 def _told(found: Verdict) -> dict[str, Any]:

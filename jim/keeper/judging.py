@@ -13,7 +13,7 @@ from jim.evidence.exit_record import read_exit_record
 from jim.evidence.verdict import Verdict
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
 from jim.jobs import HELD, Attempt, Key, LocalJob, Submission, whole_reason
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.model import NO_REASON, Kind, Reason, State, Verb, Witness
 from jim.plugins import foreign
 from jim.request import handler_of
@@ -27,74 +27,73 @@ NOES_AT_MOST = 12
 WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "held"}
 
 
-def cancelled(house: House, grid: int, n: int) -> bool:
+def cancelled(keeper: Keeper, grid: int, n: int) -> bool:
     """Tell whether someone wished this local job, or all of its grid job, to end."""
-    return Verb.CANCEL in house.store.wishes(grid, n)
+    return Verb.CANCEL in keeper.store.wishes(grid, n)
 
 
-def wall_seconds(house: House, grid: int, n: int, k: int | None = None) -> int:
+def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> int:
     """Tell the time limit that a local job was sent with, as submission k, or the last time.
 
     What a version before has sent has none that is known: that is judged by what it would be sent with now.
     """
-    local = house.store.local_job(grid, n)
-    sent = house.store.submission(grid, k or local.submission or 0)
-    return asked_seconds(house, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
+    local = keeper.store.local_job(grid, n)
+    sent = keeper.store.submission(grid, k or local.submission or 0)
+    return asked_seconds(keeper, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
 
 
-def asked_seconds(house: House, local: LocalJob) -> int:
+def asked_seconds(keeper: Keeper, local: LocalJob) -> int:
     """Tell the time limit that a local job is to have, by its piece, its request, its job type or the site."""
-    job, own = house.store.grid_job(local.grid), local.piece.attributes
+    job, own = keeper.store.grid_job(local.grid), local.piece.attributes
     with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # it may not be there any more
-        asked = handler_of(job.job_type, house.site.site.handlers).resources({**job.request, **own})
-        return house.site.complete(asked).wall_seconds or 0
-    return house.site.batch.wall_seconds
+        asked = handler_of(job.job_type, keeper.site.site.handlers).resources({**job.request, **own})
+        return keeper.site.complete(asked).wall_seconds or 0
+    return keeper.site.batch.wall_seconds
 
 
-def keep_sent_with(house: House, submission: Submission, first: LocalJob) -> None:
+def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob) -> None:
     """Store what a submission is sent with, before it is, where that was edited since it was intended."""
-    seconds = asked_seconds(house, first)
+    seconds = asked_seconds(keeper, first)
     if seconds != submission.wall_seconds:
-        house.store.set_submission(submission.grid, submission.k, wall_seconds=seconds)
+        keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds)
 
 
-def was_suspended(house: House, grid: int, n: int) -> bool:
+def was_suspended(keeper: Keeper, grid: int, n: int) -> bool:
     """Tell whether a local job was ever seen suspended: then it ran for less long than it took."""
-    return any(line.now == State.SUSPENDED.value for line in house.store.journal(grid, n))
+    return any(line.now == State.SUSPENDED.value for line in keeper.store.journal(grid, n))
 
 
-def record(house: House, key: Key, verdict: Verdict) -> None:
+def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
     """Give an attempt its verdict; the second one changes nothing."""
-    with house.store.transaction():
-        attempt = house.store.attempt(*key)
+    with keeper.store.transaction():
+        attempt = keeper.store.attempt(*key)
         if attempt is None or attempt.verdict:
             return
         if verdict.state is State.COMPLETING:
-            house.store.set_local_job(
+            keeper.store.set_local_job(
                 attempt.grid, attempt.n, state=State.COMPLETING, witness=verdict.witness, reason=NO_REASON
             )
             return
-        job = house.store.local_job(attempt.grid, attempt.n)
-        decision = _decision(house, attempt, job, verdict)
+        job = keeper.store.local_job(attempt.grid, attempt.n)
+        decision = _decision(keeper, attempt, job, verdict)
         word = WORDS.get(decision.action, verdict.state.value)
-        house.store.set_attempt(*key, verdict=word, reason=verdict.reason)
+        keeper.store.set_attempt(*key, verdict=word, reason=verdict.reason)
         if attempt.attempt == job.attempt:
-            _move_on(house, job, verdict, decision)
-        house.doubts.pop(key, None)
-        house.unverified.pop(key, None)
+            _move_on(keeper, job, verdict, decision)
+        keeper.doubts.pop(key, None)
     if verdict.reason:  # the journal has the others, too; 100,000 good ends would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 
 
-def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:
+def _decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:
     """Let the analyser of the job type, or of the site, decide on an attempt that has failed."""
     if verdict.state is not State.FAILED:
         return Decision(Action.GIVE_UP)
     if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # it never began: nothing to analyse
-        if verdict.again and _is_no(verdict.reason) and _noes(house, attempt) >= NOES_AT_MOST:
+        if verdict.again and _is_no(verdict.reason) and _noes(keeper, attempt) >= NOES_AT_MOST:
             return Decision(Action.GIVE_UP, f"so it was {NOES_AT_MOST} times")
         return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
-    site, grid_job = house.site, house.store.grid_job(attempt.grid)
+    site, grid_job = keeper.site, keeper.store.grid_job(attempt.grid)
     try:
         name = handler_of(grid_job.job_type, site.site.handlers).analyser or site.limits.analyser
     except (BadRequest, OSError):  # the job type is not there any more
@@ -112,7 +111,7 @@ def _decision(house: House, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     )
     decision = decide(name, site.site.handlers, failed)
     if decision.action is Action.ELSEWHERE:
-        return _elsewhere(house, decision, attempt.host)
+        return _elsewhere(keeper, decision, attempt.host)
     return decision
 
 
@@ -126,27 +125,27 @@ def _is_no(reason: Reason) -> bool:
     return said_no and code is not None and code >= 0
 
 
-def _noes(house: House, attempt: Attempt) -> int:
+def _noes(keeper: Keeper, attempt: Attempt) -> int:
     """Count the attempts that were answered with a no, this one and those right before it."""
-    before = [each for each in house.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
+    before = [each for each in keeper.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
     same = takewhile(lambda each: each.verdict == "again" and _is_no(whole_reason(each)), reversed(before))
     return 1 + sum(1 for _ in same)
 
 
-def _elsewhere(house: House, decision: Decision, host: str) -> Decision:
+def _elsewhere(keeper: Keeper, decision: Decision, host: str) -> Decision:
     """Say where not to go; where the batch system cannot be told, or knows no other host, it is tried again anyway."""
     action, where = Action.RETRY, "elsewhere only by chance"
-    if not host or not house.adapter.can_avoid:
+    if not host or not keeper.adapter.can_avoid:
         where += f": the batch system cannot be told to avoid {host or 'that host'}"
-    elif not house.hosts - {"", host}:
+    elif not keeper.store.has_started_off(host):
         where += f": no other host than {host} has been seen yet"
     else:
         action, where = Action.ELSEWHERE, f"elsewhere, not on {host}"
     return Decision(action, "; ".join(filter(None, (decision.why, where))))
 
 
-def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
-    spent, limit = job.spent + verdict.spent, house.site.limits.attempts
+def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision) -> None:
+    spent, limit = job.spent + verdict.spent, keeper.site.limits.attempts
     said = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason.words
     state, more = verdict.state, dict[str, Any]()
     if decision.action is Action.HOLD:
@@ -160,11 +159,13 @@ def _move_on(house: House, job: LocalJob, verdict: Verdict, decision: Decision) 
         state, said = State.FAILED, f"{said} (attempt {spent} of {limit})"
     elif decision.action is not Action.GIVE_UP:
         # Not by `spent`: what was never sent waits, too.
-        due = 0.0 if verdict.at_once else house.clock.steady() + delay(NEXT_ATTEMPT, job.attempt)
+        due = 0.0 if verdict.at_once else keeper.clock.steady() + delay(NEXT_ATTEMPT, job.attempt)
         state, said = State.WAITING, f"attempt {job.attempt}: {said}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
     if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended
         more["wish"] = ""
-        house.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
+        keeper.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
     reason = verdict.reason.worded(said)
-    house.store.set_local_job(job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more)
+    keeper.store.set_local_job(
+        job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more
+    )

@@ -6,6 +6,7 @@ It is handed the function that makes one round of moves, and knows none of them.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from typing import Protocol
 from jim.clock import Clock
 from jim.errors import JimError, Outdated
 from jim.files import replace
+from jim.keeper.bell import Bell
 from jim.site.lock import Lock
 
 log = logging.getLogger(__name__)
-ROUND_SECONDS = 0.2  # how soon a door's request is seen
+ROUND_SECONDS = 0.2  # for so long results are taken in before there is another round
 BEAT_SECONDS = 2.0
+LONGEST_REST = 2.0  # where doors can call
 LONGEST_PAUSE = 2.0  # after rounds that failed
 # A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
 FAILURES = (OSError, JimError)
@@ -32,8 +35,14 @@ class Work(Protocol):
     def round(self) -> None:
         """Make every move once."""
 
+    def rest(self) -> float:
+        """Tell for how many seconds there is nothing to do, unless `deliver` has something."""
+
     def deliver(self, timeout: float) -> bool:
         """Wait so long for something that workers have done, and take it in."""
+
+    def wake(self) -> None:
+        """Let `deliver` wait no longer. Called by another thread."""
 
     def idle(self) -> bool:
         """Tell whether there is nothing left to do."""
@@ -47,15 +56,17 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     lock = Lock(state)
     while lock.take():
         work = open_work()
+        bell = Bell(state, work.wake)
         log.info("a keeper begins, pid %d, for %s", os.getpid(), state)
         try:
-            _rounds(state, clock, idle_seconds, work, lock)
+            _rounds(state, clock, idle_seconds, work, lock, longest=LONGEST_REST if bell.hangs else ROUND_SECONDS)
         finally:
+            bell.close()
             work.close()
         if not lock.is_there():
             log.warning("the keeper, pid %d, ends: its lock is not in %s any more", os.getpid(), state)
             return True
-        log.info("the keeper, pid %d, ends: nothing was to do for %g s", os.getpid(), idle_seconds)
+        log.info("the keeper, pid %d, ends: nothing to do for %g s", os.getpid(), idle_seconds)
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")
         lock.release()
         # A door that found the lock taken a moment ago counts on us: look once more.
@@ -64,7 +75,7 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     return False
 
 
-def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lock) -> None:
+def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lock, *, longest: float) -> None:
     beat, busy_at, failures = 0.0, clock.boot(), 0
     while lock.is_there():
         now, idle, failed = clock.boot(), False, False
@@ -83,25 +94,26 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
             busy_at = now
         elif now - busy_at > idle_seconds:
             return
-        failed = not _deliver(work) or failed
+        failed = not _deliver(work, longest) or failed
         failures = failures + 1 if failed else 0
         if failed:
             time.sleep(min(LONGEST_PAUSE, 0.2 * 2**failures))
 
 
-def _deliver(work: Work) -> bool:
-    """Wait for the next round, or less if a worker has something; take in all there is; tell whether it was stored."""
-    until = time.monotonic() + ROUND_SECONDS
-    more, stored, wait = True, True, ROUND_SECONDS
-    while more:
+def _deliver(work: Work, longest: float) -> bool:
+    """Wait until there is something to do, take in what workers have, and tell whether that was stored."""
+    more, stored, waited = True, True, False
+    until = math.inf
+    while more and time.monotonic() < until:
         try:
-            more = work.deliver(wait)
+            more = work.deliver(0 if waited else min(longest, work.rest()))
         except Outdated:
             raise
         except FAILURES as error:
             stored = False
             log.error("a result was not stored and will be found again: %s: %s", type(error).__name__, error)
-        more, wait = more and time.monotonic() < until, 0
+        if not waited:
+            waited, until = True, time.monotonic() + ROUND_SECONDS
     return stored
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jim.keeper.keeper import House
+    from jim.keeper.keeper import Keeper
     from jim.keeper.loop import Work
 
 import os
@@ -28,7 +28,7 @@ def _last_words(state: Path, error: JimError) -> JimError:
     return error
 
 
-def run_keeper(state: Path, begin: Callable[[], Callable[[House], Work]], *, foreground: bool = False) -> int:
+def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, foreground: bool = False) -> int:
     """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already.
 
     `begin` loads the moves, and gives what makes the rounds of them.
@@ -38,7 +38,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[House], Work]], *, for
 
     try:
         from jim.keeper.loop import keep
-        from jim.keeper.opening import open_house, site_of, start_log
+        from jim.keeper.opening import open_keeper, site_of, start_log
 
         rounds, site = begin(), site_of(state)
         require_libraries()  # those that are imported later, too
@@ -51,7 +51,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[House], Work]], *, for
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start_log(site, foreground=foreground)
     try:
-        free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: rounds(open_house(site)))
+        free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: rounds(open_keeper(site)))
     except KeyboardInterrupt:  # everything that matters is stored
         logging.getLogger(__name__).info("the keeper, pid %d, ends: it was asked to", os.getpid())
         os._exit(0)

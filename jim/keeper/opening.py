@@ -17,8 +17,11 @@ from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.idealizer.channel import Channel
 from jim.keeper import due, serial
-from jim.keeper.keeper import House, Workers
+from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
+from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
+from jim.keeper.workers import Workers
 from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
@@ -37,7 +40,7 @@ def site_of(state: Path) -> Site:
     return site_file.load(str(state.resolve()))
 
 
-def open_house(site: Site) -> House:
+def open_keeper(site: Site) -> Keeper:
     """Open a state directory as its keeper."""
     make_state(site)
     clock = Clock()
@@ -53,9 +56,7 @@ def open_house(site: Site) -> House:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    house = House(site, store, channel, clock, Workers(), hold)
-    house.places.update(store.places())
-    return house
+    return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
 
 
 def hold_of(site: Site, store: Store) -> Hold:
@@ -71,7 +72,7 @@ def hold_of(site: Site, store: Store) -> Hold:
 
 def is_used(site: Site, store: Store) -> bool:
     """Tell whether this state directory has worked in this work directory, as far as it knows."""
-    return bool(store.grid_jobs(*IN_WORK)) or store.fact(WORKED_IN) == str(site.work)
+    return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
 
 
 def adapter_of(site: Site) -> Adapter:

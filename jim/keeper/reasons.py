@@ -9,7 +9,7 @@ from jim.errors import JimError
 from jim.idealizer.reasons import reason_of
 from jim.model import Kind, Reason, State, Verb
 
-NEVER_SENT = Reason(Kind.CANCELLED, words="cancelled before it was sent")
+NEVER_SENT = Reason(Kind.CANCELLED, words="cancelled before it was submitted")
 SUBMISSION_CANCELLED = Reason(Kind.CANCELLED, words="cancelled")
 
 

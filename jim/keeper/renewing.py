@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from jim.errand import Errand
 from jim.errors import BadRequest
-from jim.keeper.keeper import House
+from jim.jobs import GridJob
+from jim.keeper.keeper import Keeper
+from jim.keeper.workers import NEVER
 from jim.model import Step, Witness
 from jim.workdir import credentials
 
@@ -28,20 +32,53 @@ class Seen(NamedTuple):
     reason: str
 
 
-def renew(house: House) -> None:
-    """Look whether the files that requests name have changed."""
-    if house.clock.boot() < house.next_renewal or house.workers.busy("credentials"):
-        return
-    house.next_renewal = house.clock.boot() + LOOKED_EVERY
-    jobs = house.store.grid_jobs(*STEPS)
-    house.credentials = {
-        job.id: house.credentials[job.id] if job.id in house.credentials else credentials.named(job.request)
-        for job in jobs
-    }
-    wanted = {grid: files for grid, files in house.credentials.items() if files}
-    if wanted:
-        places = {grid: house.directory(grid) for grid in wanted}
-        house.workers.start("credentials", partial(_look, places, wanted), partial(_tell, house), _could_not_look)
+class Renewing:
+    """The move that looks whether the proxies and tokens that requests name have changed."""
+
+    def __init__(self) -> None:
+        self._named: dict[int, Files] = {}  # by the request of each grid job
+        self._told: dict[tuple[int, str], Seen] = {}  # what was found of each
+        self._expired: set[int] = set()  # grid jobs of which nothing is sent until their credential is renewed
+
+    def __call__(self, keeper: Keeper, job: GridJob) -> float:
+        """Note which files a grid job names."""
+        files = credentials.paths_in(job.request) if job.step in STEPS else {}
+        if files:
+            self._named[job.id] = files
+        else:
+            self._named.pop(job.id, None)
+        return NEVER
+
+    def renew(self, keeper: Keeper) -> None:
+        """Look whether files have changed, if the time for that has come."""
+        if not keeper.workers.ready("credentials"):
+            return
+        wanted = dict(self._named)
+        self._stop(keeper, self._expired & wanted.keys())
+        places = {grid: keeper.directory(grid) for grid in wanted}
+        if wanted:
+            look, tell = partial(_look, places, wanted), partial(self._tell, keeper)
+            keeper.workers.start(Errand("credentials", look, tell, _could_not_look, heeds=(OSError,)))
+        keeper.workers.wait("credentials", LOOKED_EVERY)
+
+    def _tell(self, keeper: Keeper, seen: list[Seen]) -> None:
+        """Note what is new, once."""
+        for each in seen:
+            name = (each.grid, each.kind)
+            if each.what and self._told.get(name) != each:
+                keeper.store.note(each.grid, f"{each.kind} {each.what}", Witness.KEEPER, each.reason)
+                log.info("%d: %s %s: %s", each.grid, each.kind, each.what, each.reason)
+            self._told[name] = each
+        self._stop(keeper, {each.grid for each in seen if each.what == "expired"})
+
+    def _stop(self, keeper: Keeper, expired: set[int]) -> None:
+        """Let nothing be sent of these grid jobs, and of no others."""
+        for grid in self._expired - expired:
+            keeper.workers.forget(("send", grid))
+        keeper.looks.add(self._expired - expired)
+        for grid in expired:
+            keeper.workers.wait(("send", grid), math.inf)
+        self._expired = expired
 
 
 def _look(places: Mapping[int, Path], wanted: Mapping[int, Files]) -> list[Seen]:
@@ -55,7 +92,7 @@ def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
         content = credentials.usable(kind, path, now)
         if credentials.pass_on(place, kind, content):
             end = credentials.ends(kind, content)
-            return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.told(end)}")
+            return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")
     except BadRequest as error:
         return Seen(grid, kind, "expired" if credentials.expired(place, now) else "cannot be renewed", str(error))
     except FileNotFoundError:  # the grid job's directory: it was removed
@@ -63,18 +100,5 @@ def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
     return Seen(grid, kind, "", "")
 
 
-def _tell(house: House, seen: list[Seen]) -> None:
-    """Note what is new, once."""
-    for each in seen:
-        name = (each.grid, each.kind)
-        if each.what and house.told_of_credentials.get(name) != each:
-            house.store.note(each.grid, f"{each.kind} {each.what}", Witness.KEEPER, each.reason)
-            log.info("%d: %s %s: %s", each.grid, each.kind, each.what, each.reason)
-        house.told_of_credentials[name] = each
-    house.expired = frozenset(each.grid for each in seen if each.what == "expired")
-
-
 def _could_not_look(error: BaseException) -> None:
-    if not isinstance(error, OSError):
-        raise error
     log.warning("proxies and tokens cannot be passed on: %s", error)

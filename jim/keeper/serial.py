@@ -158,6 +158,7 @@ class Hold:
 
     def __init__(self, site: Site, instances: tuple[str, ...]) -> None:
         self.instance, self.instances = instances[0], frozenset(instances)
+        self.places: dict[int, str] = {}  # directories of grid jobs that have not that of their number
         self._state, self._work = site.state, site.work
         self._nonce, self._wanted, self._tried = os.urandom(8).hex(), 0, 0
         self._lock = threading.Lock()
@@ -165,11 +166,16 @@ class Hold:
     def take(self, store: Store, seen: Serials, here: Home) -> None:
         """Raise the serial above all that is known: the store's first, the work directory's last."""
         number = 1 + max(seen)
+        self.places.update(store.places())
         with store.transaction():
             for name, value in ((FILE, str(number)), *here._asdict().items()):
                 if value:  # what is not known now was no other than before
                     store.set_fact(name, value)
         self._write(number)
+
+    def directory(self, grid: int) -> Path:
+        """Name the directory of a grid job."""
+        return self._work / self.places.get(grid, str(grid))
 
     def expect(self, store: Store) -> None:
         """Take in how far the store has come; by the loop, before it lets a worker make something."""

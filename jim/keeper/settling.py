@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from jim.errand import Errand
 from jim.errors import BatchError, JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import LONGEST_RECORD, Claim
@@ -20,46 +21,41 @@ from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging, reasons
-from jim.keeper.keeper import SLOW_SECONDS, House
+from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
-SETTLED_AT_ONCE = 500
+SETTLE, SETTLED_AT_ONCE, SETTLED_EVERY = "settle", 500, 0.5
 COME_BACK_SECONDS = 90.0  # by then worker nodes reach a file server again that has come back: the grace of NFSv4
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)
 
 
-def settle(house: House) -> None:
+def settle(keeper: Keeper) -> None:
     """Settle attempts that two good listings did not show."""
-    house.store.end_submissions()
-    if house.workers.busy("settle"):
+    if keeper.workers.busy(SETTLE):
         return
-    doubts = [doubt for doubt in house.doubts.values() if doubt.missed >= MISSED_TWICE]
+    doubts = [doubt for doubt in keeper.doubts.values() if doubt.missed >= MISSED_TWICE]
     for doubt in [doubt for doubt in doubts if not doubt.live.confirmed]:
-        _unconfirmed(house, doubt)
+        _unconfirmed(keeper, doubt)
         doubts.remove(doubt)
-    if doubts and house.pace_settling():
+    if doubts and keeper.workers.ready(SETTLE) and keeper.clock.boot() >= keeper.history.retry_at:
         chosen = sorted(doubts, key=lambda doubt: doubt.looked_at)[:SETTLED_AT_ONCE]
-        house.workers.start(
-            "settle",
-            partial(_settle, house, chosen),
-            partial(_settled, house),
-            partial(_could_not_settle, house),
-            command=True,
-        )
+        work, done = partial(_settle, keeper, chosen), partial(_settled, keeper)
+        keeper.workers.start(Errand(SETTLE, work, done, keeper.history.failed, command=True, heeds=(OSError,)))
+        keeper.workers.wait(SETTLE, SETTLED_EVERY)
 
 
-def _unconfirmed(house: House, doubt: Doubt) -> None:
+def _unconfirmed(keeper: Keeper, doubt: Doubt) -> None:
     """Look for the mark of an id that was told but is never listed: a crash may have lost it."""
     grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
-    submission = house.store.submission(grid, k)
+    submission = keeper.store.submission(grid, k)
     if submission and submission.state == SubmissionState.RECORDED:
         reason = reasons.not_listed(submission.batch_id)
-        house.store.set_submission(grid, k, state=SubmissionState.UNKNOWN, reason=reason, tries=0, due=0.0)
-    house.doubts.pop((grid, k, idx), None)
+        keeper.store.set_submission(grid, k, state=SubmissionState.UNKNOWN, reason=reason, tries=0, due=0.0)
+    keeper.doubts.pop((grid, k, idx), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +71,33 @@ class Settled:
     error: str = ""  # why it could not be looked at, where others could
 
 
-def _settle(house: House, doubts: Sequence[Doubt]) -> list[Settled]:
+def _settle(keeper: Keeper, doubts: Sequence[Doubt]) -> list[Settled]:
     """Ask how they ended, then look into the submission directories. Runs in a worker."""
     try:
-        ended = _history(house, doubts)
+        ended = _history(keeper, doubts)
     except (BatchError, OSError):
         # An exit record needs no other word; all else waits for it.
-        return [each for each in map(partial(_tried, house, _left), doubts) if each.record]
-    return [_tried(house, _look, _told(house, doubt, ended)) for doubt in doubts]
+        return [each for each in map(partial(_tried, keeper, _left), doubts) if each.record]
+    return [_tried(keeper, _look, _told(keeper, doubt, ended)) for doubt in doubts]
 
 
-def _tried(house: House, look: Callable[[House, Doubt], Settled], doubt: Doubt) -> Settled:
+def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Settled], doubt: Doubt) -> Settled:
     """Look at one; where that cannot be done, nothing is concluded of it, and the others are looked at all the same."""
     try:
-        return look(house, doubt)
+        return look(keeper, doubt)
     except (OSError, JimError) as error:
-        return Settled(_listened_anew(house, doubt), error=str(error))
+        return Settled(_listened_anew(keeper, doubt), error=str(error))
 
 
-def _told(house: House, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
-    end = _end_of(doubt.live, ended, house.adapter.name_length)
+def _told(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
+    end = _end_of(doubt.live, ended, keeper.adapter.name_length)
     finished = end is not None and end.state.final
-    told = min(doubt.told, house.clock.boot()) if finished else math.inf
+    told = min(doubt.told, keeper.clock.boot()) if finished else math.inf
     return replace(doubt, ended=end, finished=finished, told=told)
 
 
-def _history(house: House, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
-    return house.channel.history(sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id}))
+def _history(keeper: Keeper, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
+    return keeper.channel.history(sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id}))
 
 
 def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int) -> Observation | None:
@@ -118,29 +114,29 @@ def _exit_record(directory: Path, live: Live, left: Trace) -> str:
     return ""
 
 
-def _left(house: House, doubt: Doubt) -> Settled:
+def _left(keeper: Keeper, doubt: Doubt) -> Settled:
     """Look for no more than an exit record."""
-    directory = submission_directory(house.directory(doubt.live.grid), doubt.live.k)
+    directory = submission_directory(keeper.directory(doubt.live.grid), doubt.live.k)
     return Settled(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
 
 
-def _look(house: House, doubt: Doubt) -> Settled:
+def _look(keeper: Keeper, doubt: Doubt) -> Settled:
     live = doubt.live
-    directory = submission_directory(house.directory(live.grid), live.k)
-    sight = _see(house, directory, live)
+    directory = submission_directory(keeper.directory(live.grid), live.k)
+    sight = _see(keeper, directory, live)
     if sight.record:
         return Settled(doubt, sight.record)
     if sight.left is None:
-        return Settled(_listened_anew(house, doubt), blind=sight.blind)
-    doubt = _seen(house, doubt, sight.left)
+        return Settled(_listened_anew(keeper, doubt), blind=sight.blind)
+    doubt = _seen(keeper, doubt, sight.left)
     if sight.left.gone:
         return Settled(doubt, gone=True)
-    if _may_be_seen_late(house, doubt):
+    if _may_be_seen_late(keeper, doubt):
         return Settled(doubt)
-    if was_removed(house.site.work, directory):
-        dead = live.started and (_is_gone(house, doubt) or _is_dead(house, doubt))
+    if was_removed(keeper.site.work, directory):
+        dead = live.started and (_is_gone(keeper, doubt) or _is_dead(keeper, doubt))
         return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # nothing can be put there
-    return _of_claim(house, doubt, directory, sight.left.claim)
+    return _of_claim(keeper, doubt, directory, sight.left.claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,138 +148,132 @@ class Sight:
     blind: bool = False  # nothing at all could be seen for a while
 
 
-def _see(house: House, directory: Path, live: Live) -> Sight:
-    began = house.clock.boot()
+def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
+    began = keeper.clock.boot()
     try:
         left = trace(directory, live.idx)
         record = _exit_record(directory, live, left)
     except OSError as error:
         if not passes(error):
             raise
-        return Sight(blind=not is_seen(house.site.work))
-    slow = house.clock.boot() - began > SLOW_SECONDS
+        return Sight(blind=not is_seen(keeper.site.work))
+    slow = keeper.clock.boot() - began > SLOW_SECONDS
     if left.unreadable:
         log.warning("%s.%s: what it left cannot be read just now, if there is anything", live.mark, live.idx)
-        return Sight(record, blind=slow or not is_seen(house.site.work))
+        return Sight(record, blind=slow or not is_seen(keeper.site.work))
     return Sight(record, None if slow else left, slow)
 
 
-def _may_be_seen_late(house: House, doubt: Doubt) -> bool:
+def _may_be_seen_late(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether there may be an exit record that does not show yet: what was missed long ago may have just ended."""
-    visible = house.site.batch.visible_seconds
+    visible = keeper.site.batch.visible_seconds
     return doubt.last - doubt.since < visible or (doubt.finished and doubt.looked_at - doubt.told < visible)
 
 
-def _of_claim(house: House, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
+def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
     """Say what becomes of an attempt by who holds its claim; if nobody does, the keeper takes it."""
     live = doubt.live
     claim = claim or fence(directory, [live.idx])[live.idx]
-    if claim.fence and not (live.started and house.adapter.shared_work):  # else somebody has removed its own claim
+    if claim.fence and not (live.started and keeper.adapter.shared_work):  # else somebody has removed its own claim
         # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
         # has told of the start.
-        started = not house.adapter.shared_work and live.state in _BEGUN
+        started = not keeper.adapter.shared_work and live.state in _BEGUN
         return Settled(doubt, lost=not started, gone=started)
-    holder = claim.batch and house.adapter.batch_id(claim.batch)
+    holder = claim.batch and keeper.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
         # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
         doubt = replace(doubt, ended=None)
-    return Settled(doubt, gone=_is_gone(house, doubt), dead=_is_dead(house, doubt))
+    return Settled(doubt, gone=_is_gone(keeper, doubt), dead=_is_dead(keeper, doubt))
 
 
-def _seen(house: House, doubt: Doubt, left: Trace) -> Doubt:
+def _seen(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
     """Take in what the claim shows.
 
     Silence is counted from look to look, and of a long time without a look only a part: nobody knows whether the file
     server was there meanwhile. After it was away, a touch that shows may be one of before: it cuts no allowance short.
     """
-    now = house.clock.boot()
-    silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, house.site.batch.touch_seconds / 2))
+    now = keeper.clock.boot()
+    silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, keeper.site.batch.touch_seconds / 2))
     if left.touched != doubt.touched:
         silent = min(silent, 0.0)
-    silent = min(silent, now - house.blind_at - COME_BACK_SECONDS)  # some doubts are younger
+    silent = min(silent, now - keeper.doubts.blind_at - COME_BACK_SECONDS)  # some doubts are younger
     doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
 
 
-def _is_gone(house: House, doubt: Doubt) -> bool:
+def _is_gone(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether certainly nothing of a started attempt lives, by the word of a batch system that sees to that."""
-    return house.adapter.leaves_nothing and doubt.ended is not None and doubt.ended.state.final
+    return keeper.adapter.leaves_nothing and doubt.ended is not None and doubt.ended.state.final
 
 
-def _is_dead(house: House, doubt: Doubt) -> bool:
+def _is_dead(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether nothing of a started attempt seems to live: never on the queue's word alone."""
-    if house.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
-        return doubt.silent > 1.5 * house.site.batch.touch_seconds  # what lives would have touched its claim
-    return doubt.silent > house.site.batch.silent_seconds
+    if keeper.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
+        return doubt.silent > 1.5 * keeper.site.batch.touch_seconds  # what lives would have touched its claim
+    return doubt.silent > keeper.site.batch.silent_seconds
 
 
-def _could_not_settle(house: House, error: BaseException) -> None:
-    if not isinstance(error, OSError):
-        raise error
-    house.history.failed(error)  # it sets the pace of what is done next
-
-
-def _settled(house: House, looked: Sequence[Settled]) -> None:
-    with house.store.transaction():
+def _settled(keeper: Keeper, looked: Sequence[Settled]) -> None:
+    with keeper.store.transaction():
         for settled in looked:
             live = settled.doubt.live
             key = live.grid, live.k, live.idx
-            if settled.error and house.pace(("settle", key)):
+            if settled.error and keeper.workers.pace(("settle", key)):
                 log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, settled.error)
-            if key in house.doubts:  # else it was seen meanwhile, or has its verdict
-                _take(house, key, settled)
+            if key in keeper.doubts:  # else it was seen meanwhile, or has its verdict
+                _take(keeper, key, settled)
     if any(each.blind for each in looked):
-        _listen_anew(house)
+        _listen_anew(keeper)
 
 
-def _take(house: House, key: Key, settled: Settled) -> None:
+def _take(keeper: Keeper, key: Key, settled: Settled) -> None:
     """Take in what a look brought. A listing may have come since: of the doubt only what was seen is kept."""
     seen = settled.doubt
-    stopped = _may_be_stopped(house, seen) and not settled.gone
+    stopped = _may_be_stopped(keeper, seen) and not settled.gone
     silent = 0.0 if stopped else seen.silent
-    house.doubts[key] = replace(
-        house.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at, told=seen.told
+    keeper.doubts[key] = replace(
+        keeper.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at, told=seen.told
     )
-    wish = judging.cancelled(house, seen.live.grid, seen.live.n)
+    wish = judging.cancelled(keeper, seen.live.grid, seen.live.n)
     if settled.record:
-        _take_record(house, key, settled.record)
+        _take_record(keeper, key, settled.record)
     elif settled.lost:
-        judging.record(house, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
+        judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
     elif stopped:
-        _say_that_it_may_be_stopped(house, seen)
+        _say_that_it_may_be_stopped(keeper, seen)
     elif settled.gone or settled.dead:
-        _take_death(house, key, settled, cancelled=wish)
+        _take_death(keeper, key, settled, cancelled=wish)
 
 
-def _listen_anew(house: House) -> None:
+def _listen_anew(keeper: Keeper) -> None:
     """Forget the silence of all: while the keeper could not see the file server, worker nodes could not touch."""
     log.warning("the work directory could not be seen for a while: no silence from before counts")
-    house.blind_at = house.clock.boot()
-    for key, doubt in house.doubts.items():
-        house.doubts[key] = _listened_anew(house, doubt)
+    keeper.doubts.blind_at = keeper.clock.boot()
+    for key, doubt in keeper.doubts.items():
+        keeper.doubts[key] = _listened_anew(keeper, doubt)
 
 
-def _listened_anew(house: House, doubt: Doubt) -> Doubt:
-    return replace(doubt, silent=-COME_BACK_SECONDS, looked_at=house.clock.boot())
+def _listened_anew(keeper: Keeper, doubt: Doubt) -> Doubt:
+    return replace(doubt, silent=-COME_BACK_SECONDS, looked_at=keeper.clock.boot())
 
 
-def _may_be_stopped(house: House, doubt: Doubt) -> bool:
+def _may_be_stopped(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether it may be silent because someone has wished that it stop; once resumed, it is listened to anew."""
-    if not house.adapter.can_suspend or doubt.finished:
+    if not keeper.adapter.can_suspend or doubt.finished:
         return False
-    return not {Verb.SUSPEND, Verb.RESUME}.isdisjoint(house.store.wishes(doubt.live.grid, doubt.live.n))
+    return not {Verb.SUSPEND, Verb.RESUME}.isdisjoint(keeper.store.wishes(doubt.live.grid, doubt.live.n))
 
 
-def _say_that_it_may_be_stopped(house: House, doubt: Doubt) -> None:
+def _say_that_it_may_be_stopped(keeper: Keeper, doubt: Doubt) -> None:
     grid, missed_for = doubt.live.grid, doubt.last - doubt.since
-    if missed_for > house.site.batch.silent_seconds and house.pace(("stopped", grid)):
+    if missed_for > keeper.site.batch.silent_seconds and keeper.workers.pace(("stopped", grid)):
         log.warning("%d: not in the queue any more, though only told to stop: nothing of it is tried again yet", grid)
 
 
-def _take_death(house: House, key: Key, settled: Settled, *, cancelled: bool) -> None:
+def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) -> None:
     """Judge what started, is dead and left no exit record; what only seems dead is given up first."""
-    attempt, doubt = house.store.attempt(*key), settled.doubt
+    attempt, doubt = keeper.store.attempt(*key), settled.doubt
     if attempt is None:
         return
     if doubt.removed:
@@ -291,29 +281,29 @@ def _take_death(house: House, key: Key, settled: Settled, *, cancelled: bool) ->
     else:
         found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # the request, which may be large, is read only now
-        lived = _lived_at_most(house, doubt)
-        found = verdict.before_its_time(found, lived, judging.wall_seconds(house, attempt.grid, attempt.n, attempt.k))
-    arrivals.begun(house, attempt, "", doubt.live.batch_id)  # if word of it never came
+        lived = _lived_at_most(keeper, doubt)
+        found = verdict.before_its_time(found, lived, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
+    arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if word of it never came
     if settled.gone:
-        judging.record(house, key, found)
+        judging.record(keeper, key, found)
     else:
-        ending.give_up(house, key, found, doubt.touched)
+        ending.give_up(keeper, key, found, doubt.touched)
 
 
-def _lived_at_most(house: House, doubt: Doubt) -> float:
+def _lived_at_most(keeper: Keeper, doubt: Doubt) -> float:
     """Tell how long its claim was kept fresh, and a little longer; where no claim tells, that may be for ever."""
-    if not doubt.started or doubt.touched <= 0 or not house.adapter.shared_work:
+    if not doubt.started or doubt.touched <= 0 or not keeper.adapter.shared_work:
         return math.inf
     lived = doubt.touched - datetime.fromisoformat(doubt.started).timestamp()
     # A clock that was set back or forth tells nothing; file times are a tick behind it at any time.
-    return lived + house.site.batch.silent_seconds if lived > -1 else math.inf
+    return lived + keeper.site.batch.silent_seconds if lived > -1 else math.inf
 
 
-def _take_record(house: House, key: Key, text: str) -> None:
+def _take_record(keeper: Keeper, key: Key, text: str) -> None:
     try:
-        arrivals.ended(house, key, text)
+        arrivals.ended(keeper, key, text)
     except StoreError:
         raise
     except JimError as error:
         log.warning("%d: exit record of submission %d, index %d: %s", *key, error)
-    house.doubts.pop(key, None)
+    keeper.doubts.pop(key, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 from collections import deque
@@ -10,21 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
+from jim.evidence.verdict import Verdict
 from jim.files import open_regular, passes
 from jim.jobs import Key
 from jim.keeper import judging
-from jim.keeper.keeper import House
-from jim.model import State, Step
+from jim.keeper.keeper import Keeper
 from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
-VERIFIED_AT_ONCE = 200
+VERIFY, VERIFIED_AT_ONCE = "verify", 200
 FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # what cannot be looked at is not known to be bad
+SEEN_LATE_SECONDS = 0.5
 BLOCK = 1024 * 1024
 
 
@@ -38,27 +40,46 @@ class Claimed:
     record: ExitRecord
 
 
-def verify(house: House) -> None:
-    """Hold the outputs of ended local jobs against their exit records: success needs that."""
-    if house.workers.busy("verify"):
-        return
-    claimed: list[Claimed] = []
-    for job in house.store.grid_jobs(Step.SPLIT, Step.ACTIVE):
-        room = VERIFIED_AT_ONCE - len(claimed)
-        claimed += [_claimed(house, job.id, each.n) for each in _completing(house, job.id, room)]
-    if claimed:
-        house.workers.start("verify", partial(_check_all, claimed), partial(_checked, house), _broken)
+class Verifying:
+    """The move that holds the outputs of ended local jobs against their exit records: success needs that."""
+
+    def __init__(self) -> None:
+        self._since: dict[Key, float] = {}  # when outputs were looked at first that were not as claimed
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Let a worker look at some that are due."""
+        if not keeper.workers.ready(VERIFY):
+            return
+        ready = (each for each in keeper.store.completing() if keeper.workers.ready((VERIFY, *each)))
+        claimed = [_claimed(keeper, *each) for each in itertools.islice(ready, VERIFIED_AT_ONCE)]
+        if claimed:
+            keeper.workers.start(Errand(VERIFY, partial(_check_all, claimed), partial(self._checked, keeper)))
+
+    def _checked(self, keeper: Keeper, results: list[tuple[Claimed, Problem | None]]) -> None:
+        with keeper.store.transaction():
+            for claimed, problem in results:
+                found = self._verdict(keeper, claimed, problem)
+                if found:
+                    judging.record(keeper, claimed.key, found)
+                    self._since.pop(claimed.key, None)
+                    keeper.workers.forget((VERIFY, claimed.key[0], claimed.n))
+
+    def _verdict(self, keeper: Keeper, claimed: Claimed, problem: Problem | None) -> Verdict | None:
+        """Judge outputs; nothing, where they are to be looked at again."""
+        if not problem:
+            return verdict.VERIFIED
+        now, grid = keeper.clock.boot(), claimed.key[0]
+        if now - self._since.setdefault(claimed.key, now) >= _patience(keeper, problem):
+            return verdict.of_bad_outputs(problem.said)
+        if problem.passes:
+            log.warning("%d.%d: its outputs cannot be looked at: %s", grid, claimed.n, problem.said)
+        keeper.workers.wait((VERIFY, grid, claimed.n), LOOK_AGAIN_SECONDS if problem.passes else SEEN_LATE_SECONDS)
+        return None
 
 
-def _completing(house: House, grid: int, room: int) -> list[Any]:
-    jobs = house.store.local_jobs(grid, (State.COMPLETING,), limit=room)
-    soon = house.clock.boot()
-    return [job for job in jobs if house.paced.get(("verify", grid, job.n), (0.0, 0))[0] <= soon]
-
-
-def _claimed(house: House, grid: int, n: int) -> Claimed:
-    attempt = house.store.attempts(grid, n=n)[-1]
-    directory = submission_directory(house.directory(grid), attempt.k) / f"run.{attempt.idx}"
+def _claimed(keeper: Keeper, grid: int, n: int) -> Claimed:
+    attempt = keeper.store.attempts(grid, n=n)[-1]
+    directory = submission_directory(keeper.directory(grid), attempt.k) / f"run.{attempt.idx}"
     return Claimed((grid, attempt.k, attempt.idx), n, directory, read_exit_record(attempt.record))
 
 
@@ -109,27 +130,6 @@ def _open_inside(directory: Path, name: str) -> int:
     return open_regular(place)
 
 
-def _checked(house: House, results: list[tuple[Claimed, Problem | None]]) -> None:
-    now = house.clock.boot()
-    with house.store.transaction():
-        for claimed, problem in results:
-            pace = ("verify", claimed.key[0], claimed.n)
-            if not problem:
-                judging.record(house, claimed.key, verdict.VERIFIED)
-            elif now - house.unverified.setdefault(claimed.key, now) >= _patience(house, problem):
-                judging.record(house, claimed.key, verdict.of_bad_outputs(problem.said))
-            else:
-                if problem.passes:
-                    log.warning("%d.%d: its outputs cannot be looked at: %s", claimed.key[0], claimed.n, problem.said)
-                house.paced[pace] = (now + (LOOK_AGAIN_SECONDS if problem.passes else 0.5), 0)
-                continue
-            house.paced.pop(pace, None)
-
-
-def _patience(house: House, problem: Problem) -> float:
+def _patience(keeper: Keeper, problem: Problem) -> float:
     """Files of a worker node can be seen late, and a file server may be away for longer."""
-    return FILE_SERVER_SECONDS if problem.passes else house.site.batch.visible_seconds
-
-
-def _broken(error: BaseException) -> None:
-    raise error
+    return FILE_SERVER_SECONDS if problem.passes else keeper.site.batch.visible_seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from jim.clock import Clock
@@ -12,6 +13,7 @@ from jim.errors import BadSite
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 from jim.site.lock import heart_beats, runs
 
+BELL = "bell"  # a keeper hears it: jim/keeper/bell.py
 LIBRARIES = ("lxml", "psutil", "tenacity")  # no keeper can do without
 
 
@@ -45,9 +47,25 @@ def how_to_install(names: Sequence[str]) -> str:
 
 
 def wake(state: Path) -> None:
-    """Start a keeper unless one runs. Its lock decides: the one that comes second ends at once."""
-    if not runs(state):
+    """Start a keeper, or call the one that runs. Its lock decides: the one that comes second ends at once."""
+    if runs(state):
+        ring(state)
+    else:
         start_keeper(state)
+
+
+def ring(state: Path) -> None:
+    """Tell a keeper to look into the inbox now. If it does not hear that, it looks by itself a moment later."""
+    from _socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, socket  # without what Python adds to that
+
+    with suppress(OSError):
+        place = os.open(state, os.O_PATH | os.O_DIRECTORY)
+        caller = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+        try:
+            caller.sendto(b"", f"/proc/self/fd/{place}/{BELL}")  # a socket's own name must be short
+        finally:
+            caller.close()
+            os.close(place)
 
 
 def start_keeper(state: Path) -> None:

@@ -27,6 +27,9 @@ from jim.localbatch.queue import Key
 
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1  # how often it looks for what the verbs have written
+# A birth waits so long for what else is to be recorded: each transaction takes the time of a disk, and free slots wait
+# for that. A daemon that finds a task without a birth looks for its mark.
+BIRTH_SECONDS = 0.05
 AGAIN_SECONDS = 1.0  # after an error of the queue, and between two KILLs
 DEFER_SECONDS = 5.0  # after the machine could not make a process
 SWEEP_SHARE = 20  # sweeps take at most one part in so many of a processor,
@@ -57,7 +60,7 @@ class Daemon:
         self.exits: dict[Key, Exit] = {}
         self.deferred: dict[Key, str] = {}
         # Seconds since boot:
-        self.due = self.next_sweep = self.next_start = self.active = self.clock.boot()
+        self.due = self.next_sweep = self.next_start = self.active = self.births_due = self.clock.boot()
 
     # Its life
 
@@ -108,16 +111,17 @@ class Daemon:
             self.active = self.clock.boot()
 
     def _pause(self) -> float:
-        if self.births or self.exits or self.deferred:
+        if self.exits or self.deferred:
             return 0
-        moments = [self.due, self.next_sweep] if self.ending else [self.due]
+        moments = [self.due, *([self.next_sweep] if self.ending else []), *([self.births_due] if self.births else [])]
         return max(0.0, min(LOOK_SECONDS, min(moments) - self.clock.boot()))
 
     def pressing(self) -> bool:
         """Tell whether a turn has anything to do."""
         now = self.clock.boot()
-        seen = self.births or self.exits or self.deferred or (self.ending and now >= self.next_sweep)
-        return self.books.changed() or bool(seen) or now >= self.due
+        seen = self.exits or self.deferred
+        due = now >= self.due or (self.ending and now >= self.next_sweep) or (self.births and now >= self.births_due)
+        return self.books.changed() or bool(seen or due)
 
     def turn(self) -> None:
         """Record what was seen, do what is wished and due, start what fits; then forget what is too old."""
@@ -179,6 +183,8 @@ class Daemon:
             return
         self.children[child.pid] = task.key, child
         self.mains[task.key] = processes.Process(child.pid)
+        if not self.births:
+            self.births_due = self.clock.boot() + BIRTH_SECONDS
         self.births[task.key] = child.pid, processes.birth(child.pid)
 
     def _not_started(self, key: Key, error: OSError) -> None:

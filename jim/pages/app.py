@@ -28,7 +28,7 @@ from jim.pages.access import NOBODY, Access, Large, Rates
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
 from jim.pages.refusals import Refused, failed
-from jim.reading import lists, words
+from jim.reading import lists, quantities
 from jim.reading.history import MOST
 from jim.reading.site_view import health
 from jim.reading.view import View, look
@@ -200,7 +200,7 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
     return {
         "static": lambda name: f"/static/{pages.static[name][0]}",
         "svg": svg,
-        "words": words,
+        "words": quantities,
         "cut": shown.cut,
         "counted": lists.counted,
         "version": __version__,

@@ -1,1 +1,1 @@
-"""What people are told of the store."""
+"""Reads the store for people: answers for the command line and other displays."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State, SubmissionState
+from jim.reading.before_submission import Wait
 from jim.reading.phases import phases
-from jim.reading.unsent import Wait
 from jim.reading.view import View
 from jim.reading.waits import of_grid_job, of_local_job
 
@@ -48,16 +48,24 @@ SUBMISSION_STATES = (
 NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next round")
 
 
-def chosen(view: View, job: GridJob, *, every: bool) -> list[LocalJob]:
-    """Give the local jobs to be shown of a grid job: all, or those that matter most."""
-    if every:
-        return view.store.local_jobs(job.id)
+class Wanted(NamedTuple):
+    """Which local jobs of a grid job are shown."""
+
+    states: tuple[State, ...] = tuple(State)
+    first: int = 0
+    limit: int | None = None  # None: those that matter most, and no more than are read at a glance
+
+
+def chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
+    """Give the local jobs to be shown of a grid job, in order."""
+    if wanted.limit is not None:
+        return view.in_parts(job.id, wanted.states, first=wanted.first, limit=wanted.limit)
     found: list[LocalJob] = []
     for state in FIRST if job.size else ():
         found += view.store.local_jobs(job.id, (state,), limit=SHOWN - len(found))
         if len(found) == SHOWN:
             break
-    return sorted(found, key=lambda each: each.n)
+    return iter(sorted(found, key=lambda each: each.n))
 
 
 def exit_record(attempt: Attempt) -> ExitRecord | None:
@@ -67,13 +75,19 @@ def exit_record(attempt: Attempt) -> ExitRecord | None:
     return None
 
 
-def of_job(view: View, job: GridJob, *, every: bool = False) -> dict[str, Any]:
-    """Tell everything about a grid job."""
+def of_job(view: View, job: GridJob) -> dict[str, Any]:
+    """Tell everything about a grid job, and of its local jobs those that matter most."""
+    document = of_job_in_parts(view, job, Wanted())
+    return document | {"local_jobs": list(document["local_jobs"])}
+
+
+def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
+    """Tell everything about a grid job; the records of its local jobs are an iterator, for they may be very many."""
     fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
         "phases": [asdict(phase) for phase in phases(view, job)],
-        "local_jobs": [view.local_record(job, each) for each in chosen(view, job, every=every)],
+        "local_jobs": view.local_records(job, chosen(view, job, wanted)),
         "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
         "journal": [asdict(line) for line in view.store.own_journal(job.id)],
     }

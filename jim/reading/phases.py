@@ -1,4 +1,4 @@
-"""What payloads publish of their progress, added up over the local jobs of a grid job."""
+"""The progress that payloads publish, added up over the local jobs of a grid job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATTRIBUTE = re.compile(r'\b(name|done|total|unit)="([^"<&]{1,40})"')
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How far one phase is, over all local jobs that have begun it."""
+    """The progress of one phase, over all local jobs that have begun the phase."""
 
     name: str
     done: int
@@ -26,22 +26,22 @@ class Phase:
     local_jobs: int
 
     def words(self) -> str:
-        """Tell it in words."""
+        """Return the progress in words."""
         return f"{self.name} {self.done:,} of {self.total:,} {self.unit}"
 
 
 def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
-    """Give the phases of a grid job, or of one local job, in the order in which its job type goes through them."""
+    """Return the phases of a grid job, or of one local job, in the order that the job type declares."""
     found = add_up(view.store.published(job.id, n))
     order: tuple[str, ...] = ()
-    with suppress(JimError, OSError):  # the job type may be gone by now
+    with suppress(JimError, OSError):  # the job type may no longer be installed
         order = handler_of(job.job_type, view.site.site.handlers).phases
     place = {name: number for number, name in enumerate(order)}
     return sorted(found, key=lambda phase: place.get(phase.name, len(place)))
 
 
 def add_up(published: Iterable[tuple[str, int]]) -> list[Phase]:
-    """Add up `<phase name done total unit/>` elements, each with how often it was published; no other is progress."""
+    """Add up `<phase name done total unit/>` elements, each with its count; ignore other publications."""
     found: dict[tuple[str, str], Phase] = {}
     for content, times in published:
         facts = dict(ATTRIBUTE.findall(content)) if content.startswith("<phase ") else {}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from jim.jobs import GridJob
 from jim.model import State, Step
+from jim.reading.before_submission import Wait
 from jim.reading.documents import waits
-from jim.reading.unsent import Wait
 from jim.reading.view import Heart, Trouble, View
 from jim.statusdb.asked import GridJobsAsked
 

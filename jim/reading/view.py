@@ -1,4 +1,4 @@
-"""What the people's verbs read: the store, the inbox, the keeper's heartbeat, and what the keeper published."""
+"""Reads what people are shown: the store, the inbox, the keeper's heartbeat, and the keeper's published summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
-from jim.model import KEEPER_ENDS, Step
+from jim.model import KEEPER_ENDS, State, Step
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
@@ -26,21 +27,24 @@ from jim.statusdb import empty_store, is_there, open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.record import failures, record
 
-# What there is to do about a keeper that keeps others out.
+PART = 1000  # local jobs that are read at once
+
+# Advice for a keeper that holds the lock and makes no progress.
 STUCK = (
-    "it may be at something long; keeper.log tells what it did last. If it was stopped, `kill -CONT {pid}` lets it go "
-    "on; `kill -9 {pid}` ends it, nothing is lost, and `jim keeper --all` starts another"
+    "its work may take long; keeper.log shows the last step. If someone stopped the process, `kill -CONT "
+    "{pid}` continues it; `kill -9 {pid}` ends it, which loses nothing, and `jim keeper --all` starts "
+    "another"
 )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Let a reading verb print one JSON document."""
+    """Add the option --json to a verb that reads."""
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 @dataclass(frozen=True, slots=True)
 class Heart:
-    """What tells that a keeper is there."""
+    """Whether a keeper runs, in words."""
 
     beats: bool
     words: str
@@ -49,21 +53,22 @@ class Heart:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the keeper published of its trouble with the batch system or its history; no words: none."""
+    """The keeper's published trouble with the batch system or its history; without words there is none."""
 
     words: str = ""
     failures: int = 0  # in a row
-    retry_due: float = 0.0  # when it is asked again, in seconds since 1970
-    grid_jobs: frozenset[int] = frozenset()  # that wait for the history
+    retry_due: float = 0.0  # time of the next try, in seconds since 1970
+    grid_jobs: frozenset[int] = frozenset()  # grid jobs that wait for the history
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What the keeper published; of an old one, when no keeper runs."""
+    """The summary that the keeper published; it is old if no keeper runs."""
 
     trouble: Trouble = Trouble()
-    history: Trouble = Trouble()  # with what tells how jobs ended
-    unsaid: Mapping[str, str] = field(default_factory=dict)  # why a grid job's last wish could not be said
+    history: Trouble = Trouble()  # trouble with the source that tells how jobs ended
+    # Why the batch system could not be told of a grid job's last wish.
+    unsaid: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,66 +79,78 @@ class View:
     store: Store
 
     def now(self) -> str:
-        """Tell the time."""
+        """Return the time."""
         return self.store.clock.utc()
 
     def age(self, then: str) -> float:
-        """Tell how many seconds ago something was; 0 for what has no time."""
+        """Return how many seconds ago something happened; 0 without a time."""
         return age_seconds(then, self.now()) if then else 0.0
 
     def due_in(self, due: float) -> float:
-        """Tell in how many seconds something is due."""
+        """Return in how many seconds something is due."""
         return max(0.0, due - self.store.clock.steady())
 
     def seen(self) -> str:
-        """Tell when the batch system last gave a good answer about its jobs."""
+        """Return when the batch system last gave a good answer about its jobs."""
         return self.store.fact("seen")
 
     def directory(self, number: int) -> Path:
-        """Name the directory of a grid job."""
+        """Return the directory of a grid job."""
         return self.site.work / (self.store.grid_job(number).place or str(number))
 
     def herd(self, text: str) -> int:
-        """Read `G`, or the id of any of its local jobs: each member finds the whole."""
+        """Return the herd of `G`, or of the id of any of its local jobs."""
         number, slices = inbox.slices_of(text)
         for _, last in slices:
             self.store.local_job(self.grid_job(number).id, last)
         return number
 
     def grid_job(self, number: int) -> GridJob:
-        """Give a grid job, also one that the keeper has not taken yet."""
+        """Return a grid job; one that the keeper has not taken yet comes from the inbox."""
         with suppress(UnknownJob):
             return self.store.grid_job(number)
         for job in self.handed_in():
             if job.id == number:
                 return job
         try:
-            return self.store.grid_job(number)  # taken between the two looks
+            return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
             raise UnknownJob(f"there is no grid job {number} in {self.site.state}") from None
 
     def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
-        """Give what `G` or `G.n` names."""
+        """Return the grid job, and the local job if any, that `G` or `G.n` names."""
         number, n = inbox.target_of(text)
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
 
     def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
-        """Give the local jobs that `G.n`, or slices such as `G.1-4,7`, name; of `G` none."""
+        """Return the local jobs that `G.n`, or slices such as `G.1-4,7`, name; none for `G`."""
         number, slices = inbox.slices_of(text)
         job = self.grid_job(number)
         if slices:
             inbox.require_local_job(number, slices[-1][1], job.size)
         return job, [self.store.local_job(number, n) for first, last in slices for n in range(first, last + 1)]
 
+    def in_parts(
+        self, number: int, states: Sequence[State] = tuple(State), *, first: int = 0, limit: int = sys.maxsize
+    ) -> Iterator[LocalJob]:
+        """Give local jobs in order, read in parts: however many there are, few are in memory, and nobody is held up."""
+        while limit > 0:
+            part = self.store.local_jobs(number, states, first=first, limit=min(limit, PART))
+            yield from part
+            if len(part) < PART:
+                return
+            first, limit = part[-1].n + 1, limit - PART
+
     def unfinished(self) -> list[GridJob]:
-        """Give the grid jobs that are not finished, also those that the keeper has not taken yet."""
-        handed_in = self.handed_in()  # first: one that is taken meanwhile is seen twice rather than not at all
+        """Return the grid jobs that have not finished, including those that the keeper has not taken yet."""
+        # First, so that a request that the keeper takes meanwhile is seen twice and not missed.
+        handed_in = self.handed_in()
         stored = self.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED))
         return list({job.id: job for job in [*handed_in, *stored]}.values())
 
     def handed_in(self) -> list[GridJob]:
-        """Give the grid jobs that still lie in the inbox."""
+        """Return the grid jobs that are still in the inbox."""
         found = empty_store(self.store.clock)
         for path in (self.site.state / "inbox").glob("request-*"):
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
@@ -141,10 +158,10 @@ class View:
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
         jobs = found.grid_jobs()
         found.close()
-        return [replace(job, updated=job.created) for job in jobs]  # nobody has seen them since
+        return [replace(job, updated=job.created) for job in jobs]  # the keeper has not seen them
 
     def wishes(self, job: GridJob) -> list[tuple[str, str]]:
-        """Give the wishes for a grid job that still lie in the inbox: what is wished, and for which of it."""
+        """Return the wishes for a grid job that are still in the inbox: the verb, and what it is for."""
         found = []
         for path in sorted((self.site.state / "inbox").glob("wish-*")):
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
@@ -154,14 +171,22 @@ class View:
         return found
 
     def record(self, job: GridJob) -> dict[str, Any]:
-        """Give the record of a grid job that all machine-readable output shares."""
+        """Return the record of a grid job that all machine-readable output shares."""
         return record(self.store, job, self.seen(), strict=self.site.site.strict_status)
 
     def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
         """Give the same record of a local job."""
-        looked = local.updated if local.state.final else max(self.seen(), local.updated)
-        return self.record(job) | {
-            "id": f"{job.id}.{local.n}",
+        return next(self.local_records(job, [local]))
+
+    def local_records(self, job: GridJob, found: Iterable[LocalJob]) -> Iterator[dict[str, Any]]:
+        """Give the records of local jobs of one grid job, which may be very many."""
+        whole, seen = self.record(job), self.seen()
+        return (self._local_record(whole, seen, each) for each in found)
+
+    def _local_record(self, whole: dict[str, Any], seen: str, local: LocalJob) -> dict[str, Any]:
+        looked = local.updated if local.state.final else max(seen, local.updated)
+        return whole | {
+            "id": f"{local.grid}.{local.n}",
             "status": local.state.value,
             "counts": {local.state.value: 1},
             "reason": local.reason,
@@ -172,13 +197,13 @@ class View:
         }
 
     def why(self, job: GridJob) -> str:
-        """Tell the reason of a grid job, which has those of its local jobs once it is finished."""
+        """Return the reason of a grid job; once it has finished, this includes the reasons of its local jobs."""
         if job.step is Step.FINISHED:
             return job.reason
         return ": ".join(filter(None, (job.reason, failures(self.store, job.id))))
 
     def heart(self) -> Heart:
-        """Tell whether a keeper is at work here, and if not, what the last one had to say."""
+        """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
         heart = self._heart()
         if heart.beats:
             return heart
@@ -192,27 +217,27 @@ class View:
         with suppress(OSError, ValueError):
             boot, beat = (self.site.state / "heartbeat").read_text().split()
             if boot == self.store.clock.boot_id():
-                return f"has said nothing for {self.store.clock.boot() - int(beat):.0f} s"
-        return "has said nothing yet"
+                return f"has not updated its heartbeat for {self.store.clock.boot() - int(beat):.0f} s"
+        return "has not written a heartbeat yet"
 
     def _heart(self) -> Heart:
         clock = self.store.clock
         try:
             boot, beat = (self.site.state / "heartbeat").read_text().split()
         except (OSError, ValueError):
-            return Heart(False, "no keeper is running, and none has been")
+            return Heart(False, "no keeper is running, and none has been here before")
         if beat == "idle":
-            return Heart(False, "no keeper is running: the last one had nothing left to do")
+            return Heart(False, "no keeper is running: the last one had no work left")
         if boot != clock.boot_id():
-            return Heart(False, "no keeper is running: the machine was started anew")
+            return Heart(False, "no keeper is running: the machine was restarted")
         words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
         if heart_beats(self.site.state, clock):
-            return Heart(True, f"keeper {_pid(self.site.state)}, its heart beat {words}")
+            return Heart(True, f"keeper {_pid(self.site.state)}, last heartbeat {words}")
         return Heart(False, f"no keeper is running: the last heartbeat was {words}")
 
     @cached_property
     def published(self) -> Published:
-        """Give what the keeper published, all of one moment; one of an older version says less."""
+        """Return the keeper's summary, all of one moment; an older version of JIM writes less."""
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             told = json.loads(self.site.summary.read_text())
             unsaid = {str(grid): str(words) for grid, words in told.get("unsaid", {}).items()}
@@ -221,7 +246,7 @@ class View:
 
 
 def look() -> View:
-    """Open this account's state directory to read it."""
+    """Open this account's state directory for reading."""
     site = site_file.load()
     clock = Clock()
     store = open_store(site.state, clock) if is_there(site.state) else empty_store(clock)
@@ -234,7 +259,7 @@ def _trouble(told: Mapping[str, Any]) -> Trouble:
 
 
 def _last_words(log: Path) -> str:
-    """Give the last line of a keeper's log, if that keeper ended on an error."""
+    """Return the last line of a keeper's log, if the keeper ended with an error."""
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
         last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
@@ -252,8 +277,8 @@ def _pid(state: Path) -> int:
 
 
 def refuse_local_job(text: str, verb: str) -> int:
-    """Read `G`, for a verb that knows only whole grid jobs."""
+    """Read `G`, for a verb that accepts only whole grid jobs."""
     number, slices = inbox.slices_of(text)
     if slices:
-        raise BadRequest(f"{verb} takes a whole grid job: say {number}, not {text}")
+        raise BadRequest(f"`jim {verb}` needs a whole grid job: use {number} instead of {text}")
     return number

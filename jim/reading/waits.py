@@ -1,4 +1,4 @@
-"""What jobs wait for, on what evidence, and what happens next and when: read from the store, never asked anew."""
+"""Explains what jobs wait for, on which evidence, and what happens next and when. All is read from the store."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from jim.evidence.transitions import FAMILY_VERBS, again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import claims
-from jim.reading.unsent import Wait, many, next_attempt, waiting
+from jim.reading.before_submission import Wait, many, next_attempt, waiting
+from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
-from jim.reading.words import ago, counted, how_many, span
 from jim.statusdb.record import failures, retryable
 from jim.work.sizing import left_to_catalogue
 
 NOTES_TOLD = 5
-LOOKED_AT = 1000  # running local jobs whose claims are looked at
-QUEUED = {  # said of many, and of one
+LOOKED_AT = 1000  # number of running local jobs whose claims are read
+QUEUED = {  # for several local jobs, and for one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
     State.HELD: ("are held in the batch system", "is held in the batch system"),
     State.RUNNING: ("run", "runs"),
     State.SUSPENDED: ("are suspended in the batch system", "is suspended in the batch system"),
-    State.COMPLETING: ("have ended; their outputs are to be verified", "has ended; its outputs are to be verified"),
+    State.COMPLETING: (
+        "have ended; JIM will verify their outputs",
+        "has ended; JIM will verify its outputs",
+    ),
 }
 
 
 def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
-    """Give what a grid job waits for."""
+    """Return what a grid job waits for."""
     if job.step is Step.FINISHED:
         yield _finished(view, job)
         yield from _not_taken(view, job)
@@ -50,7 +53,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
 
 
 def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
-    """Give what a local job waits for."""
+    """Return what a local job waits for."""
     if local.state.final:
         yield _ended(job, local)
         yield from _not_taken(view, job)
@@ -60,7 +63,11 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     yield from _batch_system(view, job)
     yield from _history(view, job)
     if local.wish:
-        yield Wait(f"{local.wish} wished", "JIM tells the batch system again until its end is seen", "user")
+        yield Wait(
+            f"a person asked to {local.wish} it",
+            "JIM repeats it to the batch system until it sees the end",
+            "user",
+        )
     if local.state is State.WAITING:
         yield from next_attempt(view, job, local)
     elif local.state is State.SUBMITTING:
@@ -77,35 +84,35 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
 
 def _finished(view: View, job: GridJob) -> Wait:
     left = view.site.keep.seconds(test=job.is_test) - view.age(job.updated)
-    kept = f"rows and files are removed in {span(left)}" if left > 0 else "rows and files are removed soon"
+    kept = f"JIM removes rows and files in {span(left)}" if left > 0 else "JIM removes rows and files soon"
     again = "" if job.outcome == State.COMPLETED.value else f"; {_again(view, job)}"
     why = view.why(job)
     return Wait(f"finished as {job.outcome}{': ' if why else ''}{why}", f"{kept}{again}", seen=job.updated)
 
 
 def _again(view: View, job: GridJob) -> str:
-    """Say how what a finished grid job has left undone can be done."""
+    """Name the way to do the work that a finished grid job has not done."""
     if not job.size:
-        return "it has no local jobs: hand it in anew, with what is wrong put right"
+        return "it has no local jobs: correct the request and submit it again"
     if again_of(retryable(view.store, job.id), ()):
-        return f"`jim retry {job.id}` tries what failed once more"
-    return f"`jim recover {job.id}` writes the request that does what can never run"
+        return f"`jim retry {job.id}` tries the failed local jobs again"
+    return f"`jim recover {job.id}` writes a request for the work that can never run"
 
 
 def _keeper(view: View) -> Iterator[Wait]:
     heart = view.heart()
     if not heart.beats:
-        yield Wait(heart.words, f"{heart.next}; until then nothing moves", "heartbeat")
+        yield Wait(heart.words, f"{heart.next}; nothing happens until then", "heartbeat")
 
 
 def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
     for verb, target in view.wishes(job):
-        then = "a keeper takes it up in its next round"
+        then = "a keeper applies this in its next round"
         if job.step is Step.COLLECTING and verb in FAMILY_VERBS:
-            then = "a keeper takes it up once the outputs are gathered"
+            then = "a keeper applies this once the outputs are collected"
         elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == Verb.EDIT or "." in target):
-            then = "a keeper takes it up once there are local jobs"
-        yield Wait(f"{verb} of {target} wished, and not taken up yet", then, "user")
+            then = "a keeper applies this once there are local jobs"
+        yield Wait(f"{verb} of {target} was requested, but no keeper has applied it yet", then, "user")
 
 
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:
@@ -115,44 +122,41 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
     unsaid = view.published.unsaid.get(str(job.id))
     if unsaid:
         yield Wait(
-            f"the batch system could not be told of the wish; last words: {unsaid}",
-            "it is told again, once a minute at least",
+            f"JIM could not pass the request on to the batch system; last words: {unsaid}",
+            "JIM tries again, at least once a minute",
         )
     if job.wish == Verb.CANCEL:
         yield Wait(
-            f"cancel wished; still in the batch system: {there or 'nothing'}",
-            "JIM says it again to the batch system until each end is seen, then collects what completed",
+            f"cancel was requested; still in the batch system: {there or 'nothing'}",
+            "JIM repeats the cancel until it sees the end of each job, then collects the completed ones",
             "user",
         )
     elif job.wish == Verb.SUSPEND:
         moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
-        still = f"{moving:,} of its local jobs still run" if moving else "nothing of it runs"
-        yield Wait(f"suspended by wish; {still}", f"`jim resume {job.id}` lets it go on", "user")
+        still = f"{moving:,} of its local jobs still run" if moving else "none of its local jobs runs"
+        yield Wait(f"suspended on request; {still}", f"`jim resume {job.id}` continues it", "user")
     elif job.wish:
-        yield Wait(
-            f"{job.wish} wished; in the batch system: {there or 'nothing'}",
-            "JIM says it again until it is seen",
-            "user",
-        )
+        what = f"{job.wish} was requested; in the batch system: {there or 'nothing'}"
+        yield Wait(what, "JIM repeats the request until it sees the effect", "user")
 
 
 def _preparing(view: View, job: GridJob) -> Wait:
-    what = "it is to be sized" if job.step is Step.ACCEPTED else "it is to be split into local jobs"
+    what = f"the keeper still has to {'size it' if job.step is Step.ACCEPTED else 'split it into local jobs'}"
     unknown = left_to_catalogue(job.request)
     if unknown:
-        what += f", and the site's catalogue to be asked for {unknown}"
+        what += f", after it asks the site's catalogue for {unknown}"
     if job.wish == Verb.SUSPEND:
-        return Wait(what, f"the keeper does it once `jim resume {job.id}` has been said")
+        return Wait(what, f"the keeper continues after `jim resume {job.id}`")
     if job.tries:
         return Wait(f"{what}: {job.reason}", f"try {job.tries + 1} in {span(view.due_in(job.due))}", seen=job.updated)
-    return Wait(what, "the keeper does it now, or in its next round")
+    return Wait(what, "the keeper does this now or in its next round")
 
 
 def _collecting(view: View, job: GridJob) -> Wait:
     if job.tries:
         due = span(view.due_in(job.due))
-        return Wait(f"{job.reason or 'collecting failed'}", f"try {job.tries + 1} in {due}, and again until it works")
-    return Wait("its outputs are being gathered into the tar", "it is finished when the tar is there", seen=job.updated)
+        return Wait(f"{job.reason or 'collecting failed'}", f"try {job.tries + 1} in {due}, repeated until it succeeds")
+    return Wait("JIM collects its outputs into the tar", "it is finished when the tar is complete", seen=job.updated)
 
 
 def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
@@ -160,10 +164,10 @@ def _batch_system(view: View, job: GridJob) -> Iterator[Wait]:
     if not trouble.words:
         return
     often = f" ({trouble.failures:,} in a row)" if trouble.failures else ""
-    again = f"asked again in {span(view.due_in(trouble.retry_due))}" if trouble.retry_due else "asked again soon"
+    again = f"next question in {span(view.due_in(trouble.retry_due))}" if trouble.retry_due else "next question soon"
     yield Wait(
         f"the batch system has not answered for {span(view.age(seen))}{often}; last words: {trouble.words}",
-        f"{again}, at growing intervals up to a minute; what runs goes on meanwhile",
+        f"{again}, at growing intervals up to a minute; running jobs continue",
         "queue",
         seen,
     )
@@ -173,13 +177,13 @@ def _history(view: View, job: GridJob) -> Iterator[Wait]:
     trouble = view.published.history
     if trouble.words and job.id in trouble.grid_jobs:
         yield Wait(
-            "what became of local jobs that left the queue without a word could not be found out"
-            f" ({trouble.failures:,} in a row); last words: {trouble.words}",
-            f"asked again in {span(view.due_in(trouble.retry_due))}, at growing intervals; all else goes on",
+            f"JIM could not find out how local jobs ended that left the queue ({trouble.failures:,} "
+            f"failures in a row); last words: {trouble.words}",
+            f"next question in {span(view.due_in(trouble.retry_due))}, at growing intervals; all else continues",
         )
 
 
-# What is on its way
+# Submissions on their way
 
 
 def _number(submission: Submission) -> int:
@@ -192,46 +196,47 @@ def _sending(view: View, submission: Submission) -> Wait:
     if submission.state in UNDECIDED[1:]:
         what, then = _given_up(submission, due)
         if submission.trouble:
-            what, then = f"{what}; it cannot be looked for: {submission.trouble}", f"JIM tries again in {due}"
+            what, then = f"{what}; JIM cannot look for it: {submission.trouble}", f"JIM tries again in {due}"
         return Wait(f"{name}{what}", then, "submission", submission.updated)
     if submission.tries:
-        then = f"handed over again in {due} (try {submission.tries + 1})"
-        return Wait(f"{name} was not taken: {submission.reason}", then, "submission", submission.updated)
-    then = f"its answer is waited for, {span(view.site.batch.command_seconds)} at most"
-    return Wait(f"{name} is handed to the batch system", then, seen=submission.updated)
+        then = f"JIM runs the batch command again in {due} (try {submission.tries + 1})"
+        return Wait(f"{name} failed: {submission.reason}", then, "submission", submission.updated)
+    then = f"JIM waits for the answer, at most {span(view.site.batch.command_seconds)}"
+    return Wait(f"JIM submits {name} to the batch system", then, seen=submission.updated)
 
 
 def _given_up(submission: Submission, due: str) -> tuple[str, str]:
-    """Say what became of a submission that may never run, and what comes next."""
-    fence = "JIM makes sure that nothing of it can start"
+    """Explain why a submission may never run, and what comes next."""
+    fence = "JIM ensures that no attempt of it can start"
     return {
         SubmissionState.UNKNOWN: (
             f": outcome unknown: {submission.reason}",
-            f"JIM looks for its mark {submission.mark} again in {due}: found, it is adopted; else fenced and sent anew",
+            f"JIM looks for {submission.mark} again in {due}: it adopts the batch job, or fences it and submits again",
         ),
         SubmissionState.FULL: (
-            f" was too much for the batch system: {submission.reason}",
-            f"in {due} {fence}, and sends fewer local jobs at once",
+            f" exceeded a limit of the batch system: {submission.reason}",
+            f"in {due} {fence}, then submits fewer local jobs at once",
         ),
-        SubmissionState.REFUSED: (f" was refused: {submission.reason}", f"{fence}, and ends its local jobs as failed"),
-        SubmissionState.CANCELLED: (" was cancelled before it was sent", f"{fence}, and ends its local jobs as killed"),
+        SubmissionState.REFUSED: (f" was refused: {submission.reason}", f"{fence}, then ends its local jobs as failed"),
+        SubmissionState.CANCELLED: (
+            " was cancelled before it was submitted",
+            f"{fence}, then ends its local jobs as killed",
+        ),
     }[submission.state]
 
 
 def _noted(view: View, job: GridJob) -> Iterator[Wait]:
-    """Tell what listings have said of jobs that wait or run, and that does not pass by itself."""
+    """Report what listings say of queued or running jobs and what does not pass by itself."""
     found, _ = view.store.reasons(job.id, (State.SUBMITTED, State.RUNNING), NOTES_TOLD)
     for each in found:
         if each.reason:
             in_vain = each.reason.kind is Kind.NEVER_STARTS
-            then = _in_vain(str(job.id)) if in_vain else f"nothing; `jim show --all {job.id}` names them"
+            then = _in_vain(str(job.id)) if in_vain else f"nothing; `jim show --all {job.id}` lists them"
             yield Wait(f"{how_many(each.times, 'local job')}: {each.reason}", then, "queue", view.seen() or job.updated)
 
 
 def _in_vain(target: str) -> str:
-    return (
-        f"nothing by itself: have the site allow it, or say `jim cancel {target}`, and hand in anew what asks for less"
-    )
+    return f"nothing happens by itself: have the site allow it, or `jim cancel {target}` and submit a smaller request"
 
 
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
@@ -247,7 +252,7 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
     failed = view.store.counts(job.id).get(State.FAILED, 0)
     if failed:
-        then = f"the others go on; `jim retry {job.id}` gives what failed another set of attempts"
+        then = f"the others continue; `jim retry {job.id}` gives the failed ones another set of attempts"
         yield Wait(f"{many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 
 
@@ -258,12 +263,12 @@ def _witness(state: State) -> str:
 
 
 def _after(view: View, state: State) -> str:
-    asked = f"the batch system is asked every {view.site.batch.query_seconds:g} s"
+    asked = f"JIM queries the batch system every {view.site.batch.query_seconds:g} s"
     return {
-        State.SUBMITTED: f"starts when the batch system lets it; {asked}",
+        State.SUBMITTED: f"starts when the batch system allows it; {asked}",
         State.HELD: f"starts when it is released; {asked}",
         State.RUNNING: f"ends with its exit record; {asked}",
-        State.SUSPENDED: f"goes on when it is resumed; {asked}",
+        State.SUSPENDED: f"continues when it is resumed; {asked}",
         State.COMPLETING: "is verified in the keeper's next rounds",
     }[state]
 
@@ -286,26 +291,24 @@ def _in_batch(view: View, local: LocalJob) -> Wait:
 
 
 def _claim(view: View, local: LocalJob) -> str:
-    """Tell where it runs, and how fresh its claim is."""
+    """Return the host of the current attempt, and the age of its claim."""
     mine = claims.running(view, local)
     if mine is None:
         return ""
     age = claims.age(view, mine)
-    touched = "" if age is None else f", its claim touched {ago(age)}"
+    touched = "" if age is None else f", claim touched {ago(age)}"
     return f", on {mine.host} since {mine.started}{touched}"
 
 
 def _ended(job: GridJob, local: LocalJob) -> Wait:
     why = f": {local.reason}" if local.reason else ""
     if local.state is State.COMPLETED:
-        tar = "are in the tar" if job.step is Step.FINISHED else "go into the tar when all of its grid job has ended"
+        tar = "are in the tar" if job.step is Step.FINISHED else "go into the tar when the whole grid job has ended"
         then = f"its outputs {tar}"
     elif local.state in FROZEN:
         then = "nothing: other local jobs do its work"
     elif local.piece.failure:
-        then = (
-            f"nothing: it can never run; `jim recover {local.grid}`, in the end, writes the request that does its work"
-        )
+        then = f"nothing: it can never run; later, `jim recover {local.grid}` writes a request for its work"
     else:
-        then = f"nothing by itself; `jim retry {local.grid}.{local.n}` gives it another set of attempts"
+        then = f"nothing happens by itself; `jim retry {local.grid}.{local.n}` gives it another set of attempts"
     return Wait(f"ended as {local.state.value}{why}", then, local.witness, local.updated)

@@ -1,4 +1,4 @@
-"""What a door hands over, read and checked: a file in one of the known languages becomes plain attributes."""
+"""Reads and checks a request: turns a file in any of the known languages into plain attributes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.plugins import foreign
 
-LONGEST = 1024 * 1024  # a request describes work; it does not carry it
+LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
 DEEPEST = 16
 HANDLERS = Path(__file__).parents[1] / "handlers"
 LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".rsl": "rsl"}
-# Nothing of this can be TOML: a text without quotes, and a line that begins with a +.
+# No TOML file looks like this: a value without quotes, or a line that begins with a +.
 ONLY_JDF = re.compile(
     r"^[ \t]*+(?:\+[a-z_]\w*+[ \t]*+=|job_?type[ \t]*+=[ \t]*+[a-z])", re.MULTILINE | re.IGNORECASE | re.ASCII
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
-LONGEST_NAME = 200  # of a job type; a file may have 255 bytes, its ending with them
+LONGEST_NAME = 200  # length of a job type's name; a file name may have 255 bytes, with its ending
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
-# Would change how our own programs or the dynamic linker behave, not the payload's.
+# These variables would change how JIM's own programs or the dynamic linker behave, not only the payload.
 FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
 KIND_NAMES = {
     int: "a whole number",
@@ -43,14 +43,15 @@ KIND_NAMES = {
 
 
 def read(file: Path, own: str = "") -> dict[str, Any]:
-    """Read a request file; its ending names the language, without one its content does.
+    """Read a request file. The ending of its name tells the language; without a known ending, the content does.
 
-    JDF and RSL know texts only. What these mean is declared by the job type, which the site's `own` directory may hold.
+    JDF and RSL have only texts; the job type's declarations give them their kinds. The job type may lie in the site's
+    `own` directory.
     """
     try:
         if file.exists() and not file.is_file():
-            raise JimError(f"{file} is no regular file; a pipe or a device cannot be handed in")
-        content = read_regular(resolved(file), LONGEST)  # a link is as good as what it leads to
+            raise JimError(f"{file} is not a regular file; a pipe or a device cannot be a request")
+        content = read_regular(resolved(file), LONGEST)  # a link to a regular file is accepted
         text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: {in_words(error)}") from error
@@ -69,7 +70,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         reason = "nested too deeply" if isinstance(error, RecursionError) else in_words(error)
         raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
     if not attributes:
-        raise BadRequest(f"{file}: the request is empty; it needs at least job_type")
+        raise BadRequest(f"{file}: the request is empty; it needs at least the attribute job_type")
     return attributes
 
 
@@ -86,7 +87,7 @@ def handler_of(job_type: object, own: str = "") -> Handler:
     if not isinstance(job_type, str) or not _may_be_type(job_type):
         hint = nearest(str(job_type)[:64].lower(), job_types(own))
         raise BadRequest(f"expected the name of a job type, found {shown(job_type)}{hint}", "job_type")
-    # A request must not choose what Python imports: only files that JIM or the site put there.
+    # A request must not choose which code Python imports: only files of JIM or of the site.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
@@ -103,7 +104,7 @@ def handler_of(job_type: object, own: str = "") -> Handler:
 
 
 def job_types(own: str = "") -> set[str]:
-    """Name the job types that there are: JIM's, and those in the site's `own` directory."""
+    """List the names of all job types: those of JIM and those in the site's `own` directory."""
     known = {each.stem for each in HANDLERS.glob("[a-z]*.py")} - {"base"}
     for file in sorted(Path(own).rglob("*.py")) if own else ():
         name = ".".join(file.relative_to(own).with_suffix("").parts)
@@ -113,20 +114,20 @@ def job_types(own: str = "") -> set[str]:
 
 
 def _may_be_type(name: str) -> bool:
-    """Tell whether Python could import it, and a directory have it."""
-    words = name.split(".")  # a pattern would take longer to compile than all attributes to check
+    """Tell whether Python can import a module of this name and a directory can hold its file."""
+    words = name.split(".")  # a regular expression would take longer to compile than all the checks
     return name[:1].islower() and name.isascii() and len(name) <= LONGEST_NAME and all(map(str.isidentifier, words))
 
 
 def declarations(handler: Handler) -> dict[str, Attribute]:
-    """Give all that a request for a job type may say: what every request may, and the type's own."""
+    """Return all attributes that a request of a job type may have: the common ones and the type's own."""
     return COMMON | dict(handler.attributes)
 
 
 def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
     """Check every attribute against its declaration, and fill in the defaults."""
     if "job_type" not in attributes:
-        raise BadRequest('missing; say what to run, such as job_type = "executable"', "job_type")
+        raise BadRequest('missing; name a job type, for example job_type = "executable"', "job_type")
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
     for name in attributes:
@@ -137,7 +138,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     if not checked.get("splitter"):
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
-                raise BadRequest(f"given without a splitter ({SPLITTING['splitter'].help})", name)
+                raise BadRequest(f"needs a splitter; none is given ({SPLITTING['splitter'].help})", name)
     _check_sources(checked)
     for name in later:
         _check_text(name, attributes[name])
@@ -148,20 +149,22 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
 
 
 def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
-    """Tell whether an attribute has a variable, and is checked with what each local job has instead."""
+    """Tell whether a value holds a variable; such a value is checked for each local job."""
     return name not in AS_A_WHOLE and bool(attributes.get("splitter")) and has_variable(attributes.get(name))
 
 
 def _check_sources(checked: dict[str, Any]) -> None:
-    """Refuse work that is told of twice, or not at all."""
+    """Refuse a request that names its work twice, or not at all."""
     if checked.get("dataset") and checked.get("input_files"):
-        raise BadRequest("give either this or input_files, not both", "dataset")
+        raise BadRequest("a request may have either this attribute or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:
-        raise BadRequest("missing; give them, or a request_id that the site's catalogue knows", "events")
+        raise BadRequest(
+            "missing; give the number of events, or a request_id that the site's catalogue knows", "events"
+        )
 
 
 def value_of(name: str, value: Any, declared: Attribute) -> Any:
-    """Check one value against its declaration; one that is not given has its default."""
+    """Check a value against its declaration; an attribute that the request leaves out gets its default."""
     if value is None:
         if declared.required:
             raise BadRequest(f"missing ({declared.help})", name)
@@ -199,31 +202,31 @@ def _is_kind(value: Any, kind: type | str) -> bool:
 
 
 def _check_text(name: str, value: Any, depth: int = 0) -> None:
-    """Refuse what no batch system, shell or file can carry safely in one line."""
+    """Refuse characters that no batch system, shell or file can carry safely in one line."""
     if isinstance(value, str):
         odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
-            advice = "write it into a file, and name that" if odd[0] == "\n" else "leave it out"
+            advice = "write the text into a file and name the file" if odd[0] == "\n" else "remove this character"
             raise _at(name, f"holds the character {odd[0]!r}, which cannot be passed on safely: {advice}")
         if len(value) > 8192 and len(value.encode()) > 32_768:
-            raise _at(name, f"a text of {len(value):,} characters is too long (at most 32,768 bytes)")
+            raise _at(name, f"the text has {len(value):,} characters; the limit is 32,768 bytes")
     elif isinstance(value, list | dict):
         if depth == DEEPEST:
-            raise _at(name[:80], f"nested more than {DEEPEST} deep")
+            raise _at(name[:80], f"lists and tables are nested more than {DEEPEST} deep")
         for where, each in _parts(name, value):
             _check_text(where, each, depth + 1)
     elif not isinstance(value, int | float | None):
-        raise _at(name, f"{shown(value)} is no text, number, list or table")
+        raise _at(name, f"{shown(value)} is not a text, number, list or table")
 
 
 def _at(path: str, words: str) -> BadRequest:
-    """Refuse an attribute, or what is in its table."""
+    """Refuse an attribute, or an entry of its table."""
     name, _, part = path.partition(".")
     return BadRequest(words, name, part, told=path)
 
 
 def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
-    """Tell at once, as most are, that there are only short texts, all of which can be printed."""
+    """Tell quickly whether all texts are short and printable; most are."""
     if set(map(type, value)) == {list}:
         texts = [*chain(*value)]
     else:
@@ -232,7 +235,7 @@ def _is_harmless(value: list[Any] | dict[str, Any]) -> bool:
 
 
 def _parts(name: str, value: list[Any] | dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give what has to be looked at, one by one, in a list or a table."""
+    """Return every text and number in a list or a table."""
     if _is_harmless(value):
         return
     if isinstance(value, list):
@@ -268,9 +271,9 @@ def _check_word(name: str, value: str, declared: Attribute) -> None:
 def _check_environment(value: dict[str, str]) -> None:
     for name in value:
         if not (name.isascii() and name.isidentifier() and len(name) <= 128):
-            raise BadRequest(f"{shown(name)} is no name of a variable", "environment", name)
+            raise BadRequest(f"{shown(name)} is not a valid name of an environment variable", "environment", name)
         if name in FORBIDDEN_VARIABLES or name.startswith(FORBIDDEN_BEGINNINGS):
-            words = f"{name} may not be set by a request; let the payload set it for itself"
+            words = f"a request may not set {name}; the payload can set it for itself"
             raise BadRequest(words, "environment", name)
 
 

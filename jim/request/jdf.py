@@ -1,23 +1,23 @@
-r"""Requests as SAMGrid job description files: a line `attribute = value` each.
+r"""Reads requests as SAMGrid job description files: each line is `attribute = value`.
 
-A value is a row of words. A word, or a part of one, stands in double quotes where it holds spaces or a `#`; two double
-quotes in there are one. `#` before a word starts a comment, `\` at the end of a line continues it. What a `+` stands
-before is no attribute of the request, but handed on to the payload.
+A value is a row of words. A word, or a part of it, stands in double quotes if it holds spaces or a `#`. Two double
+quotes inside quotes stand for one. `#` before a word starts a comment. `\` at the end of a line continues the line. An
+attribute that begins with a `+` is not an attribute of the request: JIM passes it to the payload as a variable.
 """
 
 import re
 from typing import Any
 
-from jim.request import words
-from jim.request.words import Said
+from jim.request import languages
+from jim.request.languages import Said
 
-# (?>(?:…)*), not (?:…)*+: the Python of Debian 12, 3.11.2, finds other things with that than there are (gh-106052).
+# (?>(?:…)*) instead of (?:…)*+: Python 3.11.2 of Debian 12 matches the second one wrongly (gh-106052).
 SPACE = re.compile(r"(?>(?:[ \t\r]|\\\r?\n)*)")
 BLANK = re.compile(r"(?>(?:[ \t\r\n]|\\\r?\n|#[^\n]*)*)")
 HEAD = re.compile(r"(\+?[A-Za-z_][A-Za-z0-9_]{0,127})(?>(?:[ \t]|\\\r?\n)*)=")
 WORD = re.compile(r'(?>(?:[^\s"\\]++|\\(?!\r?\n)|"[^"\n]*+(?>(?:""[^"\n]*+)*)")+)')
-# Most of a large request is this, and read at once: a line of bare words; and in other lines words that are bare, or
-# in quotes as a whole, with spaces after them.
+# Most lines of a large request match these patterns, which read a line at once: a line of words without quotes; or
+# words that are bare or wholly in quotes, with spaces between them.
 BARE = r'[^\s"\\#][^\s"\\]*+'
 PLAIN = re.compile(rf"{HEAD.pattern}[ \t]*+({BARE}(?>(?:[ \t]++{BARE})*))[ \t\r]*+(?=[\n#])")
 ITEM = rf'{BARE}|"[^"\n]*+(?>(?:""[^"\n]*+)*)"'
@@ -27,17 +27,17 @@ QUOTED = re.compile(r'"([^"\n]*+(?>(?:""[^"\n]*+)*))"')
 
 
 def parse(text: str, own: str = "") -> dict[str, Any]:
-    """Read the attributes of a request; what is wrong is told with its line and column."""
+    """Read the attributes of a request; an error names the line and column."""
     said: dict[str, Said] = {}
     at = _past(BLANK, text, 0)
     while at < len(text):
         one, at = _line(text, at)
-        name = one.name if one.name.startswith("+") else words.plain(one.name)
+        name = one.name if one.name.startswith("+") else languages.plain(one.name)
         if name in said:
-            raise words.fault(text, one.at, f"{one.name}: given twice")
+            raise languages.fault(text, one.at, f"{one.name}: given twice")
         said[name] = one
         at = _past(BLANK, text, at)
-    return words.attributes(said, text, own) if said else {}
+    return languages.attributes(said, text, own) if said else {}
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -51,7 +51,7 @@ def _line(text: str, began: int) -> tuple[Said, int]:
         return Said(plain[1], began, plain[2].split(), plain[2]), plain.end()
     head = HEAD.match(text, began)
     if not head:
-        raise ValueError(f"{words.place(text, began)}: expected attribute = value")
+        raise ValueError(f"{languages.place(text, began)}: expected attribute = value")
     first = end = at = _past(SPACE, text, head.end())
     found: list[str] = []
     while at < len(text) and text[at] not in "\n#":
@@ -62,7 +62,7 @@ def _line(text: str, began: int) -> tuple[Said, int]:
             continue
         word = WORD.match(text, at)
         if not word:
-            raise ValueError(f"{words.place(text, at)}: {_trouble(text, at)}")
+            raise ValueError(f"{languages.place(text, at)}: {_trouble(text, at)}")
         found.append(word[0])
         end = word.end()
         at = _past(SPACE, text, end)
@@ -71,7 +71,7 @@ def _line(text: str, began: int) -> tuple[Said, int]:
 
 
 def _trouble(text: str, at: int) -> str:
-    return "this quote is never closed" if text[at] == '"' else f"the character {text[at]!r} cannot stand here"
+    return "this quote is never closed" if text[at] == '"' else f"the character {text[at]!r} is not allowed here"
 
 
 def _unquoted(word: str) -> str:
@@ -81,7 +81,7 @@ def _unquoted(word: str) -> str:
 
 
 def _whole(written: str, values: list[str]) -> str | None:
-    """Give a value as one text: a single word, or several without quotes just as they stand there."""
+    """Return a value as one text: a single word, or several words without quotes, with the spaces between them."""
     if len(values) == 1:
         return values[0]
     if not values or '"' in written:

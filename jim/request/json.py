@@ -1,4 +1,4 @@
-"""Requests in JSON."""
+"""Reads requests in JSON."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Read the attributes of a request; `ValueError` says where it is wrong."""
+    """Read the attributes of a request; a `ValueError` names the place of a mistake."""
     try:
         attributes = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except _TwiceError as error:
@@ -25,17 +25,19 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _TwiceError(ValueError):
-    """A name that an object has twice; the parser does not tell where."""
+    """A name that an object has twice; the parser does not tell its place."""
 
     def at(self, text: str) -> str:
-        """Find the second one in a text."""
+        """Find the second place of the name in a text."""
         name = self.args[0]
         places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(name))}\s*:", text)]
-        from jim.request.words import place  # which imports much that good JSON does not need
+        # Imported here: JSON without a mistake does not need this large module.
+        from jim.request.languages import place
 
-        there = f": {place(text, places[1])}" if len(places) > 1 else ""  # else one of them is written with escapes
+        # Otherwise one of the two names is written with escapes.
+        there = f": {place(text, places[1])}" if len(places) > 1 else ""
         return f"attribute {name!r} is given twice{there}"
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number in JSON")

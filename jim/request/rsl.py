@@ -1,8 +1,8 @@
-"""Requests in Globus RSL: `&(executable=/bin/echo)(arguments="a b" c)(maxWallTime=10)`.
+"""Reads requests in Globus RSL: `&(executable=/bin/echo)(arguments="a b" c)(maxWallTime=10)`.
 
-A text that holds more than letters, digits and a few signs stands in quotes, and the quote in it is written twice;
-`#` joins texts, `$(NAME)` stands for what `(rsl_substitution=(NAME text))` before it has said, `(* … *)` is a comment.
-What GRAM calls otherwise than JIM becomes JIM's.
+A text with characters other than letters, digits and a few signs stands in quotes; a quote inside is written twice. `#`
+joins texts. `$(NAME)` stands for the text that an earlier `(rsl_substitution=(NAME text))` defines. `(* … *)` is a
+comment. Attributes under GRAM's names become JIM's.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from itertools import chain, islice
 from typing import Any
 
 from jim.errors import nearest
-from jim.request import DEEPEST, LONGEST, gram_names, words
-from jim.request.words import Said, plain
+from jim.request import DEEPEST, LONGEST, gram_names, languages
+from jim.request.languages import Said, plain
 
-# (?>(?:…)*), not (?:…)*+: the Python of Debian 12, 3.11.2, finds other things with that than there are (gh-106052).
+# (?>(?:…)*) instead of (?:…)*+: Python 3.11.2 of Debian 12 matches the second one wrongly (gh-106052).
 BARE = r"""[^\s+&|()=<>!"'^\#$]"""
 QUOTED = r"""(?:"[^"]*+(?>(?:""[^"]*+)*)"|'[^']*+(?>(?:''[^']*+)*)')"""
 ITEM = rf"{BARE}++|{QUOTED}"
-# Most of a large request is this, and read at once: texts that only spaces part, and flat lists of such; and what
-# gives an attribute, or a variable, a single text.
+# Most of a large request matches these patterns, which read much at once: texts with only spaces between them, flat
+# lists of such texts, and an attribute or a variable with a single text.
 NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 UNIT = rf"(?:{ITEM}|\$\(\w++\)(?:{BARE}++)?)"
 ITEMS = re.compile(rf"""(?>(?:{UNIT}\s++(?={BARE}|["']|\$\())+)""")
@@ -45,36 +45,36 @@ NAME = re.compile(NAMED)
 RELATION = re.compile(rf"\(\s*+({NAMED})\s*+=\s*+({ITEM})\s*+\)")
 PAIR = re.compile(rf"\(\s*+({NAMED})\s++({ITEM})\s*+\)")
 KINDS = {
-    "&": "a request cannot hold further requests",
-    "|": "alternatives (|) cannot be taken; hand in one of them",
-    "+": "several requests in one (+) cannot be taken; hand in each by itself",
+    "&": "a request cannot contain other requests",
+    "|": "JIM does not take alternatives (|); submit one of them",
+    "+": "JIM does not take several requests in one (+); submit each by itself",
 }
 KNOWN = ("arguments", "count", "maxMemory", "maxWallTime", "project", "rsl_substitution")
 
 
 def parse(text: str, own: str = "") -> dict[str, Any]:
-    """Read the attributes of a request; what is wrong is told with its line and column."""
+    """Read the attributes of a request; an error names the line and column."""
     said = gram_names.in_our_words(_Reader(text).request(), text)
-    return words.attributes(said, text, own, KNOWN) if said else {}
+    return languages.attributes(said, text, own, KNOWN) if said else {}
 
 
 class _Reader:
-    """What is read next, and the variables defined so far."""
+    """The state of the parser: the next token, and the variables defined so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.variables: dict[str, str] = {}
-        self.left = LONGEST  # characters that variables may still become: they can double themselves
+        self.left = LONGEST  # how many characters variables may still add: a variable can double itself
         self.at = self.end = 0
-        self.slow = 0  # up to where each text is looked at by itself, for one of them has to be refused
+        self.slow = 0  # texts up to this place are read one by one, because one of them is refused
         self.advance()
 
     def advance(self, end: int | None = None) -> None:
-        """Go on to the next token, or to the one after `end`."""
+        """Go to the next token, or to the one after `end`."""
         self.end = self.end if end is None else end
         found = TOKEN.match(self.text, self.end)
         if not found or not found.lastgroup:
-            raise self.fault("cannot be read")
+            raise self.fault("this is not RSL")
         self.kind = found.lastgroup
         self.at, end = found.span(self.kind)
         self.word = self.text[self.at : end]
@@ -82,13 +82,13 @@ class _Reader:
         if self.kind in ("comment", "odd"):
             quotes = {'"': "quote", "'": "quote", "^": "quote", "(": "comment"}
             what = quotes.get(self.word[0])
-            raise self.fault(f"this {what} is never closed" if what else f"{self.word!r} cannot stand here")
+            raise self.fault(f"this {what} is never closed" if what else f"{self.word!r} is not allowed here")
 
     def fault(self, reason: str, at: int | None = None) -> ValueError:
-        return ValueError(f"{words.place(self.text, self.at if at is None else at)}: {reason}")
+        return ValueError(f"{languages.place(self.text, self.at if at is None else at)}: {reason}")
 
     def sign(self, word: str) -> bool:
-        """Tell whether a sign is next, and go past it."""
+        """Tell whether the next token is this sign, and go past the sign."""
         there = self.kind == "sign" and self.word == word
         if there:
             self.advance()
@@ -101,7 +101,7 @@ class _Reader:
             )
 
     def request(self) -> dict[str, Said]:
-        """Read all relations."""
+        """Read all attributes."""
         said: dict[str, Said] = {}
         if not self.sign("&") and self.word in KINDS:
             raise self.fault(KINDS[self.word])
@@ -114,7 +114,7 @@ class _Reader:
         return said
 
     def relation(self) -> Said:
-        """Read `(name=values)`; what defines variables has no name."""
+        """Read `(name=values)`; the attribute that defines variables has no name."""
         single = RELATION.match(self.text, self.at)
         if single and plain(single[1]) != "rslsubstitution":
             self.advance(single.end())
@@ -137,7 +137,7 @@ class _Reader:
         return Said(name, at, values, values[0] if len(values) == 1 and isinstance(values[0], str) else None)
 
     def values(self, depth: int) -> list[Any]:
-        """Read texts and lists up to what ends them."""
+        """Read texts and lists up to the sign that ends them."""
         if depth > DEEPEST:
             raise self.fault(f"nested more than {DEEPEST} deep")
         found: list[Any] = []
@@ -157,13 +157,13 @@ class _Reader:
         return found
 
     def many(self) -> re.Match[str] | None:
-        """Find a row of lists or of texts: first of such that nothing joins, for that takes half the time."""
+        """Find a row of lists or of texts. The row without joined texts is tried first: that takes half the time."""
         if self.word == "(":
             return LISTS.match(self.text, self.at)
         return ITEMS.match(self.text, self.at) or ROW.match(self.text, self.at)
 
     def row(self, written: str) -> list[Any] | None:
-        """Read a row; not one with a variable that has to be refused."""
+        """Read a row at once, unless one of its variables has to be refused."""
         if self.word == "(":
             return [_texts(each) for each in LIST.findall(written)]
         if "$(" not in written and "#" not in written:
@@ -182,14 +182,14 @@ class _Reader:
         return ["".join(islice(rest, len(each))) for each in joined]
 
     def unit(self, written: str) -> str:
-        """Give what stands in quotes, or a variable and what follows it at once."""
+        """Read a text in quotes, or a variable with the text that follows it directly."""
         if written[0] != "$":
             return _unquoted(written)
         name, _, rest = written[2:].partition(")")
         return self.variables[name] + rest
 
     def joined(self, depth: int) -> str:
-        """Read one text, and what is joined to it: by a `#`, or because nothing stands between."""
+        """Read one text and the texts joined to it: by a `#`, or because nothing stands between them."""
         parts = [self.part(depth)]
         while self.sign("#") or (not self.apart and (self.kind in ("text", "quoted") or self.word == "$(")):
             parts.append(self.part(depth))
@@ -201,7 +201,7 @@ class _Reader:
             self.advance()
             return _unquoted(word)
         known = VARIABLE.match(self.text, self.at)
-        if known and known[1] in self.variables:  # most are written so
+        if known and known[1] in self.variables:  # the usual form
             at = self.at
             self.advance(known.end())
             return self.replaced(self.variables[known[1]], at)
@@ -210,7 +210,7 @@ class _Reader:
         return self.variable(depth)
 
     def variable(self, depth: int) -> str:
-        """Read the rest of `$(NAME)` or `$(NAME default)`, and give what it stands for."""
+        """Read the rest of `$(NAME)` or `$(NAME default)`, and give the text of the variable."""
         name, at = self.word, self.at
         if self.kind != "text":
             raise self.fault(f"expected the name of a variable, found {name[:40]!r}")
@@ -221,15 +221,15 @@ class _Reader:
         if value is None and len(otherwise) == 1 and isinstance(otherwise[0], str):
             value = otherwise[0]
         if value is None:
-            hint = nearest(name[:64], islice(self.variables, 50))  # there may be a hundred thousand
-            raise self.fault(f"{name[:40]!r}: no variable that rsl_substitution defines before{hint}", at)
+            hint = nearest(name[:64], islice(self.variables, 50))  # a request may have a hundred thousand of them
+            raise self.fault(f"{name[:40]!r}: no rsl_substitution before this place defines this variable{hint}", at)
         return self.replaced(value, at)
 
     def replaced(self, value: str, at: int) -> str:
-        """Give the text of a variable, unless there are too many."""
+        """Return the text of a variable, unless variables have added too many characters."""
         self.left -= len(value)
         if self.left < 0:
-            raise self.fault(f"the variables make more than {LONGEST:,} characters of this request", at)
+            raise self.fault(f"the variables add more than {LONGEST:,} characters to this request", at)
         return value
 
     def define(self) -> None:
@@ -246,20 +246,20 @@ class _Reader:
         if len(pair) != 2 or not all(isinstance(each, str) for each in pair):
             raise self.fault("expected the name of a variable and its text", at)
         if not NAME.fullmatch(pair[0]):
-            raise self.fault(f"{pair[0][:40]!r} is no name of a variable", at)
+            raise self.fault(f"{pair[0][:40]!r} is not a valid name of a variable", at)
         if pair[0] in self.variables:
             raise self.fault(f"the variable {pair[0][:40]!r} is defined twice", at)
         self.variables[pair[0]] = pair[1]
 
 
 def _texts(written: str) -> list[str]:
-    """Give texts of which none is joined, and none a variable."""
+    """Return a row of texts in which no text is joined and none is a variable."""
     found = UNITS.findall(written)
     return [each[1:-1].replace(each[0] * 2, each[0]) if each[0] in "\"'" else each for each in found]
 
 
 def _unquoted(written: str) -> str:
-    """Give what stands in quotes, or in `^` and a sign of one's own."""
+    """Remove the quotes of a text, or `^` and the sign that the writer chose as a quote."""
     quote = written[-1]
     if written[0] not in "\"'^":
         return written

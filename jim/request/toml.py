@@ -1,18 +1,18 @@
-"""Requests in TOML."""
+"""Reads requests in TOML."""
 
 import re
 import tomllib
 from typing import Any
 
-# The standard parser needs quadratic time for a key of thousands of parts; requests are flat.
+# The standard parser takes quadratic time for a key of thousands of parts; a request needs no such key.
 DEEP_KEY = re.compile(r"""(?:[\w"'-]{1,64}[ \t]*\.[ \t]*){32}[\w"'-]{1,64}[ \t]*[=\]]""")
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Read the attributes of a request; `ValueError` says where it is wrong."""
+    """Read the attributes of a request; a `ValueError` names the place of a mistake."""
     deep = DEEP_KEY.search(text)
     if deep:
-        raise ValueError(f"a key of more than 32 parts in line {text.count(chr(10), 0, deep.start()) + 1}")
+        raise ValueError(f"a key has more than 32 parts in line {text.count(chr(10), 0, deep.start()) + 1}")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,4 +1,4 @@
-"""The site file, read once and checked at once; the state directory, found and made."""
+"""Reads and checks the site file; finds and makes the state directory."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Payload, S
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
-# The environment variables that JIM reads; gatekeepers pass neither.
+# The environment variables that JIM reads; a gatekeeper passes neither of them.
 STATE_VARIABLE = "JIM_STATE"
 SITE_VARIABLE = "JIM_SITE"
-# What the types of network file systems begin with.
+# The first letters of the types of network file systems.
 NETWORK = (
     *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
     *("panfs", "pvfs2", "orangefs", "wekafs"),
@@ -30,7 +30,7 @@ NETWORK = (
 
 
 class Site(NamedTuple):
-    """Everything JIM knows of its site, and where its own files are."""
+    """The settings of a site, and the places of JIM's own files."""
 
     state: Path
     file: Path | None = None
@@ -44,13 +44,13 @@ class Site(NamedTuple):
 
     @property
     def work(self) -> Path:
-        """The directory that worker nodes see, this account's part of it."""
+        """The work directory, which worker nodes see: the part for this account."""
         if not self.site.work:
             return self.state / "work"
         return Path(self.site.work) / self.state.name
 
     def complete(self, asked: Resources) -> Resources:
-        """Fill in what a request leaves to the site."""
+        """Fill in attributes that the request leaves to the site."""
         return asked._replace(
             queue=asked.queue or self.batch.queue or None,
             account=asked.account or self.batch.account or None,
@@ -59,18 +59,23 @@ class Site(NamedTuple):
 
     @property
     def summary(self) -> Path:
-        """Where the keeper publishes what anyone of the group may read."""
+        """The file in which the keeper publishes what the whole group may read."""
         return self._published / self.state.name / "summary.json" if self.managed else self.state / "summary.json"
 
     @property
     def tested(self) -> Path:
-        """Where the last site test tells the same readers how it went."""
+        """The file with the result of the last site test, for the same readers."""
         return self.summary.with_name("site-test.json")
 
     @property
-    def turn(self) -> Path | None:
-        """This account's file beside those by which the accounts of a managed site take turns to ask it."""
+    def turn_file(self) -> Path | None:
+        """This account's file among those by which accounts of a managed site take turns to query the batch system."""
         return self.state.parent / ".turns" / self.state.name if self.managed else None
+
+    @property
+    def drain(self) -> Path:
+        """The file that says that the site takes no new grid jobs; root makes that of a managed site."""
+        return self.state.parent / ".drain" if self.managed else self.state / "drain"
 
     @property
     def _published(self) -> Path:
@@ -94,7 +99,7 @@ def load(state: str = "") -> Site:
 
 
 def read(file: Path, state: Path, *, managed: bool = False) -> Site:
-    """Read a site file whole; anything odd in it fails with its place and what was expected."""
+    """Read a whole site file; refuse anything unknown, with its place and the expected value."""
     try:
         text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
@@ -111,7 +116,7 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
             raise BadSite(f"{file}:{_line(text, '', name)}: {name} must be a section: write [{name}]")
         sections[name] = SECTIONS[name](**dict(_checked(file, text, name, table)))
     site = Site(state=state, file=file, managed=managed, **sections)
-    if "wall_seconds" not in tables.get("batch", {}):  # what is usual is no more than what is possible
+    if "wall_seconds" not in tables.get("batch", {}):  # a default must not exceed its limit
         usual = min(site.batch.wall_seconds, site.batch.most_wall_seconds)
         site = site._replace(batch=site.batch._replace(wall_seconds=usual))
     for section, key, problem in _contradictions(site):
@@ -120,13 +125,13 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
 
 
 def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
-    """Give settings that may be by themselves, and not beside another."""
+    """Return settings that are each valid but contradict each other."""
     for name, default, allowed in (
         ("queue", site.batch.queue, site.batch.queues),
         ("account", site.batch.account, site.batch.accounts),
     ):
         if default and allowed and default not in allowed:
-            yield "batch", name, f"{default!r} is none of batch.{name}s{nearest(default, allowed)}"
+            yield "batch", name, f"{default!r} is not in batch.{name}s{nearest(default, allowed)}"
     for section, name, value, most in (
         ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
         ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),
@@ -147,7 +152,7 @@ def _checked(file: Path, text: str, section: str, table: dict[str, Any]) -> Iter
 
 
 def _line(text: str, section: str, key: str) -> int:
-    """Find the line of a key; tomllib does not tell it."""
+    """Find the line of a key; tomllib does not report it."""
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         head = re.match(r"\s*\[\s*([\w.\"-]+)\s*\]", line)
@@ -169,24 +174,24 @@ def _named_state(state: str) -> Path:
 
 
 def _refuse_anothers(place: Path) -> None:
-    """Refuse what is there and cannot be this account's state directory."""
-    own = f"to use one of your own, unset {STATE_VARIABLE} or set it to another directory"
+    """Refuse a path that cannot be this account's state directory."""
+    own = f"to use a directory of your own, unset {STATE_VARIABLE} or set it to another directory"
     try:
         about = place.stat()
     except (FileNotFoundError, NotADirectoryError):
         above = next((each for each in place.parents if os.path.lexists(each)), Path("/"))
         if not above.is_dir():
-            raise BadSite(f"{place} cannot be a state directory, for {above} is no directory; {own}") from None
+            raise BadSite(f"{place} cannot be a state directory, because {above} is not a directory; {own}") from None
         return
     except OSError as error:
         above = next(each for each in place.parents if os.access(each.parent, os.X_OK))
-        whose = f"{above} belongs to {_name_of(above.stat().st_uid)}, and this is {_name_of(os.getuid())}"
-        raise BadSite(f"{place} cannot be looked at: {error.strerror}; {whose}; {own}") from error
+        whose = f"{above} belongs to {_name_of(above.stat().st_uid)}, but this is {_name_of(os.getuid())}"
+        raise BadSite(f"JIM cannot look at {place}: {error.strerror}; {whose}; {own}") from error
     if not place.is_dir():
-        raise BadSite(f"{place} is no state directory, for it is no directory; {own}")
+        raise BadSite(f"{place} cannot be a state directory, because it is not a directory; {own}")
     if not os.access(place, os.R_OK | os.X_OK):
         whose, ours = _name_of(about.st_uid), _name_of(os.getuid())
-        raise BadSite(f"{place} belongs to {whose}, and this is {ours}: run this as {whose}; {own}")
+        raise BadSite(f"{place} belongs to {whose}, but this is {ours}: run this command as {whose}; {own}")
 
 
 def _name_of(uid: int) -> str:
@@ -200,11 +205,11 @@ def _managed_state() -> Path:
     try:
         return MANAGED_STATE / pwd.getpwuid(os.getuid()).pw_name
     except KeyError as error:
-        raise BadSite(f"uid {os.getuid()} is no account of this machine; set {STATE_VARIABLE}") from error
+        raise BadSite(f"this machine has no account with uid {os.getuid()}; set {STATE_VARIABLE}") from error
 
 
 def check_system(site: Site) -> None:
-    """Refuse a batch system that no adapter is there for; only a site's own one must be imported to know."""
+    """Refuse an unknown batch system. Only a site's own adapter must be imported to be checked."""
     system, own, adapters = site.batch.system, site.site.handlers, Path(__file__).parents[1] / "adapters"
     if "." not in system:
         if system == "base" or not (adapters / f"{system}.py").is_file():
@@ -216,26 +221,26 @@ def check_system(site: Site) -> None:
     try:
         importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
     except (ImportError, AttributeError, SyntaxError) as error:
-        raise BadSite(f"{place_of(site, 'system')}{system!r} is no adapter that can be loaded: {error}") from error
+        raise BadSite(f"{place_of(site, 'system')}cannot load the adapter {system!r}: {error}") from error
 
 
 def place_of(site: Site, key: str) -> str:
-    """Say where a setting of the section batch stands, to begin a refusal with."""
+    """Return the place of a setting in section [batch], as the beginning of a refusal."""
     try:
         text = site.file.read_text(errors="replace") if site.file else ""
-    except OSError:  # it could be read a moment ago
+    except OSError:  # JIM could read the file a moment ago
         text = ""
     return f"{site.file}:{_line(text, 'batch', key)}: batch.{key}: " if text else f"batch.{key}: "
 
 
 def _remedy(site: Site) -> str:
     if site.managed:
-        return f"ask root for: jim site init --account {site.state.name}"
-    return f"set {STATE_VARIABLE} to a directory that can be written"
+        return f"ask root to run: jim site init --account {site.state.name}"
+    return f"set {STATE_VARIABLE} to a directory that you can write to"
 
 
 def own_state() -> Path:
-    """Name the state directory of a person who has set nothing."""
+    """Return the state directory of a person who has set none."""
     home = os.environ.get("XDG_STATE_HOME")
     if home and Path(home).is_absolute():
         return Path(home) / "jim"
@@ -243,7 +248,7 @@ def own_state() -> Path:
 
 
 def file_system_of(path: Path, mounts: str | None = None) -> str:
-    """Name the type of file system a directory lies on."""
+    """Return the type of the file system that holds a directory."""
     if mounts is None:
         mounts = Path("/proc/self/mounts").read_text()
     best, kind = "", "?"
@@ -258,7 +263,7 @@ def file_system_of(path: Path, mounts: str | None = None) -> str:
 
 
 def is_network(kind: str) -> bool:
-    """Tell whether a type of file system is one of the network."""
+    """Tell whether a file system of this type is a network file system."""
     return kind.startswith(NETWORK)
 
 
@@ -267,16 +272,17 @@ def refuse_network(state: Path, mounts: str | None = None) -> None:
     kind = file_system_of(state, mounts)
     if is_network(kind):
         raise BadSite(
-            f"{state} lies on a network file system ({kind}): locks and the database need a local disk. "
-            f"Set {STATE_VARIABLE} to a directory on one; only [site] work belongs on shared disk"
+            f"{state} lies on a network file system ({kind}), but locks and the database need a local "
+            f"disk. Set {STATE_VARIABLE} to a directory on a local disk; only [site] work belongs on "
+            "shared disk"
         )
 
 
 def make_state(site: Site, mounts: str | None = None) -> None:
-    """Make the state directory and what belongs in it; refuse a place that cannot keep a promise."""
+    """Make the state directory and its contents; refuse a place on which JIM cannot keep its promise."""
     refuse_network(site.state, mounts)
     if site.site.work and not Path(site.site.work).is_dir():
-        raise BadSite(f"[site] work: {site.site.work} is not there: mount it, or make it if it never was")
+        raise BadSite(f"[site] work: the directory {site.site.work} does not exist: mount it, or make it if it is new")
     try:
         for place in (site.state, site.state / "inbox", site.state / "keys", site.state / "answers"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Does a keeper run? The lock that makes it the only one of its state directory, and its heartbeat."""
+"""The keeper's lock, which ensures that a state directory has only one keeper, and the keeper's heartbeat."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ LOCKS = Path("/proc/locks")
 OPENING_SECONDS = 5.0
 
 
-FRESH_SECONDS = 20  # an older heartbeat is no keeper's; jim-poll says the same
+FRESH_SECONDS = 20  # an older heartbeat means that no keeper runs; jim-poll uses the same number
 
 
 def heart_beats(state: Path, clock: Clock) -> bool:
-    """Tell whether a keeper beat its heart a moment ago, in this run of the machine."""
+    """Tell whether a keeper updated the heartbeat recently, and since the machine last started."""
     try:
         boot, beat = (state / "heartbeat").read_text().split()
         return boot == clock.boot_id() and clock.boot() - int(beat) <= FRESH_SECONDS
-    except (OSError, ValueError):  # none yet; or the last one left for want of work
+    except (OSError, ValueError):  # no heartbeat yet, or the last keeper ended because there was no work
         return False
 
 
 def runs(state: Path) -> bool:
-    """Tell whether a keeper holds the lock. Looking takes it for a moment, so who finds it free must start one."""
+    """Tell whether a keeper holds the lock. The check holds a free lock for a moment.
+
+    A caller who finds the lock free must therefore start a keeper.
+    """
     lock = os.open(state / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -44,7 +47,7 @@ def runs(state: Path) -> bool:
 
 
 def holder(state: Path) -> int:
-    """Give the pid of the keeper that holds the lock; 0: none does. Asked of the system, so that none is kept out."""
+    """Return the pid of the keeper that holds the lock; 0: none does. This check does not take the lock."""
     try:
         file = state / "keeper.lock"
         pid, inode = int(file.read_text()), file.stat().st_ino
@@ -56,11 +59,13 @@ def holder(state: Path) -> int:
 
 @contextmanager
 def alone(state: Path) -> Iterator[None]:
-    """Keep every keeper out; refuse where one is at work. One that only finds out that it must end is waited for."""
+    """Keep every keeper out; refuse if one is working. A keeper that is about to end is waited for."""
     lock, until = Lock(state), time.monotonic() + OPENING_SECONDS
     while not lock.take():
         if time.monotonic() > until:
-            raise JimError(f"a keeper is at work in {state} (pid {holder(state)}): end it first; that loses nothing")
+            raise JimError(
+                f"a keeper is at work in {state} (pid {holder(state)}): end it first; no grid job is lost by that"
+            )
         time.sleep(0.1)
     try:
         yield
@@ -69,7 +74,7 @@ def alone(state: Path) -> Iterator[None]:
 
 
 class Lock:
-    """The lock that makes a keeper the only one; it goes with the process, whatever ends it."""
+    """The keeper's lock. The kernel frees it when the process ends, for whatever reason."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / "keeper.lock"
@@ -82,21 +87,21 @@ class Lock:
         except BlockingIOError:
             return False
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)  # for people
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)  # for people who look into the file
         return True
 
     def is_there(self) -> bool:
-        """Tell whether the file is still in its place; else the state directory is gone, or was moved.
+        """Tell whether the lock file is still in its place; otherwise the state directory was removed or moved.
 
-        There it needs a keeper of its own, which gets the lock only when we end.
+        A moved state directory needs a keeper of its own, which gets the lock only when this keeper ends.
         """
         try:
             return os.path.samestat(self._path.stat(), os.fstat(self._file))
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except OSError:  # a disk that does not answer just now
+        except OSError:  # the disk does not answer at the moment
             return True
 
     def release(self) -> None:
-        """Let another keeper take over."""
+        """Free the lock for another keeper."""
         fcntl.flock(self._file, fcntl.LOCK_UN)

@@ -1,6 +1,6 @@
-"""The settings of a site: each with its kind, its default, its meaning and what it may be, in one place."""
+"""Declares all settings of a site, in one place: kind, default, meaning and possible values."""
 
-# Annotations are evaluated here: those of the sections are the declarations.
+# Annotations are evaluated in this module: the annotations of the sections are the declarations.
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -11,29 +11,29 @@ from typing import Annotated, Any, NamedTuple
 from jim.errors import nearest
 from jim.model import BATCH_NAME
 
-# What batch systems are asked; some have one command for each change, the others one for all.
+# The questions to a batch system. Some systems have one command for each change, others one for all.
 COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping")
 
 
 class Setting(NamedTuple):
-    """What a setting means, and what it may be; its kind and its default stand beside it."""
+    """The meaning of a setting and its possible values; its kind and default stand in the section."""
 
     help: str
     least: float | None = None
     most: float | None = None
-    words: str = ""  # what a text must match as a whole
-    wrong: Callable[[Any], str] | None = None  # says what else is wrong with a value
+    words: str = ""  # pattern that the whole text must match
+    wrong: Callable[[Any], str] | None = None  # returns what else is wrong with a value
 
 
 def _wrong_list(value: list[Any]) -> str:
     plain = all(isinstance(word, str) and not re.search(r"[\0\n]", word) for word in value)
-    return "" if plain else "expected a list of words, each in one line"
+    return "" if plain else "expected a list of words without line breaks"
 
 
 def _wrong_names(value: list[Any]) -> str:
-    """Refuse what no request could name."""
+    """Refuse names that no request could use."""
     odd = [name for name in value if not isinstance(name, str) or not re.fullmatch(BATCH_NAME, name, re.ASCII)]
-    return f"{odd[0]!r} is nothing that a request may name: it must match {BATCH_NAME}" if odd else ""
+    return f"no request can name {odd[0]!r}: a name must match {BATCH_NAME}" if odd else ""
 
 
 def _wrong_command(value: list[Any]) -> str:
@@ -45,39 +45,37 @@ def _wrong_commands(value: dict[str, Any]) -> str:
         if name not in COMMANDS:
             return f"unknown command {name!r}{nearest(name, COMMANDS)}"
         if not isinstance(words, list) or _wrong_command(words):
-            return "expected lists of words, each in one line, that begin with a program"
+            return "expected lists of words without line breaks; each list begins with a program"
     return ""
 
 
 def _is_directory(place: Path) -> bool:
-    with suppress(OSError):  # not ours to look at
+    with suppress(OSError):  # this file belongs to the site; JIM does not check it
         return place.is_dir()
     return False
 
 
 def _wrong_file(value: str) -> str:
-    """Refuse what is no path; it may lie on a disk that is away for a while."""
+    """Refuse text that is not a path. The file itself may lie on a disk that is away for a while."""
     return "must be an absolute path" if value and (not value.startswith("/") or "\0" in value) else ""
 
 
 def _wrong_place(value: str) -> str:
-    """Refuse a path at which no directory can be, whoever makes it."""
+    """Refuse a path at which nobody can make a directory."""
     if _wrong_file(value):
         return _wrong_file(value)
     place = Path(value or "/")
     while not os.path.lexists(place):
         place = place.parent
-    return "" if _is_directory(place) else f"must be a directory, but {place} is none"
+    return "" if _is_directory(place) else f"must be a directory, but {place} is not one"
 
 
 def _wrong_directory(value: str) -> str:
-    return _wrong_place(value) or (
-        "must be a directory that is there" if value and not _is_directory(Path(value)) else ""
-    )
+    return _wrong_place(value) or ("must be an existing directory" if value and not _is_directory(Path(value)) else "")
 
 
 class General(NamedTuple):
-    """Who and where."""
+    """Section [site]: names and places."""
 
     name: Annotated[str, Setting("name of the site, as shown to people and brokers", words=r"[\w. -]{1,64}")] = "here"
     work: Annotated[
@@ -121,7 +119,7 @@ class General(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The batch system and how often it is asked."""
+    """Section [batch]: the batch system, and how often JIM queries it."""
 
     system: Annotated[
         str,
@@ -131,11 +129,17 @@ class Batch(NamedTuple):
         ),
     ] = "local"
     slots: Annotated[
-        int, Setting("batch system local only: jobs at the same time; 0: one per processor", 0, 10_000)
+        int,
+        Setting("batch system local only: number of jobs that run at once; 0: one per processor", 0, 10_000),
     ] = 0
     query_seconds: Annotated[float, Setting("seconds between two queue queries, each about all jobs", 0.1, 3600)] = 2.0
     visible_seconds: Annotated[
-        float, Setting("seconds until a worker node's file or an accepted job is visible at the latest", 0, 3600)
+        float,
+        Setting(
+            "longest time in seconds until JIM sees a worker node's file or an accepted job",
+            0,
+            3600,
+        ),
     ] = 2.0
     command_seconds: Annotated[float, Setting("time limit of one batch command, in seconds", 1, 3600)] = 60.0
     touch_seconds: Annotated[int, Setting("seconds between two touches of a running job's claim", 1, 3600)] = 60
@@ -155,35 +159,35 @@ class Batch(NamedTuple):
     history: Annotated[
         str,
         Setting(
-            "the source that tells how jobs ended, one that docs/adapters.md lists; empty: the batch system's default",
+            "source for how jobs ended, see docs/adapters.md; empty: the batch system's default",
             words=r"([a-z]\w*)?",
         ),
     ] = ""
     programs: Annotated[
         str,
         Setting(
-            "goes with the next version: directory of the batch commands; say `batch.commands` instead",
+            "obsolete: directory of the batch commands; use `batch.commands` instead",
             wrong=_wrong_directory,
         ),
     ] = ""
     commands: Annotated[
         Mapping[str, list[str]],
-        Setting("the first words of a batch command, where the site's differ", wrong=_wrong_commands),
+        Setting("the first words of batch commands that differ at this site", wrong=_wrong_commands),
     ] = {}
 
     @property
     def silent_seconds(self) -> int:
-        """After so long without a touch a claim's holder is taken for dead, if its batch job has ended, too."""
+        """Return the seconds without a touch until a claim's holder counts as dead, if its batch job has ended."""
         return 3 * self.touch_seconds
 
 
 def _wrong_variables(value: list[Any]) -> str:
     fit = not _wrong_list(value) and all(re.fullmatch(r"[A-Za-z_*][\w*]*", each, re.ASCII) for each in value)
-    return "" if fit else "expected names of variables, in which * may stand for any letters"
+    return "" if fit else "expected names of variables; * stands for any letters"
 
 
 class Payload(NamedTuple):
-    """What payloads find on the worker node."""
+    """Section [payload]: what payloads find on the worker node."""
 
     environment: Annotated[
         tuple[str, ...],
@@ -215,10 +219,10 @@ class Payload(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much JIM takes on."""
+    """Section [limits]: how much JIM accepts."""
 
     local_jobs: Annotated[int, Setting("most local jobs of one grid job", 1, 10_000_000)] = 1_000_000
-    queued: Annotated[int, Setting("most local jobs of an account in the batch system", 1, 10_000_000)] = 10_000
+    queued: Annotated[int, Setting("most local jobs of one account in the batch system", 1, 10_000_000)] = 10_000
     queued_per_grid_job: Annotated[
         int, Setting("most local jobs of one grid job in the batch system", 1, 10_000_000)
     ] = 5_000
@@ -228,7 +232,8 @@ class Limits(NamedTuple):
         int, Setting("size limit of everything that a request sends with its local jobs, in bytes", 0, 10**15)
     ] = 10**10
     attempts: Annotated[
-        int, Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100)
+        int,
+        Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100),
     ] = 3
     analyser: Annotated[
         str,
@@ -239,24 +244,24 @@ class Limits(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """How long a local job should take."""
+    """Section [sizing]: how long a local job should take."""
 
     recommended_cpu_seconds: Annotated[
         int, Setting("recommended CPU time of a local job, in seconds; 0: the job type's rule", 0, 10**8)
     ] = 0
-    most_cpu_seconds: Annotated[int, Setting("most CPU time of a local job, in seconds; 0: no limit", 0, 10**8)] = 0
+    most_cpu_seconds: Annotated[int, Setting("longest CPU time of a local job, in seconds; 0: no limit", 0, 10**8)] = 0
 
 
 class Keep(NamedTuple):
-    """How long what is finished is kept."""
+    """Section [keep]: how long JIM keeps finished grid jobs."""
 
     finished_days: Annotated[
         float, Setting("days to keep the rows, directory and tar of a finished grid job", 0, 36_500)
     ] = 30.0
-    idle_seconds: Annotated[float, Setting("seconds after which a keeper without work ends", 0, 86_400)] = 60.0
+    idle_seconds: Annotated[float, Setting("seconds without work after which a keeper ends", 0, 86_400)] = 60.0
 
     def seconds(self, *, test: bool) -> float:
-        """Say how long a finished grid job is kept; what comes of a test a day at most."""
+        """Return how long JIM keeps a finished grid job: a test at most a day."""
         return min(self.finished_days, 1.0 if test else self.finished_days) * 86_400
 
 
@@ -268,7 +273,7 @@ SECTIONS: dict[str, type[Any]] = {
     "sizing": Sizing,
     "keep": Keep,
 }
-# What a site file must hold for a setting of each kind.
+# The word in a message for each kind of value in a site file.
 NAMES = {
     int: "a whole number",
     float: "a number",
@@ -296,7 +301,7 @@ class Declared(NamedTuple):
 
 
 def settings(section: str) -> dict[str, Declared]:
-    """Give the settings of a section."""
+    """Return the settings of a section."""
     kind = SECTIONS[section]
     return {
         name: Declared(each.__origin__, kind._field_defaults[name], each.__metadata__[0])
@@ -305,12 +310,12 @@ def settings(section: str) -> dict[str, Declared]:
 
 
 def wrong(declared: Declared, value: Any) -> str:
-    """Say what is wrong with the value of a setting; nothing, where it may be."""
+    """Return what is wrong with the value of a setting; empty if nothing is."""
     held, rule = HELD[declared.kind], declared.rule
     fits = isinstance(value, held) and isinstance(value, bool) == (held == (bool,))
     if not fits:
         return f"expected {NAMES[held[-1]]}"
-    if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # also refuses nan
+    if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # refuses nan, too
         return f"must be between {rule.least:,} and {rule.most:,}"
     if rule.words and not re.fullmatch(rule.words, value):
         return f"must match {rule.words}"

@@ -1,4 +1,4 @@
-"""Splitters: pure functions from work and parameters to a stream of pieces."""
+"""Splitters: pure functions that turn work and parameters into a stream of pieces."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from jim.splitting.by_events import by_events
 
 
 def split(work: Work, events_per_job: int, *, balanced: bool = False) -> Iterator[Piece]:
-    """Cut the work: pieces that are already there as they are, events into ranges."""
+    """Split the work: return pieces that the job type has made, or split events into ranges."""
     return by_events(work.events, events_per_job, balanced=balanced) if work.events else iter(work.pieces)

@@ -1,4 +1,4 @@
-"""Ranges of consecutive events, numbered from 1: the last one has the remainder, or all are about equal."""
+"""Splits events into consecutive ranges, numbered from 1. The last range has the remainder, or all are about equal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jim.model import Piece
 
 
 def by_events(events: int, per_piece: int, *, balanced: bool = False) -> Iterator[Piece]:
-    """Cut `events` into as few ranges of at most `per_piece` as can be; the sizes of balanced ones differ by one."""
+    """Split `events` into as few ranges of at most `per_piece` as possible; balanced ones differ by at most one."""
     count, first = -(-events // per_piece), 1
     for n in range(1, count + 1):
         last = events * n // count if balanced else min(per_piece * n, events)

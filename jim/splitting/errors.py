@@ -1,4 +1,4 @@
-"""What can be wrong with work that is to be split: each kind of error, by its own word, with the key and the value."""
+"""The errors of a split. Each kind of error has a word for programs, and carries the key and the value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jim.errors import BadRequest
 
 
 class SplitError(BadRequest):
-    """Work that cannot be split as asked; `kind` is the word that programs know it by."""
+    """Work that a splitter cannot split as asked; `kind` is the word that programs know it by."""
 
     kind = "split-error"
 
@@ -17,58 +17,58 @@ class SplitError(BadRequest):
 
 
 class InvalidParameter(SplitError):
-    """A parameter of a splitter that is unknown, or not what it may be."""
+    """A parameter of a splitter is unknown or has a wrong value."""
 
     kind = "invalid-parameter"
 
 
 class InvalidFile(SplitError):
-    """An input file, or what is told about it, that cannot be."""
+    """An input file or one of its facts has a wrong value."""
 
     kind = "invalid-file"
 
     def __init__(self, key: str, value: object, why: str) -> None:
         super().__init__(key, value, why)
-        self.about = "input_files"  # the key names one of the files, or something of it
+        self.about = "input_files"  # the key names a file, or one of its fields
 
 
 class InvalidMask(SplitError):
-    """A lumi mask that says nothing clear."""
+    """A lumi mask has a wrong form."""
 
     kind = "invalid-mask"
 
 
 class InvalidRecovery(SplitError):
-    """A recovery document that does not say what is to be recovered."""
+    """A recovery document has a wrong form."""
 
     kind = "invalid-recovery"
 
 
 class InvalidManifest(SplitError):
-    """A manifest that cannot be read, or describes no jobs."""
+    """A manifest cannot be read, or describes no jobs."""
 
     kind = "invalid-manifest"
 
 
 class SplitterConfiguration(SplitError):
-    """Parameters that are possible each by itself, and not together."""
+    """Parameters are each valid, but contradict each other."""
 
     kind = "splitter-configuration"
 
 
 class UnknownSplitter(SplitError):
-    """The name of a splitter that JIM does not have."""
+    """JIM has no splitter of this name."""
 
     kind = "unknown-splitter"
 
 
 class JobLimitExceeded(SplitError):
-    """One job more than the request allows itself."""
+    """The splitter makes more jobs than the request allows."""
 
     kind = "job-limit-exceeded"
 
 
 class TooManyJobs(SplitError):
-    """One job more than a manifest may become."""
+    """A manifest makes more jobs than are allowed."""
 
     kind = "too-many-jobs"

@@ -1,4 +1,4 @@
-"""The walk over lumis that LumiBased and EventAwareLumiBased share: they differ in how full a job gets."""
+"""The walk over lumis that LumiBased and EventAwareLumiBased share; they differ in how many lumis fill a job."""
 
 from __future__ import annotations
 
@@ -7,60 +7,65 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jim.splitting.kinds import FLAG
+from jim.splitting.checked_values import FLAG
+from jim.splitting.files_and_jobs import NOTHING, Failure, File, Mask, Stream, lumi_mask
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
-from jim.splitting.making import Jobs
 from jim.splitting.masking import RUN_LIST, Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, Mask, Stream, lumi_mask
 
 
 @dataclass(frozen=True)
 class LumiParameters(Masked):
-    """What all lumi splitters take."""
+    """The parameters of all lumi splitters."""
 
-    halt_job_on_file_boundaries: bool = parameter(False, FLAG, "a new job at each file")
-    split_on_run: bool = parameter(True, FLAG, "a new job at each change of run", "splitOnRun")
-    run_whitelist: tuple[int, ...] = parameter((), RUN_LIST, "only these runs; none: all", "runWhitelist")
+    halt_job_on_file_boundaries: bool = parameter(False, FLAG, "true: a new job begins with each file")
+    split_on_run: bool = parameter(True, FLAG, "true: a new job begins with each run", "splitOnRun")
+    run_whitelist: tuple[int, ...] = parameter((), RUN_LIST, "process only these runs; empty: all", "runWhitelist")
     apply_lumi_correction: bool = parameter(
-        False, FLAG, "a lumi of two files, wherever they are, goes into one job, with both", "applyLumiCorrection"
+        False,
+        FLAG,
+        "true: a lumi that two files hold goes into one job with both files, wherever they are",
+        "applyLumiCorrection",
     )
-    include_parents: bool = parameter(False, FLAG, "name the parents of the input files")
-    deterministic_pileup: bool = parameter(False, FLAG, "number the pile-up events to skip", "deterministicPileup")
+    include_parents: bool = parameter(False, FLAG, "true: each job names the parents of its input files")
+    deterministic_pileup: bool = parameter(
+        False, FLAG, "true: each job gets the number of pile-up events to skip", "deterministicPileup"
+    )
 
 
 class Alone(NamedTuple):
-    """A file that gets a job of its own, and perhaps fails at once."""
+    """A file that gets a job of its own; the job may fail at once."""
 
     failure: Failure | None
 
 
 class Here(NamedTuple):
-    """The file that the walk is at."""
+    """The file that the walk has reached."""
 
     file: File
     average: int  # events per lumi
     alone: Alone | None
-    files: dict[str, File]  # itself by name, as the jobs have it that read nothing else
+    files: dict[str, File]  # the file by name, as in the jobs that read only this file
 
 
 class Draft:
-    """A job being filled, from its first lumis on."""
+    """A job that is being filled, from its first lumis on."""
 
     __slots__ = ("events", "files", "here", "limit", "lumis", "ranges", "run")
 
     def __init__(self, limit: int, here: Here, run: int, lumis: Sequence[int]) -> None:
-        self.limit = limit  # lumis a job might have, as it stood before
+        self.limit = limit  # how many lumis a job could have when this one began
         self.files = here.files  # by name, each once
         self.ranges = {run: ranges_of(lumis)}
-        self.here = here  # this and the run are of the last lumi
+        self.here = here  # these two are run and lumi of the last one
         self.run = run
         self.lumis = len(lumis)
         self.events = len(lumis) * here.average
 
     def add(self, here: Here, run: int, lumis: Sequence[int]) -> None:
-        """Put ascending lumis of one run into the job; ranges of two files are never joined."""
+        """Put ascending lumis of one run into the job; ranges of two files stay apart."""
         self.attach(here.file)
         self.ranges.setdefault(run, []).extend(ranges_of(lumis))
         self.here = here
@@ -69,55 +74,55 @@ class Draft:
         self.events += len(lumis) * here.average
 
     def attach(self, file: File) -> None:
-        """Let the job read a file."""
-        if len(self.files) == 1:  # other jobs have the same
+        """Add a file to those that the job reads."""
+        if len(self.files) == 1:  # other jobs may share the set
             self.files = dict(self.files)
         self.files[file.lfn] = file
 
 
 class Row(NamedTuple):
-    """Jobs that are full, one after another, of ascending lumis of one run of a file: there may be very many."""
+    """A row of full jobs with ascending lumis of one run of a file; there may be millions."""
 
     here: Here
     run: int
     lumis: Sequence[int]
-    size: int  # lumis of each
+    size: int  # number of lumis in each job
 
     def masks(self) -> Iterator[Mask]:
-        """Give the lumis of each."""
+        """Return the mask of each job."""
         run, first, last, size = self.run, self.lumis[0], self.lumis[-1], self.size
-        if last - first == len(self.lumis) - 1:  # no gap, as nearly always
+        if last - first == len(self.lumis) - 1:  # the usual case: no gap
             return (lumi_mask({run: [(at, at + size - 1)]}) for at in range(first, last + 1, size))
         return (lumi_mask({run: ranges_of(self.lumis[at : at + size])}) for at in range(0, len(self.lumis), size))
 
 
 class Filling(ABC):
-    """How full jobs get. It is asked file by file, and counts over all locations."""
+    """Decides how full jobs get. It sees file after file, over all locations."""
 
-    limit = 1  # lumis that the open job may have
-    limit_here = 1  # lumis of a job that begins within the file
-    left = ANY = 2**62  # lumis that may still be taken
+    limit = 1  # how many lumis the open job may have
+    limit_here = 1  # how many lumis a job may have that begins within the file
+    left = ANY = 2**62  # how many lumis may still be taken
 
     @abstractmethod
     def enough(self, files: Sequence[File]) -> bool:
-        """Say whether these files are enough to begin with, while more may come."""
+        """Tell whether these files are enough to begin with, while more may come."""
 
     @abstractmethod
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
-        """Begin with a file of so many events per lumi: set the limits."""
+        """Begin with a file that has so many events per lumi: set the limits."""
 
 
 def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit: int = 0) -> Stream:
-    """Fill job after job with lumis: files by run, and lumis ascending."""
-    jobs = Jobs(work, p, limit=job_limit)
+    """Fill job after job with lumis: by file, run and ascending lumi."""
+    jobs = JobMaker(work, p, limit=job_limit)
     allowed = work.recovery.lumi_mask() if work.recovery else p.mask()
-    average = _average(Jobs(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
+    average = _average(JobMaker(work, p).groups(enough=filling.enough)) if p.deterministic_pileup else 0
     walk = _Walk(p, allowed, filling)
-    walks: Iterable[Iterable[Draft | Row]] = map(walk.over, Jobs(work, p).groups(enough=filling.enough))
+    walks: Iterable[Iterable[Draft | Row]] = map(walk.over, JobMaker(work, p).groups(enough=filling.enough))
     if p.apply_lumi_correction:
-        walks = [list(each) for each in walks]  # a file may still be attached to the first of all jobs
+        walks = [list(each) for each in walks]  # a later file may still be attached to the first jobs
     for _, drafts in zip(jobs.groups(enough=filling.enough), walks, strict=True):
-        files = events = None  # of the job before: there may be very many that differ in nothing but their lumis
+        files = events = None  # the estimates of the job before: very many jobs differ only in their lumis
         for draft in drafts:
             if isinstance(draft, Row):
                 yield from _row(jobs, p, draft)
@@ -133,14 +138,14 @@ def lumi_jobs(work: Subscription, p: LumiParameters, filling: Filling, job_limit
             yield make(lumi_mask(draft.ranges), estimates, skip, alone and alone.failure)
 
 
-def _row(jobs: Jobs, p: LumiParameters, row: Row) -> Stream:
+def _row(jobs: JobMaker, p: LumiParameters, row: Row) -> Stream:
     here, count = row.here, len(row.lumis) // row.size
     estimates = p.performance.of(row.size * here.average)
     return jobs.row((here.file,), row.masks(), count, estimates, here.alone and here.alone.failure)
 
 
 def _average(groups: Iterable[list[File]]) -> int:
-    """Take the pile-up of all lumis for alike: the average of the last file there is stands for it."""
+    """Return the average number of events of the last file; it stands for the pile-up of all lumis."""
     return next((file.events_per_lumi for files in list(groups)[::-1] for file in files[::-1] if file.lumis), 0)
 
 
@@ -150,7 +155,7 @@ def _order(file: File) -> tuple[int, tuple[int, ...], str]:
 
 
 class _Walk:
-    """The walk over the files of all places, one after another."""
+    """The walk over the files of all locations, one after another."""
 
     def __init__(self, p: LumiParameters, mask: LumiMask | None, filling: Filling) -> None:
         self._p = p
@@ -160,10 +165,10 @@ class _Walk:
         self._corrects = p.apply_lumi_correction
         self._in_rows = not (p.apply_lumi_correction or p.deterministic_pileup)
         self._draft: Draft | None = None
-        self._taken: dict[tuple[int, int], Draft] = {}  # where lumis went, to correct
+        self._taken: dict[tuple[int, int], Draft] = {}  # where each lumi went, for lumis of two files
 
     def over(self, files: Iterable[File]) -> Iterator[Draft | Row]:
-        """Give job after job of one place."""
+        """Return job after job of one location."""
         self._draft = None
         for file in sorted((each for each in files if each.lumis), key=_order):
             average = file.events_per_lumi
@@ -183,10 +188,10 @@ class _Walk:
             yield run, list(self._new(file, run, wanted)) if self._corrects else wanted
 
     def _new(self, file: File, run: int, lumis: Sequence[int]) -> Iterator[int]:
-        """Give the lumis that no job has; those that have one of the others read this file too."""
+        """Return lumis that no job has yet; a job that has one of the others reads this file, too."""
         left = self._filling.left
         for lumi in lumis:
-            if not left:  # here the walk ends
+            if not left:  # the walk ends here
                 break
             if (run, lumi) in self._taken:
                 self._taken[run, lumi].attach(file)
@@ -195,7 +200,7 @@ class _Walk:
                 yield lumi
 
     def _fill(self, here: Here, run: int, lumis: Sequence[int]) -> Iterator[Draft | Row]:
-        """Let the open job have what it may of ascending lumis, and begin others with what is left of them."""
+        """Put ascending lumis into the open job until it is full, and the rest into new jobs."""
         filling = self._filling
         lumis = lumis[: filling.left]
         filling.left -= len(lumis)
@@ -206,7 +211,7 @@ class _Walk:
                 self._note(self._draft, run, lumis[:free])
             lumis = lumis[free:]
         full = (len(lumis) - 1) // filling.limit_here * filling.limit_here
-        if self._in_rows and full > 0:  # all but the last, which may still grow
+        if self._in_rows and full > 0:  # all except the last job, which may still grow
             if self._draft:
                 yield self._draft
             self._draft, filling.limit = None, filling.limit_here

@@ -1,4 +1,4 @@
-"""Merging small files: units that stay whole, collected until they are enough and not yet too much."""
+"""Merging of small files: collects units, which are never divided, until they are large enough for a job."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jim.splitting.kinds import whole
+from jim.splitting.checked_values import whole
+from jim.splitting.files_and_jobs import File
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 
 
 @dataclass(frozen=True)
 class MergeParameters(Common):
-    """What merging takes."""
+    """The parameters of splitters that merge."""
 
-    max_merge_size: int = parameter(1_000_000_000, whole(1), "most bytes of one job")
-    min_merge_size: int = parameter(1_048_576, whole(), "a job has more bytes than this, if it can wait for them")
+    max_merge_size: int = parameter(1_000_000_000, whole(1), "maximum bytes of a job")
+    min_merge_size: int = parameter(1_048_576, whole(), "minimum bytes of a job that can still wait for more files")
 
 
 class Unit(NamedTuple):
-    """Files that are merged together; their order among other units comes first."""
+    """Files that are merged together. Units are ordered by the first fields."""
 
     run: int
     lumi: int
@@ -29,11 +29,11 @@ class Unit(NamedTuple):
     files: tuple[File, ...]
     size: int
     events: int
-    old: bool = False  # it has waited long enough, and all that waits with it
+    old: bool = False  # the unit has waited too long: it is merged with all units that wait with it
 
     @classmethod
     def of(cls, name: str, files: Sequence[File], *, old: bool = False) -> Unit:
-        """Make a unit; the first of its files that was found says where it belongs."""
+        """Make a unit; its first file decides where the unit belongs."""
         run, lumi = place(files[0])
         return cls(
             run, lumi, name, tuple(files), sum(each.size for each in files), sum(each.events for each in files), old
@@ -41,17 +41,17 @@ class Unit(NamedTuple):
 
 
 def place(file: File) -> tuple[int, int]:
-    """Give the lowest run and the lowest lumi that a file holds."""
+    """Return the lowest run and the lowest lumi of a file."""
     return file.lowest_run or 0, min((lumis[0] for _, lumis in file.runs if lumis), default=0)
 
 
 def is_forced(work: Subscription) -> bool:
-    """Nothing more will come: whatever there is must be merged."""
+    """Tell whether no more files will come, so that all the rest must be merged."""
     return work.injected and not work.open
 
 
 def merged(units: Iterable[Unit], p: MergeParameters, max_events: int, *, forced: bool) -> Iterator[list[Unit]]:
-    """Collect units in the order given. One that does not fit is passed over while what is collected is too little."""
+    """Collect units in the given order. While too little is collected, a unit that does not fit is passed over."""
     collected: list[Unit] = []
     size = events = 0
     any_old = False

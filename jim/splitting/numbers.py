@@ -1,4 +1,4 @@
-"""Numbers as manifests have them: often as texts, and printed with 12 significant digits."""
+"""Numbers in manifests: they are often texts, and are printed with 12 significant digits."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from jim.splitting.checked_values import Kind
 from jim.splitting.errors import SplitError
-from jim.splitting.kinds import Kind
 
 LARGEST = 1e300
 
 
 def number_of(value: Any) -> int | float:
-    """Read a number, or a text that is one; a whole number stays whole. ValueError for anything else."""
+    """Read a number, or a text that is a number; a whole number stays whole. Raise ValueError for anything else."""
     if isinstance(value, str):
         try:
             value = int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,300}\s*", value) else float(value)
         except ValueError:
-            raise ValueError from None  # its words are Python's
-    if type(value) not in (int, float) or not abs(value) <= LARGEST:  # also refuses nan
+            raise ValueError from None  # replaces Python's message
+    if type(value) not in (int, float) or not abs(value) <= LARGEST:  # this comparison also refuses nan
         raise ValueError
     return value  # type: ignore[no-any-return]
 
@@ -38,7 +38,7 @@ WHOLE = Kind("a whole number", _whole)
 
 
 def text_of(number: float) -> str:
-    """Print a number: a float with 12 significant digits, and at least one decimal."""
+    """Return a number as text: a float with 12 significant digits and at least one decimal."""
     if isinstance(number, int):
         return str(number)
     text = f"{number:.12g}"
@@ -55,11 +55,11 @@ TEXT = Kind("a text or a number", _text)
 
 
 def progression(start: float, factor: float, step: float, count: int, error: type[SplitError]) -> Iterator[float]:
-    """Give `count` numbers: the start, then each time the one before, times the factor, plus the step."""
+    """Return `count` numbers: the start, then each time the last one, times the factor, plus the step."""
     number = start
     for k in range(count):
         if k:
             number = number * factor + step
         if not (math.isfinite(number) and abs(number) <= LARGEST):
-            raise error("ParameterFactor", factor, f"parameter {k + 1:,} of {count:,} is too large a number")
+            raise error("ParameterFactor", factor, f"parameter {k + 1:,} of {count:,} is too large")
         yield number

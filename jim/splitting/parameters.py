@@ -1,4 +1,4 @@
-"""Parameters of splitters: each declared once, as a field with its default, what it may be, and a line of help."""
+"""Declares the parameters of splitters: each is a field with a default, a kind of value, and a line of help."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from jim.errors import nearest, shown
+from jim.splitting.checked_values import FLAG, NAMES, Kind, fields, number
 from jim.splitting.errors import InvalidParameter, SplitError
-from jim.splitting.kinds import FLAG, NAMES, Kind, fields, number
-from jim.splitting.units import Estimates
+from jim.splitting.files_and_jobs import Estimates
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -17,7 +17,7 @@ P = TypeVar("P")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is declared of one parameter. `name` is the one requests use."""
+    """The declaration of one parameter; `name` is its name in requests."""
 
     name: str
     default: Any
@@ -27,14 +27,14 @@ class Declaration:
 
 
 def parameter(default: T, kind: Kind, about: str, name: str = "", error: type[SplitError] = InvalidParameter) -> T:
-    """Declare a field of a class of parameters; `name` where requests have another one than the field."""
+    """Declare a field of a class of parameters; `name` is for a parameter whose name in requests differs."""
     metadata = {"kind": kind, "help": about, "name": name, "error": error}
     field: T = dataclasses.field(default=default, metadata=metadata)
     return field
 
 
 def declared(parameters: type) -> dict[str, Declaration]:
-    """Tell what a class of parameters declares, by field."""
+    """Return the declarations of a class of parameters, by field."""
     return {
         each.name: Declaration(
             each.metadata["name"] or each.name,
@@ -48,7 +48,7 @@ def declared(parameters: type) -> dict[str, Declaration]:
 
 
 def check(parameters: type[P], given: Mapping[str, object]) -> P:
-    """Read the parameters of a request, or say which one is wrong and what it may be."""
+    """Read the parameters of a request; an error names the wrong parameter and the expected value."""
     if not isinstance(given, Mapping):
         raise InvalidParameter("parameters", given, f"expected a table, found {shown(given)}")
     known = {one.name: (field, one) for field, one in declared(parameters).items()}
@@ -64,15 +64,15 @@ def check(parameters: type[P], given: Mapping[str, object]) -> P:
 
 @dataclasses.dataclass(frozen=True)
 class Performance:
-    """What one event costs, and a job's memory; 0 where nothing is known."""
+    """The cost of one event, and the memory of a job; 0 where it is unknown."""
 
     time_per_event: float = 0
     size_per_event: float = 0
     memory: float = 0
 
     def of(self, events: int) -> Estimates:
-        """Estimate a job of so many events."""
-        # A tuple of three, without the keywords of its constructor: half the time, and one for every job.
+        """Estimate the resources of a job with so many events."""
+        # A plain tuple of three takes half the time of the constructor with keywords; every job needs one.
         fields = (events * self.time_per_event, events * self.size_per_event, self.memory)
         return tuple.__new__(Estimates, fields)
 
@@ -92,9 +92,13 @@ PERFORMANCE = Kind("a table of timePerEvent, sizePerEvent and memoryRequirement,
 
 @dataclasses.dataclass(frozen=True)
 class Common:
-    """What every splitter of input files takes."""
+    """The parameters of every splitter of input files."""
 
-    site_whitelist: tuple[str, ...] = parameter((), NAMES, "only these sites; none: all", "siteWhitelist")
-    site_blacklist: tuple[str, ...] = parameter((), NAMES, "never these sites", "siteBlacklist")
-    trust_site_lists: bool = parameter(False, FLAG, "the site lists decide, not where files are", "trustSitelists")
-    performance: Performance = parameter(Performance(), PERFORMANCE, "seconds and kB per event, MB per job")
+    site_whitelist: tuple[str, ...] = parameter(
+        (), NAMES, "run jobs only at these sites; empty: at any", "siteWhitelist"
+    )
+    site_blacklist: tuple[str, ...] = parameter((), NAMES, "run no job at these sites", "siteBlacklist")
+    trust_site_lists: bool = parameter(
+        False, FLAG, "true: the site lists alone decide where jobs run, not the locations of files", "trustSitelists"
+    )
+    performance: Performance = parameter(Performance(), PERFORMANCE, "resources: seconds and kB per event, MB per job")

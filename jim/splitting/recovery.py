@@ -1,6 +1,6 @@
-"""Recovery documents: what failed jobs left undone, file by file, restricted to the masks of those jobs.
+"""Recovery documents: the work that failed jobs have not done, by file, restricted to the masks of those jobs.
 
-Version 1 of the documents lists one lumi too many for generator files; a document that tells no version is one of it.
+Version 1 of the documents lists one lumi too many for generator files. A document without a version has version 1.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jim.errors import shown
+from jim.splitting.checked_values import TEXT, Kind, fields, list_of, run_number, whole
 from jim.splitting.errors import InvalidRecovery
-from jim.splitting.kinds import TEXT, Kind, fields, list_of, run_number, whole
+from jim.splitting.files_and_jobs import File, Range, Record, Runs, SplitJob
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
-from jim.splitting.units import File, Range, Record, Runs, SplitJob
 
 VERSION = 2
 RUN = {"run_number": Kind("a run number", run_number), "lumis": list_of(whole(), "lumi numbers")}
@@ -21,7 +21,7 @@ FILE = {"lfn": TEXT, "events": whole(), "first_event": whole(), "runs": list_of(
 
 
 class Recovered(NamedTuple):
-    """What is to be recovered of one file."""
+    """The part of one file to recover."""
 
     lfn: str
     events: int
@@ -31,12 +31,12 @@ class Recovered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A collection of recovery documents: the entries of each file; None where it could not be read."""
+    """A collection of recovery documents: the entries of each file; None where a document could not be read."""
 
     entries: Mapping[str, Sequence[Recovered]] | None
 
     def lumi_mask(self) -> LumiMask:
-        """Give all lumis as a mask."""
+        """Return all lumis as a mask."""
         ranges: dict[int, list[Range]] = {}
         for those in (self.entries or {}).values():
             for run, lumis in (each for entry in those for each in entry.runs):
@@ -45,7 +45,7 @@ class Recovery:
 
 
 def recovery_from(collection: object, key: str = "acdc") -> Recovery:
-    """Read a collection: a table with its `documents`, which are None where they could not be read."""
+    """Read a collection: a table with `documents`; a document that could not be read is None."""
     if not isinstance(collection, Mapping) or "documents" not in collection:
         raise InvalidRecovery(key, collection, f"expected a table with documents, found {shown(collection)}")
     documents = collection["documents"]
@@ -69,7 +69,7 @@ def _entries(key: str, document: Any) -> list[Recovered]:
 
 
 def _told(record: Any, kinds: Mapping[str, Kind], required: tuple[str, ...], key: str) -> dict[str, Any]:
-    """Read what concerns us; documents carry much else, which is the business of those who store them."""
+    """Read the fields that JIM uses; documents have many others, for those who store them."""
     if isinstance(record, Mapping):
         record = {name: value for name, value in record.items() if name in kinds}
     return fields(record, kinds, required, key, InvalidRecovery)
@@ -88,7 +88,7 @@ def _entry(key: str, version: int, record: Any) -> Recovered:
 
 
 def document_of(job: SplitJob) -> Record:
-    """Write down what a failed job leaves undone: its files, restricted to its mask."""
+    """Write the document of a failed job: its files, restricted to its mask."""
     return {"acdc_version": VERSION, "files": {each.lfn: _undone(each, job) for each in job.files}}
 
 

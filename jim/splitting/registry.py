@@ -1,7 +1,7 @@
-"""Finding splitters: each is a module of `jim/splitting/rules`, found by its name and imported when used.
+"""Finds splitters: each is a module of `jim/splitting/rules`, found by its name and imported when it is used.
 
-Such a module has `Parameters`, what it takes, and `split`, the rule: a pure function from a subscription and
-parameters to a stream of jobs.
+The module has the class `Parameters` and the function `split`, which turns a subscription and parameters into a stream
+of jobs. The function is pure.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from jim.errors import nearest, shown
 from jim.splitting.errors import UnknownSplitter
+from jim.splitting.files_and_jobs import Stream
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Stream
 
 RULES = Path(__file__).parent / "rules"
 
 
 def known() -> list[str]:
-    """Name all splitters."""
+    """Return the names of all splitters."""
     return sorted(module.NAME for module in map(_module, _stems()))
 
 
@@ -44,12 +44,12 @@ def splitter_of(name: object) -> Any:
 
 
 def split(name: object, parameters: Mapping[str, object], work: Subscription) -> Stream:
-    """Check the parameters, and split."""
+    """Check the parameters, then split."""
     module = splitter_of(name)
     stream: Stream = module.split(work, check(module.Parameters, parameters))
     return stream
 
 
 def splits_requests(module: Any) -> bool:
-    """Say whether a splitter makes requests of a request; the others make jobs of input files."""
+    """Tell whether a splitter turns a request into requests; the others turn input files into jobs."""
     return getattr(module, "SPLITS_REQUESTS", False)

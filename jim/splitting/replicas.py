@@ -1,4 +1,4 @@
-"""Files grouped by where their replicas are, in two passes, as DIRAC's transformations do."""
+"""Groups files by the storages that hold their replicas, in two passes, as DIRAC's transformations do."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
-from jim.splitting.making import by_location
-from jim.splitting.units import File, SplitJob
+from jim.splitting.files_and_jobs import File, SplitJob
+from jim.splitting.job_maker import by_location
 
 Task = Sequence[File]
 
 
 def grouped(files: Iterable[File], tasks_of: Callable[[list[File]], Iterable[Task]]) -> Iterator[SplitJob]:
-    """Let `tasks_of` make tasks of the files of each exact set of storages; then, of what is left, of each storage's.
+    """Make tasks by `tasks_of`: of files on the same set of storages, then of the remaining files of each storage.
 
-    A file that is nowhere is in no task.
+    A file without a location is in no task.
     """
     numbers = count()
     left = {each.lfn: each for each in files if each.locations}

@@ -1,4 +1,4 @@
-"""A subscription: a set of input files, how it stands, and all else that a splitter may look at."""
+"""A subscription: a set of input files, their states, and the other facts that a splitter may use."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jim.splitting.checked_values import FLAG, NAMES, TEXT, Kind, fields, list_of, number, table_of, whole
 from jim.splitting.errors import InvalidParameter
-from jim.splitting.kinds import FLAG, NAMES, TEXT, Kind, fields, list_of, number, table_of, whole
+from jim.splitting.files_and_jobs import File, files_from
 from jim.splitting.recovery import Recovery, recovery_from
-from jim.splitting.units import File, files_from
 
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """Another subscription on the same files: the names of those it has done."""
+    """Another subscription on the same files: the names of the files that it has finished."""
 
     complete: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
@@ -26,16 +26,16 @@ class Producer:
 
     group: str
     inputs: frozenset[str]
-    outcome: str  # "success" or "failure"; any other word: not ended yet
+    outcome: str  # "success" or "failure"; any other word: the job has not ended
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a splitter looks at. Files are available, acquired (in jobs), or done; they never go back."""
+    """The input of a splitter. Files are available, then acquired (in jobs), then done, never in another order."""
 
-    files: tuple[File, ...]  # available, in that order
+    files: tuple[File, ...]  # the available files, in their order
     open: bool = True  # more files may come
-    injected: bool = True  # the workflow's whole input is known
+    injected: bool = True  # all input of the workflow is known
     production: bool = False
     storage_to_sites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     siblings: tuple[Sibling, ...] = ()
@@ -43,18 +43,18 @@ class Subscription:
     recovery: Recovery | None = None
     acquired: tuple[File, ...] = ()
     done: tuple[File, ...] = ()
-    jobs_before: int = 0  # that the workflow already has
-    quiet_s: float | None = None  # since a job of the subscription last changed its state; None: it has no job
+    jobs_before: int = 0  # jobs that the workflow has already
+    quiet_s: float | None = None  # seconds since a job of the subscription last changed its state; None: it has no job
     now: float = 0  # seconds since the epoch
 
     @property
     def waits(self) -> bool:
-        """More may come, and what is too little for a job may wait for it."""
+        """Tell whether more files may come, so that too few files for a job may wait."""
         return self.open and not self.recovery
 
     @property
     def to_read(self) -> tuple[File, ...]:
-        """The available files; where a collection is recovered, only those that it names."""
+        """Return the available files; in a recovery, only those that the collection names."""
         if self.recovery is None:
             return self.files
         named = self.recovery.entries or {}
@@ -62,7 +62,7 @@ class Subscription:
 
     @classmethod
     def from_record(cls, record: object) -> Subscription:
-        """Read a subscription from plain values, or say what is wrong with it."""
+        """Read a subscription from plain values, or refuse it."""
         values = fields(record, SUBSCRIPTION, ("files",), "subscription", InvalidParameter)
         values |= values.pop("fileset", {})
         values["production"] = values.pop("subscription_type", "Processing") == "Production"

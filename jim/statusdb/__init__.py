@@ -1,6 +1,6 @@
-"""The status DB: the store of every grid job, and its face in XML.
+"""The status DB: the store of all grid jobs, and its documents in XML.
 
-`contract` says what a store does; this module says which one a state directory has, and opens it.
+`contract` says what a store does; this module chooses and opens the store of a state directory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def file_of(state: Path) -> Path:
-    """Name the file of the status DB of a state directory."""
+    """Return the file of the status DB of a state directory."""
     return state / "status.db"
 
 
@@ -24,14 +24,14 @@ def is_there(state: Path) -> bool:
 
 
 def open_store(state: Path, clock: Clock, *, write: bool = False) -> Store:
-    """Open the status DB of a state directory: to read what is there, or as its keeper, who makes it if need be."""
-    from jim.statusdb.sqlite import Store  # a door that looks for nothing in the store need not load it
+    """Open the status DB of a state directory: for reading, or as its keeper, which creates it if necessary."""
+    from jim.statusdb.sqlite import Store  # imported here: a door that reads nothing from the store does not need it
 
     return Store(file_of(state), clock, write=write)
 
 
 def empty_store(clock: Clock) -> Store:
-    """Give a store in memory, in which there is nothing."""
+    """Return an empty store in memory."""
     from jim.statusdb.sqlite import Store
 
     return Store(Path(":memory:"), clock, write=True)

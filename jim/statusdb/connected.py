@@ -1,14 +1,14 @@
-"""What an SQLite store is beside its tables of jobs: one file, its format, its transactions, and facts about itself."""
+"""The general parts of an SQLite store: its file, its format, its transactions, and facts about itself."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from jim.clock import Clock
-from jim.database import opened, part, told, transaction
+from jim.database import opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, StoreError, UnknownJob
 from jim.jobs import HELD
 from jim.statusdb.rows import LOOK_ANEW, VERSION, schema
@@ -20,86 +20,113 @@ class Connected:
     def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
         if not write and not file.exists():
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
-        self.file, self.clock = file, clock
+        self.file, self.clock, self._writes = file, clock, write
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
+        self._in_batch: int | None = None  # local jobs, once they are counted
+        self._changed: set[int] = set()  # grid jobs
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:
-            raise JimError(f"{self.file} was written by a newer JIM (format {self._format}, this one knows {VERSION})")
+            raise JimError(
+                f"{self.file} was written by a newer JIM (format {self._format}; this JIM knows formats up to "
+                f"{VERSION})"
+            )
         if write:
             self._prepare(self._format)
 
     def _prepare(self, version: int) -> None:
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
-        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should not wait for it often
+        self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should rarely wait for the disk
         if version < VERSION:
             self.db.executescript(f"BEGIN; {schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
         self._format = VERSION
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the store."""
         self.db.close()
 
     def is_made(self) -> bool:
-        """Tell whether there is anything in it; who is killed while making it leaves an empty file."""
+        """Tell whether the store has tables: a keeper that was killed while it made the store leaves an empty file."""
         return self._format > 0
 
+    def copy_to(self, file: Path) -> None:
+        """Write the whole store, as it is at one moment, into a new file."""
+        self.db.execute("VACUUM INTO ?", (str(file),))
+
     def look_for_damage(self, seconds: float) -> bool:
-        """Read it for so long; tell whether that was all of it. What is damaged is `Damaged`."""
+        """Read the store for this many seconds; tell whether that was all of it."""
         until = time.monotonic() + seconds
         self.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
         try:
             found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
         except Damaged:
             raise
-        except StoreError:  # interrupted; or it is locked, or its disk away, and that is no damage
+        except StoreError:  # interrupted, locked, or its disk is away: this is not damage
             self.db.set_progress_handler(None, 0)
             self.db.execute("SELECT 1 FROM grid_job LIMIT 1").fetchone()
             return False
         finally:
             self.db.set_progress_handler(None, 0)
         if found != "ok":
-            raise told(Damaged, self.file, " ".join(found.split()))
+            raise store_error(Damaged, self.file, " ".join(found.split()))
         return True
 
     def transaction(self) -> AbstractContextManager[None]:
         """Do all of it or nothing; inside a larger transaction, it is a part of that."""
-        return transaction(self.db)
+        return self._counted(transaction(self.db))
 
     def part(self) -> AbstractContextManager[None]:
         """Do all of it or nothing, inside a transaction that goes on without it."""
-        return part(self.db)
+        return self._counted(part(self.db))
+
+    @contextmanager
+    def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
+        """Forget what is counted in memory where what it counts has been undone."""
+        whole = False
+        try:
+            with some:
+                yield
+            whole = True
+        finally:
+            if not whole:
+                self._in_batch = None
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
+        """Read everything as it is at one moment, even while the keeper writes."""
         return transaction(self.db, "DEFERRED")
 
     def changes(self) -> int:
-        """Count what this store has changed since it was opened."""
+        """Return a number that grows with every change that this store makes."""
         return self.db.total_changes
+
+    def changed(self) -> set[int]:
+        """Name the grid jobs of which something was changed since this was asked last."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     # Facts about the directory itself
 
     def fact(self, name: str) -> str:
-        """Read a fact about this state directory; empty when never set."""
+        """Return a fact; empty if it was never set."""
         return next((str(value) for (value,) in self.db.execute("SELECT value FROM meta WHERE name = ?", (name,))), "")
 
     def set_fact(self, name: str, value: str) -> None:
-        """Record a fact about this state directory."""
+        """Record a fact."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def make_due(self) -> None:
-        """Make everything due at once, but for what is held."""
+        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))
-            # Between two looks for a lost submission some time must pass: begin anew, for nobody knows how much has.
+            # Some time must pass between two looks for a lost submission: count again from the start, because nobody
+            # knows the time passed.
             self.db.execute(LOOK_ANEW)
 
-    # What is done in files after a transaction, which names it: a keeper that is killed finds it again
+    # Work on files after a transaction, which records it: a killed keeper finds it again
 
     def removed(self) -> list[tuple[int, str]]:
-        """Give the grid jobs that were removed, each with the directory that may be left of it."""
+        """Return the grid jobs that were removed, with the directories that may be left."""
         return list(self.db.execute("SELECT grid, place FROM removed ORDER BY grid"))
 
     def files_are_gone(self, number: int) -> None:
@@ -107,11 +134,11 @@ class Connected:
         self.db.execute("DELETE FROM removed WHERE grid = ?", (number,))
 
     def fulfil(self, name: str) -> None:
-        """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
+        """Record, in the transaction of a wish's changes, that the wish is fulfilled and its file must be removed."""
         self.db.execute("INSERT INTO fulfilled VALUES (?)", (name,))
 
     def fulfilled(self) -> set[str]:
-        """Give the wishes that have been fulfilled, and whose files may be left."""
+        """Return the fulfilled wishes whose files may be left."""
         return {name for (name,) in self.db.execute("SELECT name FROM fulfilled")}
 
     def wishes_are_gone(self, names: Iterable[str]) -> None:

@@ -1,19 +1,19 @@
-"""What any store does that JIM can work with. tests/unit/statusdb/test_contract.py holds every store to it.
+"""The contract of a store. tests/unit/statusdb/test_contract.py checks every store against it.
 
-One process writes: the keeper, and of it the loop alone. Any number of processes and threads read, each with a store of
-its own. Every method is one transaction, or a part of one that is open. What a transaction has stored is durable when
-the transaction is left; after a kill at any place, all of a transaction is there, or nothing.
+Only one process writes: the keeper, and in it only the loop. Any number of processes and threads read, each with a
+store of its own. Every method is one transaction, or a part of an open one. A transaction is durable when it ends;
+after a kill, all of it is stored, or nothing.
 
 A method that cannot do its work raises a `StoreError`, and has changed nothing. `Busy`, `DiskFull` and `Away` may pass:
-the keeper makes the move again. `Damaged` does not pass. `NotStorable` is about the value: what was handed in is put
-aside. No caller concludes anything about a job from a `StoreError`.
+the keeper repeats the move. `Damaged` does not pass. `NotStorable` is about the value: the keeper puts the submitted
+file aside. No caller concludes anything about a job from a `StoreError`.
 
-Times that people read are RFC 3339 text in UTC. Times to come (`due`) are seconds since 1970, UTC; 0 means at once, and
-`HELD` (infinite) means: not before a person says so.
+Times for people are RFC 3339 text in UTC. Due times (`due`) are seconds since 1970, UTC; 0 means at once, and `HELD`
+(infinite) means: not before a person decides.
 
-Where a local job, a submission or an attempt is changed, `reason` is a `Reason`, or words alone, as a person says them.
-All of it is replaced: the words, the kind and the facts, which a row has as three fields. A kind that this JIM does not
-know is given as `Kind.UNKNOWN`; rows of an older format have that and no facts.
+If a local job, a submission or an attempt changes, `reason` is a `Reason`, or only words, as a person writes them. The
+words, the kind and the facts are replaced together; a row has them as three fields. A kind that this JIM does not know
+is returned as `Kind.UNKNOWN`; rows of an older format have that kind and no facts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from jim.clock import Clock
@@ -32,14 +33,14 @@ from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJob
 class Store(Protocol):
     """The status DB of one state directory.
 
-    A format that is newer than this JIM knows is refused when the store is opened. An older one is brought up to date
-    by who opens the store to write; readers read it as it is.
+    Opening refuses a format that is newer than this JIM knows. A writer updates an older format when it opens the
+    store; readers read it as it is.
     """
 
     clock: Clock
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
 
     def reader(self) -> Store:
         """Open the same store for another thread, to read."""
@@ -48,50 +49,66 @@ class Store(Protocol):
         """Do all of it or nothing; inside a larger transaction, it is a part of that."""
 
     def part(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing, inside a transaction that goes on without it.
+        """Do all of it or nothing, inside a larger transaction that continues without it.
 
-        A `StoreError` may have undone the whole transaction: who catches errors of a part lets that pass.
+        A `StoreError` may have undone the whole transaction, so a caller that catches errors of a part must let it
+        pass.
         """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read everything as it is at one moment, whatever the keeper writes meanwhile."""
+        """Read everything as it is at one moment, even while the keeper writes."""
 
     def changes(self) -> int:
-        """Give a number that grows with whatever this store changes."""
+        """Return a number that grows with every change that this store makes."""
+
+    def changed(self) -> set[int]:
+        """Name the grid jobs of which this store has changed something since it was asked last, and perhaps others.
+
+        A change is told as soon as it is made, so that none is missed. After a start, `left` tells what to look at.
+        """
 
     def is_made(self) -> bool:
-        """Tell whether there is anything in it: who is killed while making a store leaves an empty one."""
+        """Tell whether the store has tables: a keeper that was killed while it made the store leaves an empty file."""
+
+    def copy_to(self, file: Path) -> None:
+        """Write the whole store, as it is at one moment, into a new file that a store can be opened from."""
 
     def look_for_damage(self, seconds: float) -> bool:
-        """Read the store for so long; tell whether that was all of it. Of one that makes no sense, raise `Damaged`."""
+        """Read the store for this many seconds; tell whether that was all of it.
+
+        Raise `Damaged` if it makes no sense.
+        """
 
     # Facts about the state directory
 
     def fact(self, name: str) -> str:
-        """Give a fact; empty when never set. The serial is one: each `add_grid_job` and `intend` raises it."""
+        """Return a fact; empty if it was never set.
+
+        The serial is a fact: each `add_grid_job` and `intend` raises it.
+        """
 
     def set_fact(self, name: str, value: str) -> None:
         """Record a fact."""
 
     def make_due(self) -> None:
-        """Make everything due at once, but for what is `HELD`; looks for lost submissions are counted anew."""
+        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
 
-    # What is done in files after a transaction, which names it: a keeper that is killed finds it again
+    # Work on files after a transaction, which records it: a killed keeper finds it again
 
     def remove(self, job: GridJob) -> None:
-        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+        """Hide a grid job, free its key, and record that its files must be removed."""
 
     def removed(self) -> list[tuple[int, str]]:
-        """Give the grid jobs that were removed, each with the directory that may be left of it."""
+        """Return the grid jobs that were removed, with the directories that may be left."""
 
     def files_are_gone(self, number: int) -> None:
         """Forget a removed grid job of which no file is left."""
 
     def fulfil(self, name: str) -> None:
-        """Remember, in the transaction of what a wish changes, that it is fulfilled, and its file to be removed."""
+        """Record, in the transaction of a wish's changes, that the wish is fulfilled and its file must be removed."""
 
     def fulfilled(self) -> set[str]:
-        """Give the wishes that have been fulfilled, and whose files may be left."""
+        """Return the fulfilled wishes whose files may be left."""
 
     def wishes_are_gone(self, names: Iterable[str]) -> None:
         """Forget fulfilled wishes whose files are gone."""
@@ -108,140 +125,179 @@ class Store(Protocol):
         nonce: str = "",
         door: str = "",
     ) -> bool:
-        """Take a grid job in, at step accepted; a key or number that is known already changes nothing."""
+        """Add a grid job, at step accepted; a known key or number changes nothing."""
 
     def grid_job(self, number: int) -> GridJob:
-        """Give one grid job, or raise `UnknownJob`."""
+        """Return one grid job, or raise `UnknownJob`."""
 
-    def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all, by their numbers."""
+    def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all, by their numbers; at most the last so many."""
+
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended, by their numbers, above one."""
 
     def known_as(self, key: str) -> int:
-        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job with a key; 0: there is none, or none any more."""
 
     def places(self) -> dict[int, str]:
-        """Give the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs whose name is not the number."""
+
+    def left(self) -> list[int]:
+        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+
+    def is_answered(self, number: int) -> None:
+        """Remember that the last answer of a grid job that has ended is written."""
+
+    def answer_anew(self) -> None:
+        """Let the last answers of all that have ended be written again: they may not be those of this store."""
+
+    def any_grid_job(self, *steps: Step) -> bool:
+        """Tell whether any grid job is at one of these steps."""
 
     def unfinished(self) -> bool:
         """Tell whether any grid job is not finished."""
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change a grid job, or its request, which is JSON; a new step stands in the journal, due, with no tries."""
+        """Change a grid job, or its request, which is JSON.
+
+        A new step is written to the journal, due at once, without tries.
+        """
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
-        """Add a line to the journal that is no change of state. Lines are never changed."""
+        """Add a line to the journal that is not a change of state. Lines never change."""
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
 
     def counts(self, grid: int) -> dict[State, int]:
-        """Count a grid job's local jobs by state, without looking at them; none before `end_split`."""
+        """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
 
-    def in_batch(self) -> dict[int, int]:
-        """Count, for each grid job, the local jobs that the batch system has or may have."""
+    def in_batch(self) -> int:
+        """Count the local jobs that the batch system has or may have, of all grid jobs. To ask costs nothing."""
 
     # Splitting
 
     def empty(self, grid: int) -> None:
-        """Forget the local jobs of a split that did not end."""
+        """Remove the local jobs of a split that did not end."""
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) where a piece says why."""
+        """Store a row of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) if the piece says why."""
 
     def end_split(self, grid: int, size: int) -> None:
-        """Make the local jobs count: step split."""
+        """Let the local jobs count: step split."""
 
     # Local jobs
 
     def local_job(self, grid: int, n: int) -> LocalJob:
-        """Give one local job, or raise `UnknownJob`."""
+        """Return one local job, or raise `UnknownJob`."""
 
     def local_jobs(
-        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
+        self,
+        grid: int,
+        states: Sequence[State] = tuple(State),
+        *,
+        first: int = 0,
+        limit: int = -1,
+        due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
+        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+
+    def completing(self) -> Iterator[tuple[int, int]]:
+        """Name the local jobs, of all grid jobs, whose outputs are not verified yet."""
+
+    def next_due(self, grid: int) -> float:
+        """Tell when the first of the local jobs that wait is due; `HELD` where none waits, or all are held."""
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are.
+        """Return the most frequent reasons of the local jobs in these states, with counts, and their number.
 
         Reasons of the same words are one; its kind is known if that of any of them is.
         """
 
     def state(self, grid: int, n: int) -> State:
-        """Give the state of one local job, and nothing else of it."""
+        """Return only the state of one local job."""
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Give what was wished for a grid job, and for one of its local jobs."""
+        """Return the wishes for a grid job and for one of its local jobs."""
 
     def wished(self, grid: int) -> frozenset[int]:
-        """Give the local jobs that someone wished to end and that have not ended."""
+        """Return the local jobs that someone wished to end and that have not ended."""
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person decides."""
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Move local jobs on, all or none; one that is no longer where the evidence found it stays as it is."""
+        """Change local jobs, all or none; skip those that are no longer where the evidence found them."""
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
-        """Change a local job; a new state stands in the journal, and counts."""
+        """Change a local job; a new state is written to the journal, and counts."""
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
-        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+        """Kill the first waiting local jobs, as someone wished; return the number."""
 
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
-        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
+        """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states, of one grid job or of all."""
+        """Return the submissions in these states, of one grid job or of all."""
+
+    def any_submission(self, *states: SubmissionState) -> bool:
+        """Tell whether any submission is in one of these states."""
 
     def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
+        """Return one submission."""
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change a submission."""
 
     def submission_numbers(self, grid: int) -> set[int]:
-        """Give the numbers of a grid job's submissions."""
+        """Return the numbers of a grid job's submissions."""
 
     def forget_submission(self, grid: int, k: int) -> None:
-        """Forget a submission and its attempts, of which nothing was ever sent."""
+        """Remove a submission and its attempts that was never submitted."""
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
-        """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        """Store a found submission, with attempts at local jobs by index: n, attempt."""
 
-    def end_submissions(self) -> None:
-        """Close the confirmed submissions of which no attempt is live."""
+    def end_submissions(self, grid: int) -> None:
+        """Close the confirmed submissions of a grid job of which no attempt is live."""
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
+        """Return one attempt by its place in a submission."""
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission, by local job and number."""
+        """Return the attempts of a grid job, of one local job, or of one submission, by local job and number."""
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change an attempt."""
 
     def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end (`over`), and have no verdict yet."""
+        """Return the attempts that must end (`over`), and have no verdict yet."""
 
-    def live(self) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+    def live(self, grid: int | None = None) -> Iterator[Live]:
+        """Give every attempt, of a grid job or of all, that the batch system was seen or told to have.
+
+        One that has a verdict is live no more.
+        """
+
+    def has_started_off(self, host: str) -> bool:
+        """Tell whether any attempt has started on another host."""
 
     def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, in order, read in parts: a slow reader holds up nobody."""
+        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody."""
 
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Keep what a payload published, replacing what it said before under this name."""
+        """Store a publication of a payload; it replaces the last one under this name."""
 
-    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Give what was published: local job, name, content, when."""
+    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
+        """Give what was published, in order, read in parts: local job, name, content, when."""
 
     def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
         """Give each content that was published, and how often: progress is alike in most local jobs."""

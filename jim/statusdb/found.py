@@ -1,4 +1,4 @@
-"""What is found in the work directory after a restore, stored as if it had never been forgotten."""
+"""Stores submissions that are found in the work directory after a restore."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from jim.jobs import GridJob, LocalJob, Submission
 from jim.model import FROZEN, NO_REASON, Kind, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
-AFTER_THE_BACKUP = "sent after what was restored had been saved"
+AFTER_THE_BACKUP = "submitted after the backup was made"
 TAKEN_UP = Reason(Kind.RESTORED, words=AFTER_THE_BACKUP)
-SUPERSEDED = Reason(Kind.RESTORED, words="another one was sent after it")
+SUPERSEDED = Reason(Kind.RESTORED, words="another attempt was submitted after it")
 DONE = FROZEN | {State.COMPLETED}
 Place = tuple[int, int]  # submission and index
 Attempts = Mapping[int, tuple[int, int]]  # by index: n, attempt
 
 
 def void(store: Store, job: GridJob, k: int) -> None:
-    """Forget an intent whose directory is another submission's: nothing of it was ever sent."""
+    """Forget an intended submission whose directory belongs to another submission: it was never submitted."""
     with store.transaction():
         for each in store.attempts(job.id, k=k):
             local = store.local_job(job.id, each.n)
@@ -30,9 +30,10 @@ def void(store: Store, job: GridJob, k: int) -> None:
 
 
 def latest(store: Store, job: GridJob, found: Mapping[int, Attempts]) -> dict[int, tuple[Place, int]]:
-    """Say which local jobs go on with an attempt that was found: where it is, and its number.
+    """Return for each local job the found attempt that it continues with: its place and its number.
 
-    Attempts count up, and none was ever sent before the one before had ended. What has completed goes on with none.
+    Attempts are numbered, and each is submitted only after the end of the one before. A completed local job continues
+    with none.
     """
     last: dict[int, tuple[Place, int]] = {}
     for k, attempts in sorted(found.items()):
@@ -50,7 +51,7 @@ def _goes_on(local: LocalJob, attempt: int) -> bool:
 def superseded(
     store: Store, job: GridJob, found: Mapping[int, Attempts], last: Mapping[int, tuple[Place, int]]
 ) -> Iterator[Place]:
-    """Give the attempts that must not be alive: those found that do not count, and those before others."""
+    """Return the attempts that must not run: found ones that do not count, and those before others."""
     counts = {place for place, _ in last.values()}
     yield from ((k, idx) for k, attempts in found.items() for idx in attempts if (k, idx) not in counts)
     for n in last:
@@ -58,9 +59,9 @@ def superseded(
 
 
 def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping[int, Attempts], highest: int) -> None:
-    """Store submissions that were found, each to be looked for like one whose answer was lost.
+    """Store found submissions; JIM looks for each as if its answer was lost.
 
-    Of their attempts only those are stored that their local jobs go on with.
+    Only attempts with which their local jobs continue are stored.
     """
     last = latest(store, job, found)
     now, counts = store.clock.utc(), {place for place, _ in last.values()}
@@ -76,10 +77,10 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
             store.take_up(replace(lost, kind=TAKEN_UP.kind), counting)
         for n, ((k, _), attempt) in last.items():
             told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": TAKEN_UP}
-            if store.local_job(job.id, n).state.final:  # somebody had it retried, which is forgotten
+            if store.local_job(job.id, n).state.final:  # someone had retried it, which the store has forgotten
                 told["spent"] = 0
             store.set_local_job(job.id, n, attempt=attempt, submission=k, **told)
         store.set_grid_job(job.id, submissions=max(highest, job.submissions))
         store.note(job.id, "restored", Witness.KEEPER, f"{len(found):,} submissions found, {AFTER_THE_BACKUP}")
-        if last and job.step in (Step.COLLECTING, Step.FINISHED):  # as a retry did that is forgotten
+        if last and job.step in (Step.COLLECTING, Step.FINISHED):  # as the forgotten retry did
             store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")

@@ -1,4 +1,4 @@
-"""How a piece is written as text, in whatever database."""
+"""The form of a piece as text in any database."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _EMPTY: tuple[Any, ...] = Piece()
 
 
 def pieces_text(pieces: Mapping[int, Piece]) -> str:
-    """Write pieces by their numbers, each as a list without what is empty at its end."""
+    """Write pieces by their numbers; each is a list without the empty fields at its end."""
     return as_json({n: _shortened(piece) for n, piece in pieces.items()})
 
 
 def _shortened(piece: Piece) -> tuple[Any, ...]:
-    last = len(piece) if piece[6:] != _EMPTY[6:] else 6  # most have nothing more, and there may be a million
+    last = len(piece) if piece[6:] != _EMPTY[6:] else 6  # most have no further fields, and there may be a million
     while last > 2 and piece[last - 1] == _EMPTY[last - 1]:
         last -= 1
     return piece[:last]
 
 
 def piece_of(text: str) -> Piece:
-    """Read a piece as it is stored, or was: as a table, or with its arguments not in a list of their own."""
+    """Read a stored piece; older forms are a table, or have arguments outside a list of their own."""
     stored = json.loads(text)
     if isinstance(stored, dict):
         stored = list(Piece(**stored))

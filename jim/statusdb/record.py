@@ -1,4 +1,4 @@
-"""How a grid job is, in one word and in the one record that every machine-readable output shows."""
+"""The status of a grid job in one word, and the record that every machine-readable output shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASONS_TOLD = 3
 
 
 def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -> str:
-    """Say in one word how a grid job is, for people; `strict` as in `roll_up`."""
+    """Return the status of a grid job for people; `strict` as in `roll_up`."""
     if job.step is Step.FINISHED:
         return job.outcome
     moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
@@ -32,7 +32,7 @@ def status(job: GridJob, counts: Mapping[State, int], *, strict: bool = False) -
 
 
 def standing(job: GridJob, counts: Mapping[State, int]) -> Standing:
-    """Say how a grid job is, for gatekeepers."""
+    """Return the state of a grid job for gatekeepers."""
     if job.step is Step.FINISHED:
         if job.outcome == State.COMPLETED.value:
             return Standing.DONE
@@ -46,7 +46,7 @@ def standing(job: GridJob, counts: Mapping[State, int]) -> Standing:
 
 
 def exit_code(store: Store, job: GridJob) -> int:
-    """Say how a grid job exited: a single program as it did itself, any other with 1 if not all is well."""
+    """Return the exit code of a grid job: a single program's own code, otherwise 1 unless all is well."""
     if job.outcome == State.COMPLETED.value:
         return 0
     attempts = store.attempts(job.id, n=0) if job.size == 1 else []
@@ -54,13 +54,13 @@ def exit_code(store: Store, job: GridJob) -> int:
         return 1
     try:
         record = read_exit_record(attempts[-1].record)
-    except JimError:  # of another version
+    except JimError:  # from another version
         return 1
     return 128 + record.signal if record.signal else record.code or 1
 
 
 def herd(job: GridJob) -> str:
-    """Say whether a splitter makes a herd of it: single, will split, or split; not split, where it could not."""
+    """Return whether a splitter makes a herd of it: single, will split, split, or not split if that failed."""
     if not job.splitter:
         return "single"
     if job.size:
@@ -69,7 +69,7 @@ def herd(job: GridJob) -> str:
 
 
 def failures(store: Store, grid: int) -> str:
-    """Tell why local jobs did not complete, the most frequent reasons first."""
+    """Return why local jobs did not complete, the most frequent reasons first."""
     ended_badly = (State.FAILED, State.KILLED, State.NEW)
     if not any(store.counts(grid).get(state) for state in ended_badly):
         return ""
@@ -82,7 +82,7 @@ def failures(store: Store, grid: int) -> str:
 
 
 def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) -> dict[str, Any]:
-    """Give the record that every machine-readable output shows of a grid job."""
+    """Return the record of a grid job that every machine-readable output shows."""
     counts = store.counts(job.id)
     now = store.clock.utc()
     looked = job.updated if job.step is Step.FINISHED else max(seen, job.updated)
@@ -105,5 +105,5 @@ def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) 
 
 
 def retryable(store: Store, grid: int) -> list[LocalJob]:
-    """Give the local jobs of a whole grid job that may be tried again, in order."""
+    """Return the local jobs of a whole grid job that may be tried again, in order."""
     return sorted([*store.local_jobs(grid, ENDED_BADLY), *store.held(grid)], key=lambda each: each.n)

@@ -1,4 +1,4 @@
-"""SQLite's rows and statements: its schema from format to format, and rows as what the store gives back."""
+"""SQLite's statements, the schema of each format, and the conversion of rows into values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
-from jim.model import FINAL, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ UPGRADES = (
     ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
     UPDATE grid_job SET place = id WHERE step <> 'accepted';
     """,
-    # `due` was in seconds since boot. Reasons of before are of no kind: nothing is decided by them.
+    # `due` was in seconds since boot. Older reasons have no kind: they decide nothing.
     """
     UPDATE grid_job SET due = 0 WHERE due > 0;
     UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
@@ -47,6 +47,13 @@ UPGRADES = (
     ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
     ALTER TABLE grid_job ADD COLUMN door TEXT NOT NULL DEFAULT '';
     """,
+    # A keeper that starts looks at these, and no more at all that have ended.
+    """
+    CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
+    INSERT INTO unanswered SELECT id FROM grid_job WHERE step = 'finished';
+    DROP INDEX local_job_waiting;
+    CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
+    """,
 )
 
 
@@ -54,12 +61,12 @@ VERSION = len(UPGRADES) + 1
 
 
 def schema(version: int) -> str:
-    """Give the SQL that makes a database, or brings one of an older format up to date."""
+    """Return the SQL that makes a database, or updates one of an older format."""
     return "".join(UPGRADES[version - 1 :]) if version else Path(__file__).with_name("schema.sql").read_text()
 
 
 GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
-# Joined from the submissions that the batch system was told or seen to have.
+# Joined from the submissions that the batch system has, by its answer or a listing.
 LIVE = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '' AS started, s.mark, s.batch_id, "
     "s.state = 'confirmed' AS confirmed, l.reason, l.kind FROM submission s "
@@ -70,13 +77,17 @@ LIVE = (
 
 ENDED = (
     "SELECT l.n, l.state, l.attempt, l.reason, ifnull(a.k, 0) AS k, ifnull(a.idx, 0) AS idx, "
-    # What someone has forced to be completed has brought nothing that was verified.
+    # A local job that someone forced to completed has no verified outputs.
     "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END AS record "
     "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
 )
 
 
+IN_BATCH_STATES = frozenset(state.value for state in IN_BATCH)
+IN_BATCH_WORDS = ", ".join(map(repr, sorted(IN_BATCH_STATES)))
+COMPLETING = "SELECT grid, n FROM local_job INDEXED BY local_job_completing WHERE state = 'completing' ORDER BY grid, n"
+NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ?"
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"
@@ -84,7 +95,7 @@ ADD_GRID_JOB = (
     "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce, door) "
     "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?, ?)"
 )
-# `tries` counts looks in these states; of an intent, it counts batch commands that could not be started.
+# `tries` counts looks in these states; for an intended submission it counts batch commands that could not start.
 LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"
 TAKE_UP = (
     "INSERT INTO submission (grid, k, mark, size, state, updated, reason, kind, facts) "
@@ -100,7 +111,7 @@ FIRST_WAITING = (
     "ORDER BY n LIMIT ?)"
 )
 
-# The lines of local jobs that will be in another state in a moment; what they do to the tally.
+# The journal lines of local jobs that are about to change, and the effect on the tally.
 JOURNAL = (
     "INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason) "
     "SELECT ?, grid, n, attempt, state, ?, ifnull(?, witness), ifnull(?, reason) FROM local_job"
@@ -108,12 +119,16 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
+DETAILS = (
+    "SELECT n, name, content, updated FROM detail WHERE grid = ?1 AND (n, name) > (?2, ?3) AND n <= ifnull(?4, n) "
+    "ORDER BY n, name LIMIT 1000"
+)
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
-WITH_KINDS = 6  # a status DB of before, which no keeper has opened yet, has no kinds of reasons
+WITH_KINDS = 6  # a status DB of an older format has no kinds of reasons until a keeper opens it
 
 
 def named(found: Cursor) -> Iterator[dict[str, Any]]:
-    """Give rows by the names of their columns; those of a database that no keeper has upgraded yet lack some."""
+    """Return rows by the names of their columns; rows of an older format lack some."""
     names = _names(found)
     return (dict(zip(names, row, strict=True)) for row in found)
 
@@ -128,20 +143,20 @@ def lines(found: Cursor) -> Iterator[Journal]:
 
 
 def attempts(found: Cursor) -> Iterator[Attempt]:
-    """Read rows of attempt, most of which have their columns in order."""
+    """Read rows of attempt; most have their columns in order."""
     if _names(found) == list(Attempt.__annotations__):  # there may be very many
         return starmap(Attempt, map(_ending_in_a_reason, found))
     return (Attempt(**with_whole_reason(columns)) for columns in named(found))
 
 
 def one(found: Cursor) -> dict[str, Any] | None:
-    """Give the first row by the names of its columns, if there is one."""
+    """Return the first row by the names of its columns, if there is one."""
     return next(named(found), None)
 
 
 def grid_jobs(found: Cursor, request_of: Callable[[int], str]) -> Iterator[GridJob]:
-    """Read rows of grid_job, most of which have their columns in order."""
-    if _names(found) == _OF_GRID_JOB:  # the keeper reads all that are open, all the time
+    """Read rows of grid_job; most have their columns in order."""
+    if _names(found) == _OF_GRID_JOB:  # the keeper reads all unfinished ones again and again
         return (_grid_job(row, request_of(row[0])) for row in found)
     return (_grid_job_of(columns, request_of(columns["id"])) for columns in named(found))
 
@@ -162,7 +177,7 @@ def _grid_job_of(columns: dict[str, Any], text: str) -> GridJob:
 
 
 def local_jobs(found: Cursor) -> Iterator[LocalJob]:
-    """Read rows of local_job, most of which have their columns in order."""
+    """Read rows of local_job; most have their columns in order."""
     if _names(found) == list(LocalJob.__annotations__):  # there may be very many
         return map(_local_job, found)
     return map(_local_job_of, named(found))
@@ -188,7 +203,7 @@ def submission(columns: dict[str, Any]) -> Submission:
 
 
 STATES = {state.value: state for state in State}
-_KINDS = {kind.value: kind for kind in Kind}  # one that is not known is of a later version
+_KINDS = {kind.value: kind for kind in Kind}  # an unknown column is from a later version
 
 
 def _facts(text: str) -> Mapping[str, Any]:
@@ -214,7 +229,7 @@ def reason(words: str, kind: str, facts: str) -> Reason:
 
 
 def with_reason(columns: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give columns with all three of a reason, if it is among them."""
+    """Return columns with all three parts of a reason, if they include one."""
     if "reason" not in columns:
         return columns
     reason = columns["reason"]
@@ -225,14 +240,14 @@ def with_reason(columns: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def live(row: tuple[Any, ...]) -> Live:
-    """Read a row of LIVE, which has the names of `Live` in their order: there may be 100,000."""
+    """Read a row of LIVE, whose columns have the order of `Live`: there may be 100,000."""
     grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind = row
     started, confirmed, kind = bool(started), bool(confirmed), _KINDS.get(kind, Kind.UNKNOWN)
     return Live(grid, k, idx, n, attempt, STATES[state], started, mark, batch_id, confirmed, reason, kind)
 
 
 def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:
-    """Give what is stored of local jobs at first, of those that are alike together: ADD_PIECES has it in order."""
+    """Return the first values of local jobs, grouped by those that are alike, in the order of ADD_PIECES."""
     by_failure: dict[str, dict[int, Piece]] = {}
     for n, piece in enumerate(pieces, first):
         by_failure.setdefault(piece.failure, {})[n] = piece
@@ -241,7 +256,7 @@ def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, .
         yield *(state if failure else (State.WAITING.value, "", "", "")), pieces_text(those)
 
 
-# SQLite takes the pieces apart itself: half the time of a row for each. `key` is the number, `value` the piece.
+# SQLite itself takes the pieces apart: half the time of a row for each. `key` is the number, `value` the piece.
 ADD_PIECES = (
     "INSERT INTO local_job (grid, n, updated, state, witness, reason, kind, piece) "
     "SELECT ?, CAST(key AS INTEGER), ?, ?, ?, ?, ?, value FROM json_each(?)"
@@ -249,14 +264,14 @@ ADD_PIECES = (
 
 
 def column(value: Any) -> Any:
-    """Give a value as SQLite takes it: the bytes of a file's name that are no text, which reasons tell, written out."""
+    """Return a value as SQLite takes it: bytes of a file name that are not text are written out."""
     if isinstance(value, Enum):
         return value.value
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def where(**known: int | None) -> tuple[str, list[int]]:
-    """Say in SQL what columns must be; those that are not known may be anything."""
+    """Return an SQL condition on columns; unknown ones may have any value."""
     given = {name: value for name, value in known.items() if value is not None}
     return " AND ".join(f"{name} = ?" for name in given) or "true", list(given.values())
 
@@ -265,24 +280,24 @@ _INDEXED = {State.WAITING: "INDEXED BY local_job_waiting", State.COMPLETING: "IN
 
 
 def in_states(states: Sequence[State]) -> str:
-    """Say in SQL that a local job is in one of these states; left to itself, SQLite looks through all local jobs."""
+    """Return an SQL condition on states, with an index: SQLite alone would look through all local jobs."""
     if len(states) == 1:
         return f"{_INDEXED.get(states[0], '')} WHERE state = '{states[0].value}'"
     return f"WHERE state IN {tuple(state.value for state in states)}"
 
 
 def about_reasons(version: int) -> str:
-    """Name in SQL what is stored of reasons beside their words, where rows of the same words are put together."""
+    """Return SQL for the stored parts of reasons when rows with the same words are grouped."""
     return "max(kind), max(facts)" if version >= WITH_KINDS else "'', ''"
 
 
 def live_of(version: int) -> str:
-    """Give the SQL for what is live."""
+    """Return the SQL for live attempts."""
     return LIVE if version >= WITH_KINDS else LIVE.replace("l.kind", "'' AS kind")
 
 
 def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:
-    """Say in SQL that n is one of these; a run of consecutive ones is found faster."""
+    """Return an SQL condition that n is one of these; consecutive numbers are found faster."""
     first, last = numbers[0], numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         return "n BETWEEN ? AND ?", (first, last)

@@ -51,7 +51,7 @@ CREATE TABLE local_job (
     facts TEXT NOT NULL DEFAULT '',     -- of the reason, JSON
     PRIMARY KEY (grid, n)
 ) WITHOUT ROWID;
-CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
+CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
 CREATE INDEX local_job_wished ON local_job (grid, n) WHERE wish <> '';
 CREATE INDEX local_job_completing ON local_job (grid, n) WHERE state = 'completing';
 
@@ -118,6 +118,9 @@ CREATE INDEX journal_of ON journal (grid, n);
 
 -- Grid jobs that are unseen, and of which files may be left.
 CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
+
+-- Grid jobs that have ended, and whose last answer may not be written yet.
+CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
 
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;

@@ -11,30 +11,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission, whole_reason
-from jim.model import NO_REASON, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.jobs import HELD, Change, GridJob, Journal, LocalJob, Submission, whole_reason
+from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.browsed import Browsed
+from jim.statusdb.submissions import Submissions
 
 if TYPE_CHECKING:
     from jim.database import Cursor
 
-IN_BATCH = ("submitting", "submitted", "held", "running", "suspended", "completing")
+
+OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
 
-class Store(Browsed):
+def _values(steps: Iterable[Step]) -> list[str]:
+    return [step.value for step in steps]
+
+
+class Store(Browsed, Submissions):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
-        """Open the same file for another thread, to read."""
+        """Open the same store for another thread, to read."""
         return Store(self.file, self.clock)
-
-    def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
-        """Change columns of one row."""
-        columns = {**columns, "updated": self.clock.utc()}
-        names = ", ".join(f"{name} = ?" for name in columns)
-        which, values = rows.where(**where)
-        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
 
     # Grid jobs
 
@@ -48,7 +47,7 @@ class Store(Browsed):
         nonce: str = "",
         door: str = "",
     ) -> bool:
-        """Take a grid job in; a key or number that is known already changes nothing."""
+        """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
         row = number, key, job_type, owner, created, now, splitter, nonce, door
         with self.transaction():
@@ -57,29 +56,35 @@ class Store(Browsed):
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)
                 self.note(number, "accepted", Witness.USER)
+                self._changed.add(number)
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
-        """Give one grid job."""
+        """Return one grid job."""
         job = next(self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))), None)
         if job is None:
             raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
         return job
 
-    def grid_jobs(self, *steps: Step) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all."""
+    def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
+        """Give the grid jobs at these steps, or all; at most the last so many."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
-        found = self.db.execute(f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id", wanted)
-        return list(self._whole(found))
+        sql = f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id DESC LIMIT ?"
+        return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
+
+    def finished(self, above: int, most: int) -> list[GridJob]:
+        """Give some of the grid jobs that have ended."""
+        sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
+        return list(self._whole(self.db.execute(sql, (above, most))))
 
     def known_as(self, key: str) -> int:
-        """Give the number of the grid job that has a key; 0: none has it, or none any more."""
+        """Return the number of the grid job with a key; 0: there is none, or none any more."""
         row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else 0
 
     def places(self) -> dict[int, str]:
-        """Give the directories of grid jobs that have not that of their number."""
+        """Return the directories of grid jobs whose name is not the number."""
         return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
@@ -95,10 +100,31 @@ class Store(Browsed):
 
     def unfinished(self) -> bool:
         """Tell whether there is anything left to do."""
-        return self.db.execute("SELECT 1 FROM grid_job WHERE step <> 'finished' LIMIT 1").fetchone() is not None
+        return self.any_grid_job(*OPEN)
+
+    def answer_anew(self) -> None:
+        """Let the last answers of all that have ended be written again."""
+        self.db.execute("INSERT OR IGNORE INTO unanswered SELECT id FROM grid_job WHERE step = 'finished'")
+
+    def any_grid_job(self, *steps: Step) -> bool:
+        """Tell whether any grid job is at one of these steps."""
+        marks = ",".join("?" * len(steps))
+        found = self.db.execute(f"SELECT 1 FROM grid_job WHERE step IN ({marks}) LIMIT 1", _values(steps))
+        return found.fetchone() is not None
+
+    def left(self) -> list[int]:
+        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+        marks = ",".join("?" * len(OPEN))
+        open_ones = f"SELECT id FROM grid_job WHERE step IN ({marks})"
+        sql = f"{open_ones} UNION SELECT grid FROM unanswered ORDER BY 1"
+        return [number for (number,) in self.db.execute(sql, _values(OPEN))]
+
+    def is_answered(self, number: int) -> None:
+        """Remember that the last answer of a grid job that has ended is written."""
+        self.db.execute("DELETE FROM unanswered WHERE grid = ?", (number,))
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
-        """Change columns of a grid job, or its request, which is JSON; a new step starts with no failed tries."""
+        """Change a grid job, or its request, which is JSON."""
         if "request" in columns:
             self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (columns.pop("request"), number))
             self._requests.pop(number, None)
@@ -106,21 +132,24 @@ class Store(Browsed):
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:
             columns["result"] = json.dumps(columns["result"])
-        self._set("grid_job", columns, id=number)
+        with self.transaction():
+            self._set("grid_job", columns, id=number)
+            if columns.get("step") == Step.FINISHED.value:
+                self.db.execute("INSERT OR IGNORE INTO unanswered VALUES (?)", (number,))
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
-        """Add a line to the journal that is no change of state."""
+        """Add a line to the journal that is not a change of state. Lines never change."""
         self.db.execute(
             "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
             (self.clock.utc(), grid, n, what, witness.value, rows.column(reason)),
         )
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job, or about one of its local jobs, oldest first."""
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
         return self._journal(*rows.where(grid=grid, n=n), last)
 
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Give the last lines about a grid job itself, and none about its local jobs, oldest first."""
+        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
@@ -128,32 +157,36 @@ class Store(Browsed):
         return list(rows.lines(found))[::-1]
 
     def counts(self, grid: int) -> dict[State, int]:
-        """Count a grid job's local jobs by state, without looking at them."""
+        """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
         found = self.db.execute("SELECT state, count FROM tally WHERE grid = ? AND count > 0", (grid,))
         return {State(state): count for state, count in found}
 
-    def in_batch(self) -> dict[int, int]:
-        """Count, for each grid job, the local jobs that the batch system has or may have."""
-        marks = ",".join("?" * len(IN_BATCH))
-        found = self.db.execute(f"SELECT grid, sum(count) FROM tally WHERE state IN ({marks}) GROUP BY grid", IN_BATCH)
-        return dict(found.fetchall())
+    def in_batch(self) -> int:
+        """Count the local jobs that the batch system has or may have; who writes counts once, then with each change."""
+        if self._in_batch is not None:
+            return self._in_batch
+        found = self.db.execute(f"SELECT ifnull(sum(count), 0) FROM tally WHERE state IN ({rows.IN_BATCH_WORDS})")
+        counted = int(found.fetchone()[0])
+        if self._writes:
+            self._in_batch = counted
+        return counted
 
     # Splitting
 
     def empty(self, grid: int) -> None:
-        """Forget the local jobs of a split that did not end."""
+        """Remove the local jobs of a split that did not end."""
         with self.transaction():
             self.db.execute("DELETE FROM local_job WHERE grid = ?", (grid,))
 
     def add_pieces(self, grid: int, first: int, pieces: Iterable[Piece]) -> None:
-        """Store a run of pieces as local jobs, most of them waiting; they count only once `end_split` was called."""
+        """Store a row of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) if the piece says why."""
         now = self.clock.utc()
         with self.transaction():
             for told in rows.new_local_jobs(first, pieces):
                 self.db.execute(rows.ADD_PIECES, (grid, now, *told))
 
     def end_split(self, grid: int, size: int) -> None:
-        """Make the local jobs count."""
+        """Let the local jobs count: step split."""
         count = "INSERT OR REPLACE INTO tally SELECT grid, state, count(*) FROM local_job WHERE grid = ? GROUP BY state"
         with self.transaction():
             self.db.execute(count, (grid,))
@@ -162,7 +195,7 @@ class Store(Browsed):
     # Local jobs
 
     def local_job(self, grid: int, n: int) -> LocalJob:
-        """Give one local job."""
+        """Return one local job."""
         found = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n))
         job = next(rows.local_jobs(found), None)
         if job is None:
@@ -170,41 +203,42 @@ class Store(Browsed):
         return job
 
     def local_jobs(
-        self, grid: int, states: Sequence[State] = tuple(State), *, limit: int = -1, due: float = math.inf
+        self,
+        grid: int,
+        states: Sequence[State] = tuple(State),
+        *,
+        first: int = 0,
+        limit: int = -1,
+        due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in order, in these states, at most so many, due by then."""
-        sql = f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND due <= ? ORDER BY n LIMIT ?"
-        return list(rows.local_jobs(self.db.execute(sql, (grid, due, limit))))
-
-    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Give the most frequent reasons of the local jobs in these states, how often each, and how many there are."""
-        sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
-        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
-        found = self.db.execute(sql, (grid, limit)).fetchall()
-        return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
+        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+        sql = (
+            f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND n >= ? AND due <= ? ORDER BY n LIMIT ?"
+        )
+        return list(rows.local_jobs(self.db.execute(sql, (grid, first, due, limit))))
 
     def state(self, grid: int, n: int) -> State:
-        """Give the state of one local job, and nothing else of it."""
+        """Return only the state of one local job."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
         return State(row[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
-        """Give what was wished for a grid job, and for one of its local jobs."""
+        """Return the wishes for a grid job and for one of its local jobs."""
         sql = "SELECT g.wish, l.wish FROM grid_job g JOIN local_job l ON l.grid = g.id WHERE g.id = ? AND l.n = ?"
         wish: tuple[str, str] = self.db.execute(sql, (grid, n)).fetchone()
         return wish
 
     def wished(self, grid: int) -> frozenset[int]:
-        """Give the local jobs that someone wished to end and that have not ended."""
+        """Return the local jobs that someone wished to end and that have not ended."""
         sql = "SELECT n FROM local_job INDEXED BY local_job_wished WHERE wish <> '' AND grid = ? AND state NOT IN "
         return frozenset(n for (n,) in self.db.execute(f"{sql}({rows.FINAL_WORDS})", (grid,)))
 
     def held(self, grid: int) -> list[LocalJob]:
-        """Give the local jobs that JIM holds until a person says what becomes of them."""
+        """Return the local jobs that JIM holds until a person decides."""
         return list(rows.local_jobs(self.db.execute(rows.HELD_JOBS, (grid, HELD))))
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Move local jobs on; one that is no longer where the evidence found it stays as it is."""
+        """Change local jobs, all or none; skip those that are no longer where the evidence found them."""
         with self.transaction():
             for each in changes:
                 which, values = rows.among(each.numbers)
@@ -212,14 +246,14 @@ class Store(Browsed):
                 self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
-        """Change columns of a local job."""
+        """Change a local job; a new state is written to the journal, and counts."""
         if "recovery" in columns:
             columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
         with self.transaction():
             self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
-        """Let the first local jobs that wait be killed, as someone wished; tell how many there were."""
+        """Kill the first waiting local jobs, as someone wished; return the number."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
@@ -230,6 +264,7 @@ class Store(Browsed):
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
+        self._changed.add(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         now = self.clock.utc()
         those = (*values, grid, was.value)
@@ -241,12 +276,14 @@ class Store(Browsed):
         moved = self.db.execute(changed, (*columns.values(), now, *those)).rowcount
         if moved and state != was.value:
             self.db.execute(rows.COUNT, (grid, was.value, state, moved))
+            if self._in_batch is not None:
+                self._in_batch += moved * ((state in rows.IN_BATCH_STATES) - (was in IN_BATCH))
         return moved
 
     # Submissions and attempts
 
     def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
-        """Record, before anything is done, that these waiting local jobs go out together as submission k."""
+        """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
@@ -263,76 +300,31 @@ class Store(Browsed):
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
-            self._move(grid, State.WAITING, which, values, told)
+            self._move(grid, State.WAITING, which, values, told)  # which tells that the grid job has changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
-    def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states."""
-        which, values = rows.where(grid=grid)
-        sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
-        return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
-
-    def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
-        row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
-        return rows.submission(row) if row else None
-
-    def set_submission(self, grid: int, k: int, **columns: Any) -> None:
-        """Change columns of a submission."""
-        self._set("submission", rows.with_reason(columns), grid=grid, k=k)
-
-    def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
-        which = "grid = ? AND k = ? AND idx = ?"
-        found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
-        return next(rows.attempts(found), None)
-
-    def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission."""
-        which, values = rows.where(grid=grid, n=n, k=k)
-        # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
-        index = "INDEXED BY attempt_of" if n is not None else ""
-        found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
-        return list(rows.attempts(found))
-
-    def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end, and have no verdict yet."""
-        return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
-
-    def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
-        """Change columns of an attempt."""
-        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
-
-    def live(self) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
-        return map(rows.live, self.db.execute(rows.live_of(self._format)))
-
-    def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
-        first = 0
-        while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
-            yield from map(Ended._make, part)
-            first = part[-1][0] + 1
-
-    def end_submissions(self) -> None:
+    def end_submissions(self, grid: int) -> None:
         """Close the submissions of which no attempt is live."""
         self.db.execute(
-            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND NOT EXISTS "
-            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
+            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
+            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
+            (grid,),
         )
 
     def submission_numbers(self, grid: int) -> set[int]:
-        """Give the numbers of a grid job's submissions."""
+        """Return the numbers of a grid job's submissions."""
         return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
     def forget_submission(self, grid: int, k: int) -> None:
         """Forget a submission and its attempts, of which nothing was ever sent."""
+        self._changed.add(grid)
         with self.transaction():
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        self._changed.add(found.grid)
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
@@ -343,24 +335,21 @@ class Store(Browsed):
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Keep what a payload published, replacing what it said before under this name."""
+        """Store a publication of a payload; it replaces the last one under this name."""
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
-    def details(self, grid: int, n: int | None = None) -> list[tuple[int, str, str, str]]:
-        """Give what was published: local job, name, content, when."""
-        which, values = rows.where(grid=grid, n=n)
-        return list(self.db.execute(f"SELECT n, name, content, updated FROM detail WHERE {which}", values))
-
-    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Give each content that was published, and how often: progress is alike in most local jobs."""
-        which, values = rows.where(grid=grid, n=n)
-        sql = f"SELECT content, count(*) FROM detail WHERE {which} GROUP BY content ORDER BY min(n), min(name)"
-        return list(self.db.execute(sql, values))
+    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
+        """Give what was published, in order, read in parts."""
+        last = (-1, "") if n is None else (n, "")
+        while part := self.db.execute(rows.DETAILS, (grid, *last, n)).fetchall():
+            yield from part
+            last = part[-1][:2]
 
     def remove(self, job: GridJob) -> None:
-        """Make a grid job unseen, free its key, and remember that its files are to be removed."""
+        """Hide a grid job, free its key, and record that its files must be removed."""
         with self.transaction():
-            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request"):
+            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request", "unanswered"):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
+            self._changed.add(job.id)
             self.db.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (job.id, job.place))

@@ -1,4 +1,4 @@
-"""The status DB's face in XML: a grid job's document, its schema, and what payloads publish."""
+"""The XML documents of the status DB: a grid job, the schema, and publications of payloads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}
-GRID_JOB = -1  # stands for n where something is published about the grid job itself
+GRID_JOB = -1  # stands for n in publications about the grid job itself
 LONGEST = 65_536
 DEEPEST = 32
 MOST_ATTRIBUTES = 256
-# Neither is XML text, whatever escapes are used.
+# XML allows none of these characters, even as escapes.
 _ODD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOTALL | re.ASCII)
 
@@ -34,9 +34,9 @@ _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOT
 
 
 def fragment(text: str) -> str:
-    """Turn what a payload published into an XML element: its own, or one made of a phase line."""
+    """Turn a publication of a payload into an XML element: its own, or one for a progress line."""
     if _ODD.search(text):
-        raise JimError("no XML: it holds a character that XML cannot carry")
+        raise JimError("not XML: it holds a character that XML cannot carry")
     if len(text.encode()) > LONGEST:
         raise JimError(f"more than {LONGEST:,} bytes")
     phase = re.fullmatch(r"phase ([\w-]{1,40}) (\d{1,15}) (\d{1,15}) (\S{1,40})\n?", text, re.ASCII)
@@ -50,25 +50,25 @@ def fragment(text: str) -> str:
 def _parsed(text: str) -> etree._Element:
     prolog = _PROLOG.match(text)
     rest = text[prolog.end() if prolog else 0 :]
-    if rest.startswith(("<!", "<?")):  # a document type is legal only here; refused before any parser sees it
-        raise JimError("no document type, entity or processing instruction is accepted")
+    if rest.startswith(("<!", "<?")):  # a document type may stand only here; refused before the parser sees it
+        raise JimError("JIM accepts no document type, entity or processing instruction")
     try:
         element = etree.fromstring(text.encode(), _parser())
     except etree.XMLSyntaxError as error:
-        raise JimError(f"no XML: {error}") from error
+        raise JimError(f"not XML: {error}") from error
     _check(element)
     return element
 
 
 def _parser() -> etree.XMLParser:
-    """Trust nothing: no entities, no network, no document type, and no encoding but ours."""
+    """Return a parser that trusts nothing: no entities, no network, no document type, and only UTF-8."""
     return etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, strip_cdata=True
     )
 
 
 def _check(root: etree._Element) -> None:
-    """Refuse what parsers accept and readers should not have to bear."""
+    """Refuse what parsers accept but would burden readers."""
     level = [root]
     for _ in range(DEEPEST):
         for element in level:
@@ -82,10 +82,10 @@ def _check(root: etree._Element) -> None:
 def _check_one(element: etree._Element) -> None:
     if not isinstance(element.tag, str):
         if element.tag is not etree.Comment:
-            raise JimError("no document type, entity or processing instruction is accepted")
+            raise JimError("JIM accepts no document type, entity or processing instruction")
         return
     if len(element.attrib) > MOST_ATTRIBUTES:
-        raise JimError(f"an element with more than {MOST_ATTRIBUTES} attributes")
+        raise JimError(f"an element has more than {MOST_ATTRIBUTES} attributes")
     if etree.QName(element).namespace == NAMESPACE:
         raise JimError(f"the namespace {NAMESPACE} is JIM's own; use another, or none")
 
@@ -94,14 +94,14 @@ def _check_one(element: etree._Element) -> None:
 
 
 def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
-    """Give a grid job's document."""
+    """Return a grid job's document."""
     whole = io.BytesIO()
     write(store, grid, whole, strict=strict)
     return whole.getvalue()
 
 
 def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
-    """Write a grid job's document, one local job after the other; all of it shows one moment."""
+    """Write a grid job's document, one local job after another; all of it shows the same moment."""
     with store.snapshot(), etree.xmlfile(out, encoding="utf-8") as file:
         job = store.grid_job(grid)
         file.write_declaration()
@@ -131,7 +131,7 @@ def indented(content: str) -> str:
 
 
 def schema() -> bytes:
-    """Give the RELAX NG schema of the documents; what is inside `detail` it leaves to whoever publishes."""
+    """Return the RELAX NG schema of the documents; the contents of `detail` are free."""
     return Path(__file__).with_name("jim-status.rng").read_bytes()
 
 
@@ -168,7 +168,7 @@ def _piece(parent: etree._Element, job: LocalJob) -> None:
 def _attempt(parent: etree._Element, attempt: Attempt) -> None:
     facts = {"number": attempt.attempt, "submission": attempt.k, "index": attempt.idx}
     element = _add(parent, "attempt", facts | _some(attempt, "host", "started", "verdict", "reason", "updated"))
-    with suppress(JimError):  # a record that cannot be read was never acted upon
+    with suppress(JimError):  # JIM has not acted on an unreadable record
         if attempt.record:
             _exit(element, read_exit_record(attempt.record))
 
@@ -189,7 +189,7 @@ def _detail(element: etree._Element, store: Store, grid: int, n: int) -> etree._
 
 
 def _values(element: etree._Element, value: Any) -> etree._Element:
-    """Show a value of a request: a table as attributes, a list as values, anything else as text."""
+    """Write a value of a request: a table as attributes, a list as values, anything else as text."""
     if isinstance(value, Mapping):
         for name, each in value.items():
             _values(_add(element, "attribute", {"name": name}), each)
@@ -224,7 +224,7 @@ def _name(name: str) -> str:
 
 
 def _attributes(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Show what is known; what is not known is left out."""
+    """Return the known attributes; leave out unknown ones."""
     return {name: _safe(str(value)) for name, value in facts.items() if value not in (None, "")}
 
 
@@ -233,7 +233,7 @@ def _some(row: Any, *names: str) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    """Replace what XML cannot carry."""
+    """Replace characters that XML cannot carry."""
     return text if text.isascii() and text.isprintable() else _ODD.sub("\ufffd", text)
 
 
@@ -241,7 +241,7 @@ def _safe(text: str) -> str:
 
 
 def evaluate(file: Path, expression: str) -> list[str]:
-    """Evaluate an XPath expression over a document; only a process with limits should (`jim.statusdb.xpath`)."""
+    """Evaluate an XPath expression over a document, in a process with limits (`jim.statusdb.xpath`)."""
     try:
         root = etree.parse(str(file), _parser()).getroot()
         found = root.xpath(expression, namespaces=PREFIXES, smart_strings=False)

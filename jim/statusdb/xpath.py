@@ -1,4 +1,4 @@
-"""XPath over a grid job's document, in a child process: an expression can take for ever, or all memory."""
+"""XPath over a grid job's document, in a child process, because an expression may need endless time or memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CPU_SECONDS = 10
 MEMORY_BYTES = 2 * 1024**3
 ANSWER_BYTES = 256 * 1024**2
 HOME = Path(__file__).resolve().parents[2]
-# Not `-m`: the child's directory is / and its PYTHONPATH anyone's.
+# Not `-m`: the child's directory is /, and its PYTHONPATH may be anyone's.
 CHILD = "import sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb.xpath import child; sys.exit(child())"
 
 
 def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> list[str]:
-    """Evaluate an expression; elements come back as XML, everything else as text."""
+    """Evaluate an expression; elements are returned as XML, everything else as text."""
     from jim.command import run
 
     with tempfile.NamedTemporaryFile(prefix="jim-", suffix=".xml") as file:
@@ -29,8 +29,8 @@ def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> l
         answer = run(command, limit=4 * cpu_seconds)
     if answer.code != 0:
         said = answer.err.strip().splitlines()[-1:] if answer.code == 1 else []
-        limits = f"it took more than {cpu_seconds} s or {MEMORY_BYTES >> 20:,} MiB, or gave too much"
-        raise BadRequest(said[0]) if said else JimError(f"XPath {expression[:200]!r} was given up: {limits}")
+        limits = f"it took more than {cpu_seconds} s or {MEMORY_BYTES >> 20:,} MiB, or its result is too large"
+        raise BadRequest(said[0]) if said else JimError(f"JIM stopped XPath {expression[:200]!r}: {limits}")
     found: list[str] = json.loads(answer.out)
     return found
 
@@ -47,7 +47,7 @@ def child() -> int:
     except JimError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    except (MemoryError, OSError):  # a limit was met
+    except (MemoryError, OSError):  # a limit was reached
         return 2
     return 0
 

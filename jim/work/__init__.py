@@ -1,1 +1,1 @@
-"""From a request to the pieces of its local jobs."""
+"""Turns a request into the pieces of its local jobs."""

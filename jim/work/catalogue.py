@@ -1,8 +1,8 @@
-"""What a site knows beforehand: how many events a request id asks for, and which files are in a dataset.
+"""The catalogue of a site: how many events a request id asks for, and which files a dataset has.
 
-It is a directory, or an SQLite database. In the directory, `requests/ID` holds `events`, `datasets/NAME` holds `files`,
-a table for each as requests have them in `input_files`; both in TOML or JSON, as their ending says, and `/` in a name
-is `%2F`. The database has two tables:
+A catalogue is a directory or an SQLite database. In a directory, the file `requests/ID` has the key `events`, and the
+file `datasets/NAME` has the key `files`: a table for each file, as in `input_files` of a request. Each file is TOML or
+JSON, as its ending says; a `/` in a name is written `%2F`. A database has two tables:
 
     request (id TEXT PRIMARY KEY, events INTEGER)
     file    (dataset TEXT, record TEXT)             -- the table of one file, in JSON; in order of rowid
@@ -22,29 +22,29 @@ from jim.database import NoAnswer, first_column
 from jim.errors import BadRequest, JimError, close_to, shown
 from jim.files import read_regular
 from jim.splitting.errors import SplitError
-from jim.splitting.units import File, files_from
+from jim.splitting.files_and_jobs import File, files_from
 
-LARGEST = 200_000_000  # bytes that a list of files may have
+LARGEST = 200_000_000  # most bytes of a list of files
 MOST_EVENTS = 10**15
-NEAREST_OF = 1000  # names that are looked at for one that may have been meant
+NEAREST_OF = 1000  # names to search for one that the person may have meant
 
 
 class NotReadable(JimError):
-    """A catalogue that cannot be read now; it is asked again."""
+    """The catalogue cannot be read now; JIM asks again later."""
 
 
 class Catalogue(Protocol):
-    """The small questions.
+    """The questions that any catalogue answers.
 
-    What is not there is a `BadRequest`, a catalogue that cannot be read `NotReadable`, one that makes no sense a
+    An unknown name is a `BadRequest`, an unreadable catalogue `NotReadable`, and an entry that makes no sense a
     `JimError`.
     """
 
     def events(self, request_id: str) -> int:
-        """Give the number of events that a request id asks for, at least one."""
+        """Return the number of events of a request id, at least one."""
 
     def files(self, dataset: str) -> tuple[File, ...]:
-        """Give the files of a dataset, at least one, always in the same order."""
+        """Return the files of a dataset, at least one, always in the same order."""
 
     def counts(self) -> tuple[int, int]:
         """Count the request ids and the datasets."""
@@ -57,7 +57,7 @@ def catalogue_at(where: str) -> Catalogue:
 
 
 class Directory:
-    """A catalogue of files."""
+    """A catalogue that is a directory of files."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -75,7 +75,7 @@ class Directory:
         try:
             return len(self._there("requests")), len(self._there("datasets"))
         except OSError as error:
-            raise NotReadable(f"the catalogue cannot be read: {error}") from error
+            raise NotReadable(f"JIM cannot read the catalogue: {error}") from error
 
     def _there(self, folder: str) -> dict[str, Path]:
         here = (self.place / folder).iterdir()
@@ -85,31 +85,32 @@ class Directory:
         where = self.place / folder
         try:
             there = self._there(folder)
-            file = there.get(quote(name, safe=""))  # only what is there: a name cannot lead anywhere else
+            # A name is used only if the directory lists it: it cannot lead anywhere else.
+            file = there.get(quote(name, safe=""))
             if file is None:
                 raise _missing(self.place / folder, what, name, map(unquote, there))
             twin = file.with_suffix(".toml" if file.suffix == ".json" else ".json")
             if twin.exists():
                 both = " and ".join(sorted((file.name, twin.name)))
-                raise NotReadable(f"the catalogue, {self.place / folder}, has both {both}")
+                raise NotReadable(f"the catalogue directory {self.place / folder} has both {both}; remove one")
             where = file
             text = read_regular(file, LARGEST).decode()
             table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            raise NotReadable(f"the catalogue cannot be read: {where}: {error}") from error
+            raise NotReadable(f"JIM cannot read the catalogue: {where}: {error}") from error
         if not isinstance(table, dict):
-            raise NotReadable(f"the catalogue cannot be read: {where}: expected a table, found {shown(table)}")
+            raise NotReadable(f"JIM cannot read the catalogue: {where}: expected a table, found {shown(table)}")
         return table
 
 
 class Database:
-    """A catalogue in SQLite; it is only read."""
+    """A catalogue that is an SQLite database; JIM only reads it."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
 
     def events(self, request_id: str) -> int:
-        """Look in `request`."""
+        """Look in the table `request`."""
         found = self._rows("SELECT events FROM request WHERE id = ?", request_id)
         if not found:
             names = self._names("SELECT id FROM request ORDER BY id LIMIT ?")
@@ -117,7 +118,7 @@ class Database:
         return _events(found[0], request_id, self.file)
 
     def files(self, dataset: str) -> tuple[File, ...]:
-        """Look in `file`."""
+        """Look in the table `file`."""
         found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", dataset)
         if not found:
             names = self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
@@ -140,7 +141,7 @@ class Database:
         try:
             return first_column(self.file, query, value)
         except NoAnswer as error:
-            raise NotReadable(f"the catalogue cannot be read: {self.file}: {error}") from error
+            raise NotReadable(f"JIM cannot read the catalogue: {self.file}: {error}") from error
 
 
 def _missing(place: Path, what: str, name: str, known: Iterable[str]) -> BadRequest:

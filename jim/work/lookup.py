@@ -1,4 +1,4 @@
-"""Filling in what a request leaves to its site's catalogue: the events of a request id, the files of a dataset."""
+"""Completes a request from the site's catalogue: the events of a request id, the files of a dataset."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from jim.work.sizing import Size, check_limits, left_to_catalogue, of_test, size
 
 
 class Resolved(NamedTuple):
-    """A request that says all, how it is cut, and what was looked up for it."""
+    """A complete request, the size of its local jobs, and the facts from the catalogue."""
 
     request: Attributes
     size: Size
-    facts: str  # in words; empty: nothing was
+    facts: str  # in words; empty if nothing was looked up
 
 
 def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
-    """Look up what a request leaves open, then take the site's own steps with it."""
+    """Complete a request from the catalogue, then pass it through the site's own functions."""
     found = _looked_up(handler, request, site)
     if not site.site.steps:
         return found
     taken = take(found.request, site.site.steps, site.site.handlers)
     how = size(handler, taken, site)
     check_limits(handler.resources(taken), site, how)
-    told = f"taken: {', '.join(site.site.steps)}"
+    told = f"functions called: {', '.join(site.site.steps)}"
     return Resolved(taken, how, "; ".join(filter(None, (found.facts, told))))
 
 
 def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
-    """Look up all that a request names in the catalogue, once, and size it.
+    """Look up everything that the request leaves to the catalogue, once, and size the request.
 
-    What is not there is a `BadRequest`. A name that is only handed on, such as that of a minimum-bias dataset, must be
-    there, too; a site without a catalogue cannot tell, and leaves it to the payload.
+    A name that the catalogue does not know is a `BadRequest`. This holds also for names that are only passed on, such
+    as a minimum-bias dataset. Without a catalogue JIM cannot check them, and leaves them to the payload.
     """
     if not site.site.catalogue:
         return Resolved(request, size(handler, request, site), "")
@@ -46,7 +46,7 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
     told = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
     if found.get("test") == "yes":
         found = of_test(found)
-    if facts:  # a door could not
+    if facts:  # the door could not check this
         handler.check(found)
     how = size(handler, found, site)
     if facts:
@@ -56,13 +56,13 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
 
 
 def refuse_unknown(handler: Handler, request: Attributes, names: Iterable[str], site: Site) -> None:
-    """Refuse what these attributes name where the catalogue does not know it; what it knows changes nothing."""
+    """Refuse attributes that name something unknown to the catalogue; change nothing otherwise."""
     if site.site.catalogue:
         _look_up_all(handler, dict(request), names, site)
 
 
 def _look_up_all(handler: Handler, found: dict[str, Any], names: Iterable[str], site: Site) -> list[str]:
-    """Put into a request what the catalogue knows of these attributes, and say it."""
+    """Add to the request what the catalogue knows of these attributes; return each fact in words."""
     catalogue, facts = catalogue_at(site.site.catalogue), []
     for name in names:
         declared = handler.attributes.get(name)
@@ -75,7 +75,7 @@ def _look_up_all(handler: Handler, found: dict[str, Any], names: Iterable[str], 
 
 
 def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) -> str:
-    """Put into a request what the catalogue knows of one attribute, and say it."""
+    """Add to the request what the catalogue knows of one attribute; return the fact in words."""
     word = str(found[name])
     if kind == "request id":
         events = catalogue.events(word)
@@ -83,7 +83,7 @@ def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) 
         if not found.get("events"):
             found["events"] = events
             return told
-        asked = f"{found['events']:,} are asked for"
+        asked = f"the request asks for {found['events']:,}"
         return f"{told}, of which {asked}" if found["events"] <= events else f"{told}, but {asked}"
     files = catalogue.files(word)
     if name == "dataset" and left_to_catalogue(found):

@@ -1,7 +1,7 @@
-"""From a request that names a splitter to its herd: the pieces of its local jobs.
+"""Splits a request that names a splitter into the pieces of its local jobs.
 
-A splitter makes jobs of the request's input files, or requests of the request itself. Then `$name` and `${name}` are
-put in, for each piece, in all attributes but those that the grid job has as a whole.
+A splitter turns input files into jobs, or a request into requests. For each piece, JIM then replaces `$name` and
+`${name}` in all attributes, except in those that the grid job has as a whole.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attribut
 from jim.model import Piece
 from jim.plugins import foreign
 from jim.request import value_of
-from jim.request.words import meant
+from jim.request.languages import meant
 from jim.site.file import Site
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
+from jim.splitting.files_and_jobs import Failure, File, Mask, SplitJob, files_from, jobs_in
 from jim.splitting.numbers import TEXT
 from jim.splitting.parameters import check as check_parameters
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.registry import splits_requests, splitter_of
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Failure, File, Mask, SplitJob, files_from, jobs_in
 from jim.work.sizing import check_limits, left_to_catalogue
 from jim.work.variables import expand
 
-MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in a mask's order
-LONG = 8192  # characters: what is longer may be too long
+MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in the order of a mask
+LONG = 8192  # characters; longer arguments may exceed a limit and are checked
 _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
 
 class OwnRequest(NamedTuple):
-    """A request with values of its own, that a splitter made of a request, and what else it told of it."""
+    """A request that a splitter made of a request, with attributes of its own and further facts."""
 
     request: Attributes
     variables: Mapping[str, str]
@@ -49,9 +49,9 @@ Template = Callable[[Mapping[str, Any]], Any]
 
 
 def check(handler: Handler, request: Attributes, site: str) -> Attributes:
-    """Refuse what cannot be split as asked, as far as a door can see: up to the first piece, if its files are known.
+    """Refuse a request that cannot be split. If its files are known, this includes making the first piece.
 
-    Give the request as that piece has it.
+    Return the request as the first piece has it.
     """
     if left_to_catalogue(request):
         module = splitter_of(request["splitter"])
@@ -68,18 +68,22 @@ def check(handler: Handler, request: Attributes, site: str) -> Attributes:
 def herd_of(
     handler: Handler, request: Attributes, grid_job: int, site: str, most: int, first: int = 0
 ) -> Iterator[Piece]:
-    """Give the pieces of a request, numbered from `first` on; that there are too many is said before the first."""
+    """Return the pieces of a request, numbered from `first` on; refuse too many before the first is returned."""
     parts = splitter(request, site)
     count = sum(1 for _ in islice(parts(), most + 1))
     if count > most:
-        raise TooManyJobs("splitter", request["splitter"], f"more than the {most:,} local jobs this site allows")
+        raise TooManyJobs(
+            "splitter",
+            request["splitter"],
+            f"the splitter makes more than the {most:,} local jobs that this site allows",
+        )
     if not count:
         raise _no_jobs(request)
     yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
 
 
 def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
-    """Refuse pieces that ask, with values of their own, for what the site file says can never run."""
+    """Refuse pieces whose own attributes ask for more than the site file allows."""
     for piece in pieces:
         if piece.attributes:
             with foreign(f"job type {request['job_type']}"):
@@ -89,11 +93,11 @@ def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes
 
 
 def _no_jobs(request: Attributes) -> SplitError:
-    return SplitError("splitter", request["splitter"], f"no local job comes of this request by {request['splitter']}")
+    return SplitError("splitter", request["splitter"], f"{request['splitter']} makes no local job of this request")
 
 
 def splitter(request: Attributes, site: str) -> Splitter:
-    """Read what a request says of its splitting; what is given back splits it, as often as it is called."""
+    """Check the splitter of a request and its parameters; return a function that splits, and can do so repeatedly."""
     module = splitter_of(request["splitter"])
     given = request["splitter_parameters"]
     _refuse_input(module, request)
@@ -105,15 +109,15 @@ def splitter(request: Attributes, site: str) -> Splitter:
 
 
 def _refuse_input(module: Any, request: Attributes) -> None:
-    """Refuse input files where a splitter splits requests."""
+    """Refuse input files if the splitter splits requests."""
     for name in ("input_files", "dataset", "recovery") if splits_requests(module) else ():
         if request.get(name):
-            raise SplitterConfiguration(name, None, f"{module.NAME} splits no input files")
+            raise SplitterConfiguration(name, None, f"{module.NAME} splits requests and takes no input files")
 
 
 def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> Splitter:
     plain = {name: value for name, value in request.items() if name not in SPLITTING}
-    open_ended = getattr(module, "OPTION", None)  # parameters of any name, which stand in the manifest itself
+    open_ended = getattr(module, "OPTION", None)  # its parameters may have any name and stand in the manifest itself
     options = {name: given[name] for name in given if open_ended and open_ended.fullmatch(name)}
     parameters = check_parameters(module.Parameters, {name: given[name] for name in given if name not in options})
 
@@ -126,23 +130,25 @@ def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> S
 
 
 def subscription(request: Attributes, site: str) -> Subscription:
-    """Give the input of a request, which is all there is: a file that says not where it is, is at this site.
+    """Return the input of a request as a subscription. A file without locations is at this site.
 
-    To a request a storage is a site by the same name, so that the site lists of a splitter choose among storages.
+    For a request, each storage is a site of the same name: so a splitter's site lists choose among storages.
     """
     here = frozenset((site,))
     files = tuple(
         each if each.locations else each._replace(locations=here) for each in files_from(request["input_files"])
     )
     if not files:
-        raise SplitterConfiguration("input_files", None, f"{request['splitter']} splits input files; none are given")
+        raise SplitterConfiguration(
+            "input_files", None, f"{request['splitter']} splits input files, but the request has none"
+        )
     storages = {each: (each,) for file in files for each in file.locations}
     recovery = recovery_from(request["recovery"], "recovery") if request["recovery"] else None
     return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
 
 
 class _Making:
-    """Makes the pieces of a request, of which there may be a million: what is alike for many is looked at once."""
+    """Makes the pieces of a request. There may be a million: what is the same in many of them is checked once."""
 
     def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int) -> None:
         self._handler, self._request = handler, request
@@ -153,11 +159,11 @@ class _Making:
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
         self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
         self._templates: dict[tuple[str, ...], dict[str, Template]] = {}
-        self._files: tuple[File, ...] = ()  # of the last piece: often those of the next one, too
+        self._files: tuple[File, ...] = ()  # of the last piece; the next one often has the same
         self._names: tuple[str, ...] = ()
 
     def piece(self, part: Part, n: int) -> Piece:
-        """Make the piece of a part, number n."""
+        """Make piece number n."""
         split = {"SplitID": str(n).zfill(self._digits), "SplitSourceJob": self._grid_job}
         if isinstance(part, OwnRequest):
             told = {**part.variables, **split}
@@ -171,10 +177,10 @@ class _Making:
         own = self._filled(self._variables(part) | split) if self._manifest else {}
         failure = _words(part.failure) if part.failure else ""
         fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
-        return tuple.__new__(Piece, fields)  # half the time of its constructor
+        return tuple.__new__(Piece, fields)  # takes half the time of the constructor
 
     def _variables(self, job: SplitJob) -> dict[str, Any]:
-        """Give those of the named variables by which files and mask are known; what there is not has none."""
+        """Return the variables that stand for the files and the mask of a piece; an absent one has no variable."""
         mask, named = job.mask, self._named
         told: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
         if "InputFiles" in named:
@@ -188,7 +194,7 @@ class _Making:
         return told
 
     def _filled(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Expand what has the same variables in piece after piece: once to templates, which are then filled."""
+        """Expand pieces that have the same variables: the first becomes templates, and the others fill these."""
         names = tuple(told)
         templates = self._templates.get(names)
         if templates is None:
@@ -199,16 +205,16 @@ class _Making:
             return self._checked({name: fill(told) for name, fill in templates.items()})
         own = {name: fill(told) for name, fill in templates.items()}
         if own.keys() == _ARGUMENTS and max(map(len, own["arguments"])) <= LONG:
-            return own  # as the first one of this kind: it was checked, and names of files can do no harm
+            return own  # like the first one of this kind, which was checked; file names can do no harm
         return self._checked(own)
 
     def _expanded(self, varying: Attributes, whole: Attributes, told: Mapping[str, str]) -> dict[str, Any]:
-        """Give what is not as in the request, checked like it."""
+        """Return the attributes that differ from the request, checked like those of a request."""
         expanded = {**whole, **expand({**varying, **told})}
         return self._checked({name: expanded[name] for name in self._own if self._differs(name, expanded[name])})
 
     def _differs(self, name: str, value: Any) -> bool:
-        """Tell whether a value is a local job's own; a text with a variable was not checked for all of them."""
+        """Tell whether a local job has its own value; a text with a variable was not checked for all of them."""
         return value != self._request[name] or has_variable(value)
 
     def _checked(self, own: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +228,7 @@ class _Making:
 
 
 def _varying(request: Attributes) -> dict[str, Any]:
-    """Give the attributes with variables that local jobs have of their own, and those that variables name."""
+    """Return the attributes that variables make different for each local job, and those that variables name."""
     texts = {name: json.dumps(value) for name, value in request.items() if name not in SPLITTING and value}
     named = {name for text in texts.values() for name in _NAMED.findall(text)}
     varying = {name for name, text in texts.items() if "$" in text} - AS_A_WHOLE
@@ -230,12 +236,13 @@ def _varying(request: Attributes) -> dict[str, Any]:
 
 
 def _template(value: Any) -> Template:
-    """Turn texts into what puts variables into them: what is between two NULs, which no request holds, is a place."""
+    """Turn texts into functions that fill in variables. Two NULs mark a place; no request holds a NUL."""
     if isinstance(value, Mapping):
         templates = {name: _template(each) for name, each in value.items()}
         return lambda told: {name: fill(told) for name, fill in templates.items()}
     if isinstance(value, list | tuple):
-        together = "\0".join(map(_with_places, value))  # filled at once, as there may be a million of them
+        # Filled in one step, because a request may have a million of them.
+        together = "\0".join(map(_with_places, value))
         return lambda told: (together % told).split("\0")
     return _with_places(value).__mod__
 
@@ -249,20 +256,20 @@ def _words(failure: Failure) -> str:
 
 
 def _refuse_common(request: Attributes, own: Attributes) -> None:
-    """Refuse a local job's own value of what a grid job has as a whole."""
+    """Refuse a local job's own value of an attribute that belongs to the whole grid job."""
     for name in sorted(AS_A_WHOLE & own.keys()):
         if own[name] != request[name]:
-            raise BadRequest("cannot differ between local jobs of a grid job", name)
+            raise BadRequest("must be the same for all local jobs of a grid job", name)
 
 
 def _value(name: str, value: Any, declared: Attribute) -> Any:
-    """Give a local job's own value, checked: variables and splitters know texts, of which some stand for numbers."""
+    """Check a local job's own value. Variables and splitters have texts only, so a text may stand for a number."""
     text = _as_texts(value)
     return value_of(name, meant(name, text, declared) if isinstance(text, str) else text, declared)
 
 
 def _as_texts(value: Any) -> Any:
-    """Turn numbers into texts, as arguments and variables of the environment are."""
+    """Turn numbers into texts, for arguments and environment variables."""
     if isinstance(value, list | tuple):
         return [_as_texts(each) for each in value]
     if isinstance(value, Mapping):
@@ -277,7 +284,7 @@ def _text(value: Any) -> str:
 
 
 def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
-    """Give the request that does what these pieces of a request have left undone."""
+    """Return a request for the work that these pieces of a request have not done."""
     files = {each.lfn: each for each in files_from(request["input_files"])}
     named: set[str] = set()
     documents = []
@@ -291,22 +298,23 @@ def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
 
 
 def smaller(request: Attributes, piece: Piece, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the request that splits one piece of a request again, with other parameters."""
+    """Return a request that splits one piece of a request again, with other parameters."""
     given = {"splitter_parameters": {**request["splitter_parameters"], **parameters}}
     return {**request, **recovering(request, [piece]), **given}
 
 
 def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
-    """Give the request that does what one piece of a request did, by itself: of no herd, and with no key.
+    """Return a request for the work of one piece alone, without a key or a herd.
 
-    A job type that gives its program the files itself is split again, but has no other files to be split.
+    If the job type itself gives the files to its program, the new request is split again, but has only the files of
+    this piece.
     """
     if piece.files and request["job_type"] != "executable":
         files = [each for each in request["input_files"] if each["lfn"] in piece.files]
         alone = {**request, **piece.attributes, "dataset": None, "input_files": files}
         return {name: value for name, value in alone.items() if value and name != "key"}
     alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
-    if "arguments" in request:  # also of a job type that has lists of them
+    if "arguments" in request:  # also if the job type has argument sets
         alone.pop("argument_sets", None)
         alone |= {"job_type": "executable", "arguments": list(piece.arguments)}
     if piece.events:

@@ -1,4 +1,7 @@
-"""How many events a local job gets: events in all, CPU per event, the site's limits, else the rule of thumb."""
+"""Decides how many events a local job gets: from the events in all, the CPU time per event and the site's limits.
+
+Without these the job type's rule of thumb decides.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ TEST_EVENTS = 10
 
 
 class Size(NamedTuple):
-    """How a grid job is cut, and why so."""
+    """The size of the local jobs of a grid job, and the reason for it."""
 
-    pieces: int  # 0: as many as the splitter that the request names will make
-    events: int  # in all; 0: the work is no number of events
+    pieces: int  # 0: as many as the splitter of the request makes
+    events: int  # in all; 0: the work is not measured in events
     events_per_job: int
-    cpu_seconds: float | None  # one local job, where CPU per event is known
+    cpu_seconds: float | None  # of one local job, if the CPU time per event is known
     why: str
 
 
@@ -36,12 +39,12 @@ def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
-    """Size the local jobs of a request, or refuse it with the arithmetic."""
+    """Size the local jobs of a request, or refuse it and show the calculation."""
     unknown = left_to_catalogue(request)
     if unknown:
         if not site.site.catalogue:
-            raise BadRequest(f"{unknown} cannot be found out: this site has no catalogue (site.catalogue)")
-        return Size(0, 0, 0, None, f"by {unknown} in the site's catalogue, which the keeper looks up")
+            raise BadRequest(f"cannot look up {unknown}: this site has no catalogue (site.catalogue)")
+        return Size(0, 0, 0, None, f"by {unknown}, which the keeper looks up in the site's catalogue")
     if request.get("splitter"):
         return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
     with foreign(f"job type {request['job_type']}"):
@@ -49,7 +52,7 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     if not work.events:
         return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)
     per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event
-    whose = "the request's" if request.get("cpu_seconds_per_event") else "the job type's"
+    whose = "the request's value" if request.get("cpu_seconds_per_event") else "the job type's value"
     events, why = _events_per_job(handler, request, site, per_event, whose)
     most = handler.most_events_per_job(request)
     if most and events > most:
@@ -65,7 +68,7 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
 
 
 def left_to_catalogue(request: Mapping[str, Any]) -> str:
-    """Say what must be looked up before a request can be sized and split; nothing, where it says all itself."""
+    """Name what the catalogue must add before JIM can size and split the request; empty if nothing is missing."""
     if request.get("request_id") and not request.get("events"):
         return f"the events of request id {request['request_id']!r:.200}"
     if request.get("dataset") and not request.get("input_files"):
@@ -81,15 +84,17 @@ def _events_per_job(
     asked = request.get("events_per_job")
     if most and per_event and per_event > most:
         raise BadRequest(
-            f"one event takes {per_event:g} s of CPU ({whose}), more than the {most:,} s this site allows a local job",
+            f"one event takes {per_event:g} s of CPU ({whose}), more than the {most:,} s that this site "
+            "allows a local job",
             "events",
         )
     if asked:
         if most and per_event and asked * per_event > most:
             needed = f"{asked * per_event:,.1f}".removesuffix(".0")
             raise BadRequest(
-                f"{asked:,} events × {per_event:g} s per event ({whose}) = {needed} s, "
-                f"more than the {most:,} s of CPU this site allows a local job; at most {_fit(most, per_event):,} fit",
+                f"{asked:,} events × {per_event:g} s per event ({whose}) = {needed} s, more than the "
+                f"{most:,} s of CPU that this site allows a local job; at most {_fit(most, per_event):,} "
+                "events fit",
                 "events_per_job",
             )
         return asked, "events_per_job of the request"
@@ -103,7 +108,7 @@ def _events_per_job(
 
 
 def _fit(seconds: int, per_event: float) -> int:
-    """Tell how many events take so long. Not by //, which finds 0.1 in 3,600 only 35,999 times."""
+    """Return how many events fit. Not by the operator //, which finds 0.1 in 3,600 only 35,999 times."""
     return int(seconds / per_event)
 
 
@@ -111,16 +116,18 @@ def _within(size: Size, site: Site) -> Size:
     most = site.limits.local_jobs
     if size.pieces > most:
         parts = f"{size.events:,} events ÷ {size.events_per_job:,} per local job = " if size.events else ""
-        raise BadRequest(f"{parts}{size.pieces:,} local jobs, more than the {most:,} this site allows one grid job")
+        raise BadRequest(
+            f"{parts}{size.pieces:,} local jobs, more than the {most:,} that this site allows one grid job"
+        )
     if size.pieces < 1:
-        raise BadRequest("the request holds no work: no local job would come of it")
+        raise BadRequest("the request has no work: it would make no local job")
     return size
 
 
 def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
-    """Refuse what the site file says can never run, with the arithmetic.
+    """Refuse resources that the site file does not allow, and show the calculation.
 
-    What has a variable stands for many values, and is checked with each local job's.
+    A value with a variable stands for many values; it is checked for each local job.
     """
     batch = site.batch
     asked = asked._replace(**{name: None for name, value in asked._asdict().items() if has_variable(value)})
@@ -133,16 +140,16 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     if size.cpu_seconds and size.cpu_seconds > limit * cores:
         on = f" on {cores:,} cores" if cores > 1 else ""
         raise BadRequest(
-            f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, "
-            f"more than its time limit of {limit:,} s{on}; give a larger wall_seconds or a smaller events_per_job"
+            f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, more "
+            f"than its time limit of {limit:,} s{on}; use a larger wall_seconds or a smaller events_per_job"
         )
 
 
 def _at_most(name: str, asked: int | None, most: int, unit: str) -> None:
     if asked and asked > most:
-        raise BadRequest(f"{asked:,} {unit}, more than the {most:,} {unit} this site allows a local job", name)
+        raise BadRequest(f"{asked:,} {unit}, more than the {most:,} {unit} that this site allows a local job", name)
 
 
 def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:
     if asked and allowed and asked not in allowed:
-        raise BadRequest(f"{asked!r} is none that this site allows{nearest(asked, allowed)}", name)
+        raise BadRequest(f"this site does not allow {asked!r}{nearest(asked, allowed)}", name)

@@ -1,7 +1,7 @@
-"""Variables in a manifest: `$name` and `${name}` in any text of it, as in DIRAC's RFC 15.
+"""Replaces variables in a manifest: `$name` and `${name}` in any text, as in DIRAC's RFC 15.
 
-A manifest is what a request says, attribute by attribute. A table in it is a section: other texts reach its attributes
-as `$section/name`, and within it its own attributes come first.
+A manifest is a request, attribute by attribute. A table in it is a section. Texts outside a section name its attributes
+as `$section/name`; texts inside it look in their own section first.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from jim.splitting.errors import InvalidManifest
 
 Manifest = Mapping[str, Any]
 
-LARGEST = 4 * 1024 * 1024  # characters put in for variables: a few lines can ask for gigabytes
+LARGEST = 4 * 1024 * 1024  # limit of what variables add: a few lines could ask for gigabytes
 _VARIABLE = re.compile(r"\$(?:(\$)|([\w/]+)|\{([\w/]+)\})?", re.ASCII)
-_NEVER = None  # what a text waits for that has a `$` which is no variable
+_NEVER = None  # a mark for a `$` that begins no variable; no attribute has this name
 _Path = str | None
 _Values = dict[_Path, Any]
 
 
 def expand(manifest: Manifest) -> dict[str, Any]:
-    """Put in for every variable what it names, in whatever order they depend on each other; `$$` becomes `$`.
+    """Replace every variable by its value, also where variables depend on each other; `$$` becomes `$`.
 
-    An attribute stays as a whole as it is where a variable in it is unknown or depends on itself, or where a `$` is no
+    An attribute stays unchanged if one of its variables is unknown or depends on itself, or if a `$` begins no
     variable.
     """
     attributes = list(_attributes(manifest))
     values: _Values = dict(attributes)
     if len(values) != len(attributes):
-        raise InvalidManifest("manifest", manifest, "an attribute whose name has a `/` is also one of a section")
+        raise InvalidManifest(
+            "manifest", manifest, "the attribute name contains a `/` and equals the name of an attribute in a section"
+        )
     names = {path: list(_names(path, value, values)) for path, value in attributes if _varies(value)}
     room = LARGEST
     missing = {path: {name for name in those if name in names or name not in values} for path, those in names.items()}
@@ -41,13 +43,15 @@ def expand(manifest: Manifest) -> dict[str, Any]:
             texts.append(_text(values[name]))
             room -= len(texts[-1])
             if room < 0:
-                raise InvalidManifest(path, values[path], f"variables make it longer than {LARGEST:,} characters")
+                raise InvalidManifest(
+                    path, values[path], f"variables make the request longer than {LARGEST:,} characters"
+                )
         values[path] = _replaced(values[path], iter(texts))
     return _rebuilt(manifest, values)
 
 
 def _in_order(missing: dict[str, set[_Path]]) -> Iterator[str]:
-    """Give those that miss nothing, or only what came before; what misses itself, or what there is not, never comes."""
+    """Return attributes so that each depends only on earlier ones; leave out those that have no such place."""
     users = defaultdict(list)
     for path, those in missing.items():
         for name in those:
@@ -63,7 +67,7 @@ def _in_order(missing: dict[str, set[_Path]]) -> Iterator[str]:
 
 
 def _attributes(table: Manifest, section: str = "") -> Iterator[tuple[str, Any]]:
-    """Give every attribute that has a value, by its path."""
+    """Return every attribute that has a value, by its path."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _attributes(value, f"{section}{name}/")
@@ -76,7 +80,7 @@ def _varies(value: Any) -> bool:
 
 
 def _names(path: str, value: Any, values: _Values) -> Iterator[_Path]:
-    """Give the path of what each variable names, in order."""
+    """Return the paths that the variables of a text name, in order."""
     if isinstance(value, list | tuple):
         for each in value:
             yield from _names(path, each, values)
@@ -90,7 +94,7 @@ def _names(path: str, value: Any, values: _Values) -> Iterator[_Path]:
 
 
 def _places(path: str, name: str) -> Iterator[str]:
-    """Give where a name may be, seen from an attribute: its own section first, then the ones around it."""
+    """Return the paths that a name may mean in an attribute: first in its own section, then in the sections around."""
     while path:
         path = path.rpartition("/")[0]
         yield f"{path}/{name}" if path else name
@@ -105,7 +109,7 @@ def _replaced(value: Any, texts: Iterator[str]) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Say a value as a variable stands for it."""
+    """Return the text that replaces a variable."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
     if isinstance(value, bool):

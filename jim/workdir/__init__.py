@@ -1,1 +1,1 @@
-"""What lies in the work directory, which keeper and worker nodes share."""
+"""The work directory, which the keeper and the worker nodes share."""

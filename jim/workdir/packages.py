@@ -1,7 +1,7 @@
-"""Input packages: what every local job of a grid job finds in `input/`, packed once and shared by equal grid jobs.
+"""Input packages: the files that every local job finds in `input/`, packed once and shared by equal grid jobs.
 
-A package is named by its content: `work/packages/SHA256/package.tar`. A grid job holds on to its own by a hard link, so
-that the number of links says whether anyone still needs it, whatever was killed in between.
+The name of a package is the checksum of its content: `work/packages/SHA256/package.tar`. Each grid job has a hard link
+to its package, so the number of links shows whether anyone still needs it, even after a kill.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from jim.files import open_regular, resolved, sync_directory
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
-PACKAGE = "package"  # in a grid job's directory: where the package is, and is unpacked
-TOOLS = "tools"  # what a site sends along with every grid job
+PACKAGE = "package"  # in a grid job's directory: the place of the package, and of its files
+TOOLS = "tools"  # files that a site sends with every grid job
 MOST_FILES = 100_000
-LEFT_SECONDS = 86_400.0  # what lies half packed for so long, nobody will finish
+LEFT_SECONDS = 86_400.0  # seconds after which nobody will finish a half-written package
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
-# One keeper alone shares packages, in several threads: none may be removed while it is being linked.
+# Only one keeper shares packages, in several threads: none may be removed while another thread links it.
 _SHARING = threading.Lock()
 _SENDING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # by the name of the package
 
 
 class Member(NamedTuple):
-    """One name in a package: a file, a directory, or a link that stays within what it was found in."""
+    """One name in a package: a file, a directory, or a link that stays within its own tree."""
 
     name: str
     source: Path
@@ -43,32 +43,33 @@ class Member(NamedTuple):
 
 
 def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
-    """Give what the inputs of a request bring into its package; refuse what cannot, or must not, be sent."""
+    """Return the members of the package for the inputs of a request; refuse files that cannot or must not be sent."""
     names: dict[str, str] = {}
     for each in inputs:
         name = Path(each).name
         if not name or name == ".." or not each.startswith("/"):
             raise BadRequest(f"{each!r}: expected the path of a file or directory", "inputs")
         if name in names:
-            raise BadRequest(f"{names[name]} and {each} have the same name, and would lie in the same place", "inputs")
+            raise BadRequest(f"{names[name]} and {each} have the same name, so both would get the same place", "inputs")
         names[name] = each
     reserved = sorted(names.keys() & {TOOLS, "input", "stdout", "stderr"})
     if reserved:
         raise BadRequest(
-            f"{names[reserved[0]]}: the name {reserved[0]!r} means something else to a local job", "inputs"
+            f"{names[reserved[0]]}: a local job uses the name {reserved[0]!r} for something else", "inputs"
         )
     return _bounded((one for name, each in names.items() for one in walked(Path(each), name)), most_bytes)
 
 
 def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
-    """Take what was found, as long as it is not too much: a sparse file claims terabytes and costs nothing."""
+    """Refuse too many or too large members: a sparse file claims terabytes and costs nothing."""
     kept, size = [], 0
     for one in found:
         size += one.seen.st_size if stat.S_ISREG(one.seen.st_mode) else 0
         if size > most_bytes:
             raise BadRequest(
                 f"with {one.source} they have {size:,} bytes, more than the {most_bytes:,} that this site "
-                "sends with a grid job; leave large files where worker nodes can read them, and pass their paths",
+                "sends with a grid job; leave large files where worker nodes can read them, and pass "
+                "their paths",
                 "inputs",
             )
         kept.append(one)
@@ -78,7 +79,7 @@ def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
 
 
 def walked(place: Path, name: str = "") -> Iterator[Member]:
-    """Give all that is at and below a place, by its name in the package; `name` is that of the place itself."""
+    """Return everything at and below a place, by its name in the package; `name` is that of the place itself."""
     try:
         root = resolved(place, strict=True)
         yield from _walked(root, root, name)
@@ -104,7 +105,7 @@ def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:
 
 
 def _check_link(root: Path, place: Path) -> None:
-    """Let a link be sent only if it leads to the same thing where it is unpacked."""
+    """Accept a link only if it leads to the same file after unpacking."""
     target = place.readlink()
     try:
         leads = resolved(place, strict=True)
@@ -112,25 +113,25 @@ def _check_link(root: Path, place: Path) -> None:
         raise BadRequest(f"{place} is a link that leads nowhere ({target})", "inputs") from error
     if target.is_absolute() or not leads.is_relative_to(root):
         raise BadRequest(
-            f"{place} is a link that leads out of {root} ({target}); send what it leads to instead", "inputs"
+            f"{place} is a link that leads out of {root} ({target}); send the file it leads to instead", "inputs"
         )
 
 
 def share(work: Path, place: Path, found: Iterable[Member]) -> None:
-    """Let a grid job have the package of these members, in its directory `place`; done again, it changes nothing."""
+    """Give a grid job the package of these members, in its directory `place`; repeating this changes nothing."""
     ordered = sorted(found, key=lambda each: each.name)
     if not ordered:
         return
     packages = work / PACKAGES
     packages.mkdir(mode=0o700, exist_ok=True)
     digest = _pack(ordered, None)
-    with _SENDING[digest]:  # of equal ones at the same time, one is sent and the others wait for it
+    with _SENDING[digest]:  # of several equal packages at the same time, one is written and the others wait for it
         if not _hold(packages, digest, place):
             _hold(packages, _send(packages, ordered), place)
 
 
 def _send(packages: Path, ordered: Sequence[Member]) -> str:
-    """Write a package where worker nodes see it; it appears whole. Its name may be another one: files change."""
+    """Write a package where worker nodes see it; it appears whole. If a file changed meanwhile, its name differs."""
     draft = packages / f".draft-{os.urandom(8).hex()}"
     draft.mkdir(mode=0o700)
     try:
@@ -139,7 +140,7 @@ def _send(packages: Path, ordered: Sequence[Member]) -> str:
             file.flush()
             os.fsync(file.fileno())
         sync_directory(draft)
-        with suppress(OSError):  # an equal one has come first
+        with suppress(OSError):  # an equal package came first
             draft.rename(packages / digest)
         sync_directory(packages)
     finally:
@@ -148,7 +149,7 @@ def _send(packages: Path, ordered: Sequence[Member]) -> str:
 
 
 def _hold(packages: Path, digest: str, place: Path) -> bool:
-    """Hold on to a package, if it is there."""
+    """Link a package, if it exists."""
     with _SHARING:
         with suppress(FileNotFoundError):
             (place / HELD).unlink()
@@ -165,13 +166,13 @@ def _hold(packages: Path, digest: str, place: Path) -> bool:
 
 
 class _Sum:
-    """What a package is written to: its name comes of it, and a file, where there is one."""
+    """Receives the bytes of a package: computes its name and writes its file, if there is one."""
 
     def __init__(self, file: IO[bytes] | None) -> None:
         self._file, self.sum = file, hashlib.sha256()
 
     def write(self, block: bytes) -> int:
-        """Take in the next bytes."""
+        """Take the next bytes."""
         self.sum.update(block)
         if self._file:
             self._file.write(block)
@@ -179,9 +180,10 @@ class _Sum:
 
 
 def _pack(ordered: Sequence[Member], file: IO[bytes] | None) -> str:
-    """Pack members, in order; the same content gives the same bytes, whoever owns it and however old it is.
+    """Pack members in order; the same content gives the same bytes, whatever owner and time the files have.
 
-    GNU's format, for busybox has no other for long names. What is unpacked is shared: it can be read, not changed.
+    The format is GNU's, because busybox knows no other for long names. Worker nodes share the unpacked files, which are
+    read-only.
     """
     out = _Sum(file)
     with tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:  # type: ignore[call-overload]
@@ -202,7 +204,7 @@ def _pack(ordered: Sequence[Member], file: IO[bytes] | None) -> str:
 
 
 def sweep(work: Path) -> int:
-    """Remove the packages that no grid job holds, and what a keeper's end left half packed; say how many."""
+    """Remove packages without a grid job, and half-written ones of ended keepers; return the number."""
     packages, removed = work / PACKAGES, 0
     if not packages.is_dir():
         return 0
@@ -213,7 +215,7 @@ def sweep(work: Path) -> int:
                 try:
                     if (each / HELD).stat().st_nlink > 1:
                         continue
-                except FileNotFoundError:  # never was whole, or is half removed
+                except FileNotFoundError:  # it was never whole, or is half removed
                     pass
                 doomed = packages / f".removed-{each.name}"
                 each.rename(doomed)

@@ -1,4 +1,4 @@
-"""What a local job finds on the worker node: the package, the submission directory, and its claims."""
+"""The files that a local job finds on the worker node: the package, the submission directory, and its claims."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
 from jim.workdir import credentials, packages
 
-INSTANCE = "instance"  # in a work directory, and in a state directory: whose it is
-OWNER = "owner"  # in a grid job's directory, whose it is
+INSTANCE = "instance"  # in a work directory and a state directory: the owner
+OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
 PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
-# At the end of a directory's name: of what has ended without being sent, where the usual ones are used.
+# Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
-SENT = "sent"  # which try of the batch command may have been run last; never taken away
-LUGGAGE = "luggage"  # what a job takes along to a worker node that does not see the work directory
+SENT = "sent"  # the last try of the batch command that may have run; never removed
+LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one index of a submission runs."""
+    """The attempt that one index of a submission runs."""
 
     job: Job
     command: Sequence[str]
-    settings: Sequence[tuple[str, str]] = ()  # of its own
+    settings: Sequence[tuple[str, str]] = ()  # its own environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +50,24 @@ class Trace:
     """What one attempt has left in its submission directory."""
 
     claim: Claim | None
-    touched: float  # when its holder touched the claim last, by the file server's clock
+    touched: float  # time of the last touch of the claim, by the file server's clock
     exit_record: ExitRecord | None
-    unreadable: bool = False  # just now: there may be an exit record
-    gone: bool = False  # its wrapper, or what watches it, says that nothing of it lives, and that no record will come
+    unreadable: bool = False  # the file cannot be read now, so there may be an exit record
+    gone: bool = False  # the wrapper or its watcher says that no process is left, and that no record will come
 
 
 def shell_directory() -> Path:
-    """Find the doors and the wrapper: beside the package in a checkout, in libexec when installed."""
+    """Return the directory of doors and wrapper: beside the package in a checkout, in libexec when installed."""
     beside = Path(__file__).resolve().parents[2] / "shell"
     return beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/shell"
 
 
 def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
-    """Make a grid job's directory, once; give its name. What another grid job of that number has made is its own.
+    """Make a grid job's directory, once, and return its name; never use a directory of another grid job.
 
-    Numbers come again where a state directory was restored, and doors then drew before anyone noticed. `unsent`: nor is
-    one taken from which something was sent, for what has ended without being sent: its own may be one, after a restore.
+    After a restore, doors may use a number again before anyone notices. With `unsent`, for a grid job that ended before
+    it was submitted, a directory from which something was submitted is not used either: after a restore it may be its
+    own.
     """
     told = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
     other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
@@ -83,7 +84,7 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
 
 
 def is_owned(place: Path, job: GridJob) -> bool:
-    """Tell whether a directory says that it is this grid job's. One of a version before has no nonce."""
+    """Tell whether a directory says that it belongs to this grid job. Grid jobs of an older version have no nonce."""
     try:
         told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
         return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
@@ -92,13 +93,13 @@ def is_owned(place: Path, job: GridJob) -> bool:
 
 
 def _is_used(place: Path) -> bool:
-    """Tell whether a directory is somebody's already: a version before did not say whose it was."""
+    """Tell whether a directory is in use already; an older version did not write the owner."""
     names = os.listdir(place)  # noqa: PTH208 - names suffice
     return OWNER in names or any(each == "result" or SUBMISSION.fullmatch(each) for each in names)
 
 
 def submissions_in(place: Path) -> dict[int, Path]:
-    """Give the submission directories of a grid job, by their numbers; none where its directory is not there."""
+    """Return the submission directories of a grid job, by number; none if its directory does not exist."""
     try:
         names = os.listdir(place)  # noqa: PTH208 - names suffice
     except FileNotFoundError:
@@ -107,12 +108,12 @@ def submissions_in(place: Path) -> dict[int, Path]:
 
 
 def submission_directory(place: Path, k: int) -> Path:
-    """Name the directory of a submission, in that of its grid job."""
+    """Return the directory of a submission, inside that of its grid job."""
     return place / f"s{k}"
 
 
 def told_in(directory: Path) -> Told | None:
-    """Read what a submission directory was made for; nothing where that is not told yet."""
+    """Read which attempts a submission directory is for; None if that is not written yet."""
     try:
         return read_jobs(read_regular(directory / "jobs", LONGEST_JOBS).decode(errors="replace"))
     except FileNotFoundError:
@@ -122,26 +123,26 @@ def told_in(directory: Path) -> Told | None:
 
 
 def has_another(directory: Path, own: Told) -> bool:
-    """Tell whether a submission directory says that it is another submission's; one that is spoilt says nothing."""
+    """Tell whether a submission directory belongs to another submission; a damaged one proves nothing."""
     with suppress(JimError):
         told = told_in(directory)
-        if told and told.mark:  # of what was found after a restore not all attempts are stored
+        if told and told.mark:  # after a restore the store may have only some of the attempts
             return told.mark != own.mark or not own.attempts.items() <= told.attempts.items()
     return False
 
 
 def was_removed(work: Path, directory: Path) -> bool:
-    """Tell whether a directory of a grid job was removed, and is not just out of reach like all of the work directory.
+    """Tell whether a directory of a grid job was removed; an unreachable work directory is a different case.
 
-    What belongs to it can never start, for nothing is ever made in its place.
+    Its attempts can never start, because JIM makes no new directory in its place.
     """
     return _is_absent(directory) and not _is_absent(work / INSTANCE)
 
 
 def _is_absent(path: Path) -> bool:
-    """Tell whether there is certainly nothing of this name: whatever else keeps us from looking is raised.
+    """Tell whether a name certainly does not exist; any other obstacle raises an error.
 
-    `Path.exists` takes errors for absence, each Python others.
+    `Path.exists` takes errors for absence, and Python versions differ here.
     """
     try:
         path.lstat()
@@ -151,7 +152,7 @@ def _is_absent(path: Path) -> bool:
 
 
 def is_seen(work: Path) -> bool:
-    """Tell whether the work directory can be read just now."""
+    """Tell whether the work directory is readable now."""
     try:
         return bool(read_regular(work / INSTANCE, 100))
     except (OSError, JimError):
@@ -159,7 +160,7 @@ def is_seen(work: Path) -> bool:
 
 
 def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes) -> None:
-    """Fill a grid job's directory: the wrapper as it is today, and the input package, once."""
+    """Fill a grid job's directory once: the present wrapper, and the input package."""
     for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now())
@@ -183,10 +184,10 @@ def prepare_submission(
     *,
     shared: bool = True,
 ) -> Path:
-    """Make a submission directory durable and return the script that the batch system is to run.
+    """Make a submission directory durable and return the script for the batch system.
 
-    `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Done
-    again, it changes nothing.
+    `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
+    this changes nothing.
     """
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
@@ -204,7 +205,7 @@ def prepare_submission(
 
 
 def _pack_luggage(directory: Path) -> None:
-    """Gather what goes along with each job; of the links, what they lead to when it starts."""
+    """Pack the files that go along with each job; links are followed when the job starts."""
     luggage, place = directory / LUGGAGE, directory.parent
     luggage.mkdir(mode=0o700, exist_ok=True)
     replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
@@ -227,7 +228,7 @@ def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
     restart = f"${{{variables['restart']}:-}}" if variables["restart"] else ""
     return (
         "#!/bin/sh\n"
-        # The batch command's own, which some batch systems hand on.
+        # Variables of the batch command, which some batch systems pass on.
         f"unset PYTHONPATH {MARK_VARIABLE}\n"
         '[ "${LC_ALL-}" != C ] || unset LC_ALL\n'
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
@@ -242,16 +243,16 @@ def mark_sent(directory: Path, number: int) -> None:
 
 
 def tries_sent(directory: Path) -> int:
-    """Tell which try of the batch command may have been run last; 0: none."""
+    """Return the last try of the batch command that may have run; 0: none."""
     try:
-        return int(read_regular(directory / SENT, 20) or 1)  # an empty one is of a version that counted no tries
+        return int(read_regular(directory / SENT, 20) or 1)  # an empty file is from a version that counted no tries
     except FileNotFoundError:
         return 0
 
 
 def trace(directory: Path, index: int) -> Trace:
-    """Read what an attempt left; what is half there is not there."""
-    gone = _gone(directory, index)  # first: what is gone leaves no exit record from then on
+    """Read what an attempt left; an incomplete file counts as missing."""
+    gone = _gone(directory, index)  # first: a claim that is gone leaves no exit record after this
     claim = _claim(directory, index)
     touched, record, unreadable = 0.0, None, False
     try:
@@ -268,28 +269,28 @@ def trace(directory: Path, index: int) -> Trace:
 
 
 def _gone(directory: Path, index: int) -> str:
-    """Read of which claim nothing lives any more, if that is told."""
+    """Return the nonce of the claim that has no process any more, if that is written."""
     try:
         lines = read_regular(directory / f"gone.{index}", 4096).decode(errors="replace").splitlines()
-    except (OSError, JimError):  # no proof, then
+    except (OSError, JimError):  # so this proves nothing
         return ""
     facts = dict(line.partition(" ")[::2] for line in lines)
     return facts.get("nonce", "") if lines[-1:] == ["end"] else ""
 
 
 def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
-    """Tell whoever holds a claim, should it live after all, that its attempt is given up: durably, and once."""
+    """Write durably, and once, that an attempt is given up, for any holder of its claim that still lives."""
     own = directory / f"o.{os.urandom(8).hex()}"
     replace_durably(own, f"nonce {nonce}\nwhy {why}\nend\n".encode())
     over = directory / f"over.{index}"
     with suppress(FileExistsError):
         os.link(own, over)
     own.unlink()
-    # Over NFS the answer of `link` can be lost; and a wrapper that asks makes a directory of this name for a moment.
+    # Over NFS the answer of `link` can be lost; and a wrapper that looks makes a directory of this name for a moment.
     if not stat.S_ISREG(over.lstat().st_mode):
         with suppress(OSError):
-            over.rmdir()  # its node may have died just then
-        raise JimError(f"{over} could not be put there just now")
+            over.rmdir()  # the wrapper's node may have died at this moment
+        raise JimError(f"cannot write {over} now")
     sync_directory(directory)
 
 
@@ -299,7 +300,7 @@ def has_refused(directory: Path, index: int) -> bool:
 
 
 def _claim(directory: Path, index: int) -> Claim | None:
-    """Read who holds a claim; one that is spoilt, as by a power cut or a payload, is taken all the same."""
+    """Read who holds a claim; a claim damaged by a power cut or a payload counts as taken."""
     try:
         return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
     except FileNotFoundError:
@@ -309,9 +310,9 @@ def _claim(directory: Path, index: int) -> Claim | None:
 
 
 def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
-    """Take the claims of these attempts, so that they can never start; return who holds each now.
+    """Take the claims of these attempts, so that they can never start; return the holder of each.
 
-    Whatever `link` says, only reading the claim tells who won: over NFS its answer can be lost.
+    Only reading the claim tells who won: over NFS the answer of `link` can be lost.
     """
     nonce = os.urandom(16).hex()
     own = directory / f"c.{nonce}"
@@ -325,15 +326,16 @@ def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
     for index in wanted:
         holder = _claim(directory, index)
         if holder is None:
-            raise JimError(f"{directory}/claim.{index} could neither be taken nor read")
+            raise JimError(f"JIM could neither take nor read {directory}/claim.{index}")
         holders[index] = holder
     return holders
 
 
 def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
-    """Give every claim that was taken in a submission directory.
+    """Return every taken claim of a submission directory.
 
-    Where worker nodes do not see it, the claims stay there: an exit record that has come back tells of one.
+    If worker nodes do not see the directory, their claims stay on the nodes; an exit record that came back proves a
+    claim.
     """
     try:
         names = os.listdir(directory)  # noqa: PTH208 - names suffice
@@ -355,9 +357,9 @@ def _claim_told(record: ExitRecord | None) -> Claim | None:
 
 
 def remove_grid_directory(place: Path) -> None:
-    """Remove everything of a grid job; by one rename first, so that a wrapper that comes late finds nothing.
+    """Remove everything of a grid job, after a rename: a wrapper that comes late finds nothing.
 
-    What can be removed is; if anything is left, raise why.
+    Remove as much as possible; raise the reason if anything is left.
     """
     doomed = place.with_name(f".removed-{place.name}")
     with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Writing a tar from front to back; nothing of it is kept in memory, however many members it has."""
+"""Writes a tar from front to back; memory does not grow with the number of members."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import IO
 
 
 class Tar:
-    """A tar while it is written. `end` makes it whole."""
+    """A tar that is being written; `end` completes it."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
 
     def add(self, name: str, size: int, content: Iterable[bytes]) -> None:
-        """Add a file; the content must have the size that is said before."""
+        """Add a file; the content must have the given size."""
         member = tarfile.TarInfo(name)
         member.size, member.mode = size, 0o600
         self._out.write(member.tobuf(tarfile.PAX_FORMAT))
@@ -23,7 +23,7 @@ class Tar:
         self._fill(tarfile.BLOCKSIZE)
 
     def end(self) -> None:
-        """Write what marks the end: two empty blocks, and a last record that is full."""
+        """Write the end: two empty blocks, filled to a whole record."""
         self._out.write(bytes(2 * tarfile.BLOCKSIZE))
         self._fill(tarfile.RECORDSIZE)
 

@@ -24,7 +24,7 @@ from jim.jobs import LocalJob
 from jim.model import Piece, State, roll_up
 from jim.site.settings import Limits
 from tests.corpus.difference import Difference, same
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 from tests.statuses import may_become, seen_as
 
 logging.getLogger("jim").addHandler(logging.NullHandler())  # what a keeper says of refusals is not asked for
@@ -81,7 +81,7 @@ def _submission(case: dict[str, Any]) -> dict[str, Any]:
     refused, keep_going = case["submission_fails"], case["keep_going"]
     with tempfile.TemporaryDirectory() as place:
         world = World(Path(place), None, limits=Limits(per_submission=1, queued=len(refused) + 1))
-        world.batch.lies = [word for no in refused for word in ("@submit", "refuse" if no else "")]
+        world.batch.lies = [Instead("submit", Answers.REFUSE if no else Answers.TRUTH) for no in refused]
         try:
             grid = world.submit(argument_sets=[[str(n)] for n in range(len(refused))], keep_going=keep_going)
         except BadRequest:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from jim.splitting.files_and_jobs import File
 from jim.splitting.parameters import check
 from jim.splitting.registry import splitter_of
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 from tests.corpus.difference import Difference, same
 
 OURS = {"exe": "executable", "args": "arguments", "env": "environment"}

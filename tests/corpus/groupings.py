@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from jim.splitting.files_and_jobs import Record, jobs_in
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Record, jobs_in
 from tests.corpus.difference import Difference
 from tests.corpus.wmcore import compare_groups
 

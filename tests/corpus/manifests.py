@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from jim.errors import nearest, shown
+from jim.splitting.checked_values import NAMES
 from jim.splitting.errors import SplitError, TooManyJobs, UnknownSplitter
-from jim.splitting.kinds import NAMES
+from jim.splitting.files_and_jobs import File
 from jim.splitting.parameters import check, declared
 from jim.splitting.rules import input_data_by_se, parametric, parametric_jdl
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 from jim.work.variables import expand
 from tests.corpus import jdl
 from tests.corpus.difference import Difference, same

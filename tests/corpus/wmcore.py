@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from jim.splitting.files_and_jobs import Record, Settled, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
-from jim.splitting.units import Record, Settled, SplitJob
 from tests.corpus.difference import Difference, same
 
 # What a case says of a job that is not compared: the words of a reason are the peer's own.

@@ -70,7 +70,7 @@ def test_cancel_of_what_has_ended_says_how_it_ended(place, answer, state):
 
 # A stdout that cannot be written
 
-CLOSED, FULL = "stdout cannot be written: it is closed", "stdout cannot be written: No space left on device"
+CLOSED, FULL = "cannot write to stdout: stdout is closed", "cannot write to stdout: No space left on device"
 UNHEARD = [(">&-", CLOSED), (">/dev/full", FULL), (">&- <&-", CLOSED)]
 
 

@@ -54,7 +54,7 @@ def test_who_asks_for_help_gets_it(place, name, word):
 @pytest.mark.parametrize("text", ["00004", "0", "4.01", "4.00", "04.1", "-4", "4.", "4,1", "4.1.1"])
 def test_what_is_no_id_is_no_job(place, text):
     place.add(4, size=2)
-    with pytest.raises(UnknownJob, match="is no id"):
+    with pytest.raises(UnknownJob, match="is not an id"):
         target_of(text)  # as the other doors do
     code, out, _ = place.door("jim-poll", text)
     assert (code, out.splitlines()[1]) == (4, "GRAM_SCRIPT_ERROR:156")
@@ -105,7 +105,7 @@ def test_what_is_no_file_is_refused(place, name):
     (place.directory / "directory").mkdir()
     code, out, err = place.door("jim-submit", name)
     assert (code, out.splitlines()[1]) == (2, "GRAM_SCRIPT_ERROR:48")
-    assert f"{name} is no regular file; a pipe or a device cannot be handed in\n" in err
+    assert f"{name} is not a regular file; a pipe or a device cannot be a request\n" in err
     assert place.left() == ([], [])
 
 
@@ -178,14 +178,14 @@ ASKED = Resources("long", 60, 500, "hep", 4, 1000)
 @pytest.mark.parametrize(
     ("batch", "words"),
     [
-        (Batch(most_cores=3), "cores: 4 cores, more than the 3 cores this site allows a local job"),
-        (Batch(most_memory_mb=499), "memory_mb: 500 MB, more than the 499 MB this site allows a local job"),
-        (Batch(most_wall_seconds=59), "wall_seconds: 60 s, more than the 59 s this site allows a local job"),
+        (Batch(most_cores=3), "cores: 4 cores, more than the 3 cores that this site allows a local job"),
+        (Batch(most_memory_mb=499), "memory_mb: 500 MB, more than the 499 MB that this site allows a local job"),
+        (Batch(most_wall_seconds=59), "wall_seconds: 60 s, more than the 59 s that this site allows a local job"),
         (
             Batch(queues=("lung", "short")),
-            "queue: 'long' is none that this site allows; did you mean 'lung'? (known: lung, short)",
+            "queue: this site does not allow 'long'; did you mean 'lung'? (known: lung, short)",
         ),
-        (Batch(accounts=("qcd",)), "account: 'hep' is none that this site allows (known: qcd)"),
+        (Batch(accounts=("qcd",)), "account: this site does not allow 'hep' (known: qcd)"),
     ],
 )
 def test_what_the_site_does_not_allow_is_refused(batch, words):
@@ -262,16 +262,16 @@ def test_site_check_says_what_is_not_there(place):
     done = without_libraries(place, "from jim.cli import main; sys.exit(main(['site', 'check']))")
     assert done.returncode == 3
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("failed   libraries: not there: lxml, psutil, tenacity, rich; ")
+    assert lines[0].startswith("failed   libraries: missing: lxml, psutil, tenacity, rich; ")
     assert "failed   batch system: No module named 'tenacity'" in lines
     assert done.stderr == ""
 
 
 def test_a_verb_that_needs_one_says_so(place):
     place.add(1, size=1)
-    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['status']))")
+    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['xml', '1']))")
     assert done.returncode == 3
-    assert re.match(r"jim: rich(\.\w+)? not found by .*, which runs JIM: .*pip install", done.stderr)
+    assert re.match(r"jim: lxml(\.\w+)? not found by .*, which runs JIM: .*pip install", done.stderr)
 
 
 @pytest.mark.parametrize("library", ["tenacity", "lxml", "psutil"])  # the last two are imported only when needed
@@ -288,7 +288,7 @@ def test_a_keeper_that_cannot_start_leaves_its_reason_once(place, library):
     [
         ("jim-submit", ("request.toml",), "GRAM_SCRIPT_JOB_ID:8\nGRAM_SCRIPT_JOB_STATE:32\n\n"),
         ("jim-cancel", ("7",), "GRAM_SCRIPT_JOB_STATE:4\n\n"),
-        ("jim", ("cancel", "7"), "7: cancel wished"),
+        ("jim", ("cancel", "7"), "7: cancel requested"),
     ],
 )
 def test_a_door_that_is_called_by_a_link_finds_its_home(place, name, words, said):
@@ -369,7 +369,7 @@ def test_a_keeper_of_a_damaged_status_db_leaves_a_sentence(place):
     environment = {**os.environ, "JIM_STATE": str(place.state), "PYTHONPATH": str(HOME)}
     command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(place.state)]
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 1
-    words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and put "
+    words = f"{place.state}/status.db is damaged (file is not a database): end its keeper, and move "
     (line,) = (place.state / "keeper.log").read_text().splitlines()
     assert f"CRITICAL jim.keeper.opening the keeper ends: {words}" in line
     for verb in (("keeper",), ("keeper", "--all"), ("status",)):

@@ -90,7 +90,7 @@ class Gateway(World):
     def restart(self, steps: int = 0) -> None:
         """Be killed, and start again; if so many steps are given, be killed at that one while starting, and again."""
         self.kill.left, self.kill.instead, self.kill.armed = steps, None, bool(steps)
-        if hasattr(self, "house"):
+        if hasattr(self, "keeper"):
             self.store.db = getattr(self.store.db, "_db", self.store.db)
         try:
             super().restart()
@@ -108,8 +108,8 @@ class Gateway(World):
         if not (self.may_be_outdated if isinstance(error, Outdated) else self.away):
             raise error
         self.stopped = str(error)
-        self.house.store.close()
-        self.house.store = Store(self.site.state / "status.db", self.clock)
+        self.keeper.store.close()
+        self.keeper.store = Store(self.site.state / "status.db", self.clock)
 
     def reboot(self) -> None:
         """Start the machine anew: its seconds count from another zero."""

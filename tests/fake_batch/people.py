@@ -42,7 +42,7 @@ class People(Troubles):
         self.patch.setattr(os, "urandom", self.urandom)  # what is named by it sorts the same in each replay
         self.patch.setattr(inbox, "Clock", lambda: self.gateway.clock)
         self.doomed_removal, self.doomed_taking = 0, False
-        self.patch.setattr(aging, "_remove", self.before(aging._remove, self.doom_the_removal))
+        self.patch.setattr(aging.Aging, "_remove", self.before(aging.Aging._remove, self.doom_the_removal))
         self.patch.setattr(inbox, "taken", self.before(inbox.taken, self.die_before_a_file_is_gone))
 
     def before(self, call, first):

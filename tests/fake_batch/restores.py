@@ -26,9 +26,9 @@ from jim.admin import restoring
 from jim.doors.gram import protocol
 from jim.errors import Outdated, UnknownJob
 from jim.keeper import serial
-from jim.keeper.keeper import House
+from jim.keeper.keeper import Keeper
 from jim.keeper.loop import FAILURES
-from jim.run_grid_job import Rounds
+from jim.keeper.rounds import Rounds
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.doors import Printed
 from tests.fake_batch.engine import Phase
@@ -66,7 +66,7 @@ class Restores(People):
         self.backups: list[Backup] = []  # the last ones
         self.own: list[Backup] = []  # those of what has led to what is here: all of the state directory was put back
         self.looks = 0
-        self.others: list[tuple[House, Rounds]] = []  # keepers of copies, who do not know yet
+        self.others: list[tuple[Keeper, Rounds]] = []  # keepers of copies, who do not know yet
         self.copies = 0
         self.patch.setattr(restoring, "Clock", lambda: self.gateway.clock)
         self.patch.setattr(serial, "MACHINE", Path(self.place) / "machine-id")
@@ -182,7 +182,7 @@ class Restores(People):
 
     def have_back(self, backup, whole, elsewhere):
         gateway = self.gateway
-        gateway.house.store.close()
+        gateway.keeper.store.close()
         self.files_back(backup, whole)
         if elsewhere:
             self.move_to_another_path()
@@ -235,7 +235,7 @@ class Restores(People):
     def say_restored(self, steps=0):
         """Say what has happened; the command may be killed, and is then given again."""
         gateway, before = self.gateway, self.told_over()
-        gateway.house.store.close()
+        gateway.keeper.store.close()
         gateway.kill.left, gateway.kill.instead, gateway.kill.armed = steps, None, bool(steps)
         told: list[str] = []
         try:
@@ -285,7 +285,7 @@ class Restores(People):
     def move(self, machine):
         """Move the state directory, or take it to another machine: people are asked, and say so."""
         gateway = self.gateway
-        gateway.house.store.close()
+        gateway.keeper.store.close()
         if machine:
             self.copies += 1
             self.be_on_machine(f"machine{self.copies}")
@@ -294,7 +294,7 @@ class Restores(People):
         gateway.may_be_outdated = True
         gateway.restart()
         assert gateway.stopped, "nobody noticed that it was moved"
-        gateway.house.store.close()
+        gateway.keeper.store.close()
         list(restoring.moved(gateway.site))
         gateway.may_be_outdated = False
         gateway.restart()
@@ -308,12 +308,12 @@ class Restores(People):
         A cloned machine has the same id, and the same paths: there nobody asks.
         """
         gateway = self.gateway
-        self.others.append((gateway.house, gateway.rounds))
+        self.others.append((gateway.keeper, gateway.rounds))
         self.copies += 1
         new = Path(self.place) / f"copy{self.copies}" / "state"
         shutil.copytree(gateway.site.state, new)
         gateway.site = gateway.site._replace(state=new)
-        gateway.house = replace(gateway.house, store=Store(new / "status.db", gateway.clock, write=True))
+        gateway.keeper = replace(gateway.keeper, store=Store(new / "status.db", gateway.clock, write=True))
         if cloned:
             gateway.store.set_fact("path", str(new.resolve()))
         gateway.may_be_outdated = not cloned

@@ -88,7 +88,7 @@ class Wishes:
         if at is None:
             assert wish.by in self.forgotten, f"acknowledged, and never seen: {wish} {self.oracle.story(wish.grid)}"
             return
-        assert lines[at].now == f"{wish.verb} wished"
+        assert lines[at].now == f"{wish.verb} requested"
         before, after = lines[:at], lines[at + 1 :]
         said = next((line for line in after if not line.was), None)
         if said and said.now == f"{wish.verb} changes nothing":
@@ -123,11 +123,11 @@ class Wishes:
         return again or job.request[name] == value
 
     def _priority(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
-        return any(line.now == "priority wished" for line in after) or job.priority == wish.more["priority"]
+        return any(line.now == "priority requested" for line in after) or job.priority == wish.more["priority"]
 
     def _suspend(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         """Nothing is sent until someone lets it go on."""
-        return not any(is_sent(line) for line in until(after, "resume wished", *OPENING))
+        return not any(is_sent(line) for line in until(after, "resume requested", *OPENING))
 
     def _cancel(self, wish: Wish, job: GridJob, after: Lines, before: Lines) -> bool:
         """Nothing of it is sent any more, and what was alive has been killed, or it is told how it has ended."""
@@ -145,7 +145,7 @@ class Wishes:
 def is_of_a_person(line: Journal, by: str = "person") -> bool:
     """Tell whether a line says that someone, or a certain one, has wished something."""
     who = line.reason.partition(",")[0]
-    return line.now.endswith(" wished") and (who == by or (by == "person" and who.startswith(by)))
+    return line.now.endswith(" requested") and (who == by or (by == "person" and who.startswith(by)))
 
 
 def is_end(line: Journal) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jim import run_grid_job
 from jim.keeper.main import run_keeper
+from jim.keeper.rounds import Rounds
 
 
 class Doom:
@@ -37,28 +38,28 @@ class Doom:
     def watched(self, name: str, move):
         """Make a move of which either side may be the end."""
 
-        def make(house, *more):
+        def make(keeper, *more):
             self.reached("before", name)
-            before = _print(house)
-            result = move(house, *more)
-            if _print(house) != before:
+            before = _print(keeper)
+            result = move(keeper, *more)
+            if _print(keeper) != before:
                 self.reached("after", name)
             return result
 
         return make
 
 
-def _print(house) -> tuple[object, ...]:
+def _print(keeper) -> tuple[object, ...]:
     """Give what differs when something was done."""
-    return house.store.changes(), frozenset(house.workers._busy), dict(house.answered)
+    return keeper.store.changes(), frozenset(keeper.workers._busy), dict(keeper.answered)
 
 
 def main(seen: str, side: str, times: str, move: str, state: str) -> int:
     doom = Doom(Path(seen), side, int(times), move)
-    moves, deliver = run_grid_job.moves, run_grid_job.Rounds.deliver
-    watched = doom.watched("deliver", lambda house, rounds, timeout: deliver(rounds, timeout))
-    run_grid_job.moves = lambda: tuple(doom.watched(each.__name__, each) for each in moves())
-    run_grid_job.Rounds.deliver = lambda rounds, timeout: watched(rounds.house, rounds, timeout)
+    moves, deliver = run_grid_job.moves, Rounds.deliver
+    watched = doom.watched("deliver", lambda keeper, rounds, timeout: deliver(rounds, timeout))
+    run_grid_job.moves = lambda: tuple(each._replace(make=doom.watched(each.name, each.make)) for each in moves())
+    Rounds.deliver = lambda rounds, timeout: watched(rounds.keeper, rounds, timeout)
     return run_keeper(Path(state), run_grid_job.rounds)
 
 

@@ -91,7 +91,7 @@ def flood(place, size: int) -> None:
     assert slowest < 20, "polls would take the keeper for dead"
     hurt.check(2)
     with hurt.store() as store:
-        assert len(store.details(1)) == 64
+        assert len(list(store.details(1))) == 64
 
 
 def test_a_flood_of_publications(place):

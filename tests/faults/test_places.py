@@ -66,7 +66,7 @@ def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(
     file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
     refused = hurt.door("submit", str(file))
     assert (refused.returncode, refused.stdout) == (3, "")
-    assert f"work: {hurt.site.work.parent} is not there: mount it" in refused.stderr
+    assert f"work: the directory {hurt.site.work.parent} does not exist: mount it" in refused.stderr
     assert not hurt.site.work.parent.exists()
 
 
@@ -147,7 +147,7 @@ def test_a_state_directory_on_a_network_file_system_is_refused(place, shim):
     mounts.parent.mkdir(parents=True)
     mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/home {hurt.place} nfs4 rw 0 0\n")
     more = {"LD_PRELOAD": str(shim), "SHIM_ROOT": str(hurt.place / "root")}
-    said = f"{hurt.state} lies on a network file system (nfs4): locks and the database need a local disk. Set JIM_STATE"
+    said = f"{hurt.state} lies on a network file system (nfs4), but locks and the database need a local disk."
     people, gatekeeper = doors(hurt, more)
     assert (people.returncode, gatekeeper.returncode) == (3, 3)
     assert said in people.stderr

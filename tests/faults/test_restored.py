@@ -21,7 +21,7 @@ WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
 
 def saved(place, name="backup"):
     """Save the state directory as it is, but for the batch system, which in earnest is elsewhere."""
-    shutil.copytree(place.state, place.place / name, ignore=shutil.ignore_patterns("batch", "keeper.log"))
+    shutil.copytree(place.state, place.place / name, ignore=shutil.ignore_patterns("batch", "keeper.log", "bell"))
     return place.place / name
 
 
@@ -78,16 +78,42 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     put_back(hurt, backup)
     assert submit(hurt, "new") == 2, "the door goes on"
     refused(hurt, "is older than what was done with it")
-    with pytest.raises(Outdated, match=r"was not only moved.*say `jim site restored`"):
+    with pytest.raises(Outdated, match=r"was not only moved.*Run `jim site restored`"):
         list(restoring.moved(hurt.site))
     told = "\n".join(restoring.restored(hurt.site))
-    assert f"{hurt.site.work / '2'} is of a grid job that is not known any more (its key is forgotten)" in told
+    assert f"{hurt.site.work / '2'} belongs to a grid job that JIM no longer knows (its key is forgotten)" in told
     assert submit(hurt, "newer") == 4, "three was drawn to go past it"
     hurt.finish()
     assert (which(hurt, 2), which(hurt, 4)) == (b"new\n", b"newer\n")
     assert (hurt.site.work / "2/result/2.tar").exists()
     assert len(list(hurt.site.work.glob("2-*"))) == 1
     assert hurt.door("site", "check").returncode == 0
+
+
+def test_a_backup_that_was_taken_at_work_is_put_back_and_goes_on(place):
+    """By `jim site backup`, while the keeper runs and an attempt, too; what was sent after it is found again."""
+    hurt = place("p", settings=SHARED)
+    hurt.submit(2, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: len(hurt.events("start")) == 2, "both run")
+    until(lambda: all_begun(hurt, 2), "both are known to run")
+    backup = hurt.place / "backup.tar"
+    assert hurt.door("site", "backup", str(backup)).returncode == 0
+    assert submit(hurt, "forgotten") == 2
+    until(lambda: (hurt.site.work / "2/s1").exists(), "it is sent")
+    keeper.kill()
+    keeper.wait()
+    with tarfile.open(backup) as tar:
+        tar.extractall(hurt.place / "backup", filter="data")
+    put_back(hurt, hurt.place / "backup")
+    refused(hurt, "is older than what was done with it")
+    told = "\n".join(restoring.restored(hurt.site))
+    assert f"{hurt.site.work / '2'} belongs to a grid job that" in told
+    assert submit(hurt, "new") > 2
+    (hurt.place / "payload.sh.go").touch()
+    hurt.finish()
+    hurt.check(2)
+    assert sorted(hurt.events("start")) == [(0, 1), (1, 1)]
 
 
 def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
@@ -108,7 +134,7 @@ def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     put_back(hurt, snapshot)
     refused(hurt, "is older than what was done with it")
     told = list(restoring.restored(hurt.site))
-    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in told
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in told
     keeper = hurt.start_keeper()
     until(lambda: hurt.state_of(0) == "running", "what was forgotten is found to run")
     (hurt.place / "payload.sh.go").touch()

@@ -93,7 +93,7 @@ code=$?
 hold after
 exit "$code"
 """
-HEADS = {"slurm": 1}  # lines of a listing that tells of no job
+HEADS = {"slurm": 1}  # lines of a listing this says nothing about job
 PAYLOAD = """#!/bin/sh
 me=$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT
 exec 9>>{ledger}/$JIM_GRID_JOB.$JIM_LOCAL_JOB.alive
@@ -340,7 +340,7 @@ class LiveSite:
     def saved(self) -> Path:
         """Save the state directory, as a backup does: without the work directory."""
         backup = self.place / "backup"
-        shutil.copytree(self.state, backup, ignore=shutil.ignore_patterns("work", "keeper.log"))
+        shutil.copytree(self.state, backup, ignore=shutil.ignore_patterns("work", "keeper.log", "bell"))
         return backup
 
     def put_back(self, backup: Path) -> None:

@@ -199,10 +199,8 @@ def test_the_page_holds_as_it_is_written(tmp_path):
 
 
 def here(line):
-    """Do without sudo, and answer for the reader; keepers that are to be ended may have ended, or need a moment."""
+    """Do without sudo, and answer for the reader."""
     done = line.replace("sudo -u mc", "runuser -u mc --").replace("apt-get install", "apt-get install --yes")
-    if line.startswith("pkill"):
-        done = f"{{ {done} || :; sleep 2; }}"
     if line.startswith("make uninstall"):  # the local batch system takes its minute
         done = f"for n in 1 2 3 4 5 6 7 8 9; do {done} && break; sleep 10; done"
     return f"echo; echo {shlex.quote(line)}\n{done} 2>&1\n"

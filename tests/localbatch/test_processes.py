@@ -72,6 +72,49 @@ def test_a_machine_without_room_for_a_process_lets_the_task_wait(place, monkeypa
     assert working.next_start > Clock().boot()
 
 
+class SetClock(Clock):
+    """A clock that stands still until a test sets it."""
+
+    now = 100.0
+
+    def boot(self):
+        return self.now
+
+
+def test_a_birth_waits_for_what_else_is_to_be_recorded(place, monkeypatch):
+    """Each transaction takes the time of a disk, for which free slots wait: a short task takes one, not two."""
+    monkeypatch.setattr(processes, "strangers", lambda _: [])
+    clock = SetClock()
+    job = place.submit("")
+    working = in_process(place, clock)
+    working.books.changed()
+    working.turn()
+    (pid,) = working.children
+    assert (place.states(), working.pressing(), place.events("started")) == ({(job, 1): "running"}, False, [])
+    assert working._pause() == pytest.approx(daemon.BIRTH_SECONDS)
+    until(lambda: not living(pid))
+    working.reap()
+    assert (working.pressing(), working._pause()) == (True, 0)
+    working.turn()
+    assert place.history(job) == {1: ("ended", 0, None, "")}
+    assert place.events("started", "ended") == [("started", job, 1), ("ended", job, 1)]
+
+
+def test_a_birth_does_not_wait_for_long(place):
+    clock = SetClock()
+    job = place.submit(WAIT_FOR_GO)
+    working = in_process(place, clock)
+    working.books.changed()
+    working.turn()
+    ((_, child),) = working.children.values()
+    clock.now += daemon.BIRTH_SECONDS
+    assert (working.pressing(), working._pause()) == (True, 0)
+    working.turn()
+    assert (place.events("started"), working.pressing()) == ([("started", job, 1)], False)
+    place.go()
+    child.wait(10)
+
+
 def test_wall_time_ends_even_what_ignores_term(served):
     trap = "[ $LOCALBATCH_INDEX = 1 ] && trap '' TERM || trap 'exit 5' TERM\n"
     job = served.submit(trap + "while :; do sleep 0.05; done", size=2, wall=1)

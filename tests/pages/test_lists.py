@@ -102,7 +102,7 @@ def test_6_what_only_lies_in_the_inbox_is_listed(ground: Ground, person: Person)
     assert person.json("/jobs.json")["jobs"][0]["step"] == "accepted"
     page = person.page("/jobs/9")
     assert "Grid job 9 executable" in page.text
-    assert "it is to be sized" in page.text
+    assert "the keeper still has to size it" in page.text
 
 
 def test_an_empty_state_directory_says_what_to_do(ground: Ground, person: Person) -> None:

@@ -16,7 +16,7 @@ HOME = Path(__file__).parents[2]
 ELSEWHERE = ("jim/adapters/", "jim/handlers/", "jim/localbatch/")
 # What is no sentence of JIM's own, or is read for no policy.
 JUSTIFIED = {
-    "jim/admin/trial/ground.py: NUMBERS.sub('', reason)": "equal reasons are told once, and differ by their numbers",
+    "jim/admin/trial/trial_site.py: NUMBERS.sub('', reason)": "equal reasons are shown once; their numbers differ",
     "jim/errors.py: 'int_max_str_digits' in str(error)": "a sentence of Python's",
     "jim/evidence/exit_record.py: self.reason.startswith(LACKING)": "the format of the exit record",
     "jim/evidence/transitions.py: words.search(each.reason)": "a person's search: `jim retry --reason`",

@@ -40,7 +40,7 @@ def test_the_page_shows_the_file():
 def test_it_is_found_in_the_directory_of_the_site_s_own(site, tmp_path):
     assert adapter_of(site).name == "tsp"
     (tmp_path / "site.toml").write_text('[batch]\nsystem = "nosuch.tsp"\n')
-    with pytest.raises(BadSite, match=r"'nosuch\.tsp' is no adapter"):
+    with pytest.raises(BadSite, match=r"cannot load the adapter 'nosuch\.tsp'"):
         adapter_of(read(tmp_path / "site.toml", tmp_path))
 
 
@@ -63,7 +63,7 @@ def test_an_odd_listing_raises(adapted, text):
         adapted.parse_query(answer(text))
 
 
-def test_commands(adapted, tmp_path):
+def test_the_example_s_words_are_those_of_task_spooler(adapted, tmp_path):
     assert adapted.parse_submit(answer("0\n")) == "0"
     command = adapted.submit_command(Batch("jim-1-1-1", "/w/job.sh", "/w", 1, Resources(wall_seconds=60, cores=2)))
     assert command[:3] == ["env", "-u", "JIM_COMMAND_OF"]

@@ -412,7 +412,7 @@ def names_all(command, ids):
     return all(id_ in words for id_, _ in ids)
 
 
-def test_marks_survive(adapter):
+def test_a_mark_comes_back_whole_from_a_listing(adapter):
     assert len(LIVE_MARK) <= adapter.name_length
     assert any(LIVE_MARK in word for word in adapter.submit_command(batch()))
     assert adapter.array_limit >= 1

@@ -18,7 +18,7 @@ from jim.clock import Clock, age_seconds
         ("2026-01-31T12:00:01.000Z", "2026-01-31T12:00:00.000Z", 0.0),  # it was set back
     ],
 )
-def test_ages(then, now, age):
+def test_an_age_is_never_negative(then, now, age):
     assert age_seconds(then, now) == age
 
 

@@ -1,13 +1,14 @@
 """The one room that starts processes: whatever a command does, it ends in time and fills nothing."""
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from jim import command as room
-from jim.command import run
+from jim.command import end_marked, run
 from jim.model import Answer
 
 
@@ -101,3 +102,30 @@ def test_what_has_left_the_session_and_lives_on_can_write_no_more(tmp_path):
     assert sh(f"echo first; exec setsid sh -c '{later}' &").out == "first\n"
     go.write_text("on\n")
     assert told.read_text() != "0\n"
+
+
+@pytest.fixture
+def sleeper():
+    started = []
+
+    def start(**environment):
+        started.append(subprocess.Popen(["/bin/sleep", "600"], env=environment))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def test_the_command_of_this_mark_is_ended_and_no_other(sleeper):
+    mine, other = sleeper(JIM_COMMAND_OF="jim-a-1-1"), sleeper(JIM_COMMAND_OF="jim-a-1-11")
+    assert end_marked("jim-a-1-1", "BATCH_ID") == [mine.pid]
+    assert mine.wait(10) == -9
+    assert other.poll() is None
+
+
+def test_the_job_that_inherited_the_mark_from_its_batch_command_is_spared(sleeper):
+    job = sleeper(JIM_COMMAND_OF="jim-a-1-1", BATCH_ID="4711")
+    assert end_marked("jim-a-1-1", "BATCH_ID") == []
+    assert job.poll() is None

@@ -144,7 +144,7 @@ def adapter():
     return adapter
 
 
-def test_nothing_lacks(adapter, captured):
+def test_an_adapter_with_all_captures_passes(adapter, captured):
     assert conformance.lacks(adapter, captured) == []
 
 

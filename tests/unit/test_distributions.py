@@ -98,7 +98,7 @@ def test_a_wheel_has_every_file_of_jim(wheel):
     for name in ("adapters", "handlers"):  # which `rglob` does not follow in each Python
         wanted |= {f"jim/{path.relative_to(HOME)}" for path in (HOME / name).rglob("*") if path.is_file()}
     wanted = {each for each in wanted if "__pycache__" not in each}
-    assert {"jim/statusdb/schema.sql", "jim/adapters/slurm.py", "jim/handlers/parts/pythia_generate.py"} < wanted
+    assert {"jim/statusdb/schema.sql", "jim/adapters/slurm.py", "jim/handlers/shared/pythia_generate.py"} < wanted
     found = {each for each in paths(wheel) if each.startswith("jim/")}
     assert found == wanted
     assert {each for each in found if (wheel / each).is_symlink()} == set()

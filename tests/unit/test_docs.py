@@ -21,7 +21,6 @@ import pytest
 
 from bench import splitting_pictures
 from jim import __version__, cli
-from jim.keeper import waking
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
 from jim.site import file as site_file
@@ -191,14 +190,6 @@ def test_calls_of_the_local_batch_system_are_possible(page: str) -> None:
     for piece in code(page):
         for words in re.findall(r"-m jim\.localbatch (--area .*)", piece):
             assert localbatch_parser().parse_args(words.split())
-
-
-def test_the_command_that_ends_keepers_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [re.fullmatch(r"pkill (?:-u mc )?-f '(.*)'", piece) for piece in code("docs/operating.md")]
-    started: list[tuple[str, ...]] = []
-    monkeypatch.setattr("jim.command.spawn", lambda words, **_: started.append(words))
-    waking.start_keeper(tmp_path)
-    assert {bool(re.search(found[1], " ".join(started[0]))) for found in told if found} == {True}
 
 
 def test_the_calls_are_found() -> None:

@@ -13,7 +13,7 @@ from jim.model import State, SubmissionState
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_5
-from tests.stand_ins import StandInClock, World
+from tests.stand_ins import Answers, Instead, StandInClock, World
 from tests.unit.statusdb.grounds import add
 
 DAY = 86_400.0
@@ -123,7 +123,7 @@ def far(tmp_path, monkeypatch):
 
 def lost(world, lie="lost before"):
     """Lose the answer of a submission, and look for it once, in vain."""
-    world.batch.lies = ["@submit", lie]
+    world.batch.lies = [Instead("submit", Answers(lie))]
     world.submit(1)
     world.until(lambda: world.store.submissions(SubmissionState.UNKNOWN))
     hide(world)

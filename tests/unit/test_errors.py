@@ -30,5 +30,5 @@ def test_the_nearest_word_is_meant():
 def test_what_a_parser_means():
     with pytest.raises(UnicodeDecodeError) as raised:
         b"one\ntwo \xff".decode()
-    assert in_words(raised.value) == "not a text file (line 2, column 5, after 'one\\ntwo ', is no UTF-8)"
+    assert in_words(raised.value) == "not a text file (line 2, column 5, after 'one\\ntwo ', is not UTF-8)"
     assert in_words(OSError(28, "No space left on device")) == "No space left on device"

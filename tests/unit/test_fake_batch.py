@@ -24,7 +24,7 @@ MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a bl
 
 @pytest.mark.parametrize(("machine", "count"), [("Glitches", 2), ("Troubles", 6), ("People", 2), ("Restores", 2)])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_histories(dialect, machine, count):
+def test_the_promise_is_kept_in_random_histories(dialect, machine, count):
     play(machine, dialect, SEED, count)
 
 

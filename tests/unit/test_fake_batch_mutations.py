@@ -19,7 +19,7 @@ from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
 from tests.fake_batch.play import play
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 ENOUGH = 150  # histories within which each of these was noticed, from its seed on
 FEW = 8  # histories of one seed: the first so many have noticed what is not left to `make torture`
@@ -46,13 +46,13 @@ def absence_by_one_listing(patch):
     look = settling._look
     patch.setattr(asking, "compare", trusting)
     patch.setattr(settling, "MISSED_TWICE", 1)
-    patch.setattr(settling, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    patch.setattr(settling, "_look", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 
 def absence_by_two_listings_in_short_order(patch):
     """Trust two listings however soon the second one comes."""
     look = settling._look
-    patch.setattr(settling, "_look", lambda house, doubt: look(house, replace(doubt, last=doubt.since + 1e9)))
+    patch.setattr(settling, "_look", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 
 def completed_says_the_batch_system(patch):
@@ -70,29 +70,29 @@ def killed_as_soon_as_the_cancel_was_answered(patch):
     """Take the answer to a cancel for the end of what was to be cancelled."""
     end = fulfilling._end
 
-    def ending(house, live, reused):
-        answer = end(house, live, reused)
-        house.workers.later("told", lambda: recorded(house, live))
+    def ending(keeper, live, reused):
+        answer = end(keeper, live, reused)
+        keeper.workers.later("told", lambda: recorded(keeper, live))
         return answer
 
-    def recorded(house, live):
+    def recorded(keeper, live):
         killed = verdict.Verdict(State.KILLED, NO_REASON, Witness.USER)
         for each in live:
-            if judging.cancelled(house, each.grid, each.n):
-                judging.record(house, (each.grid, each.k, each.idx), killed)
+            if judging.cancelled(keeper, each.grid, each.n):
+                judging.record(keeper, (each.grid, each.k, each.idx), killed)
 
     patch.setattr(fulfilling, "_end", ending)
 
 
 def given_up_when_the_controller_is_down(patch):
     """Take "nothing was done, come later" for what never gets better by itself."""
-    not_recorded = sending._not_recorded
+    sort_out = sending._sort_out
 
-    def giving_up(house, submission, error):
+    def giving_up(keeper, submission, error):
         later = isinstance(error, BatchError) and not isinstance(error, Unclear | Refused | Full)
-        not_recorded(house, submission, JimError(str(error)) if later else error)
+        sort_out(keeper, submission, JimError(str(error)) if later else error)
 
-    patch.setattr(sending, "_not_recorded", giving_up)
+    patch.setattr(sending, "_sort_out", giving_up)
 
 
 def over_time_says_the_batch_system(patch):
@@ -120,8 +120,8 @@ def what_comes_to_nothing_is_not_told(patch):
 def a_late_request_is_dropped(patch):
     """Take a request that waits for its key for one that is settled."""
 
-    def dropping(house, path, content):
-        take_request(house, path, content)
+    def dropping(keeper, path, content):
+        take_request(keeper, path, content)
         path.unlink(missing_ok=True)
         return True
 
@@ -193,8 +193,8 @@ def hand_in_after(world, failures):
     """Let so many listings fail in a row, then hand in another grid job, and give it; no time passes."""
     first = world.submit(key=f"before {failures}")
     world.until(lambda: world.state(first) is State.SUBMITTED)
-    world.batch.lies = ["@query", "down"] * failures
-    world.until(lambda: world.house.health.failures == failures, seconds=0.2)
+    world.batch.lies = [Instead("query", Answers.DOWN)] * failures
+    world.until(lambda: world.keeper.health.failures == failures, seconds=0.2)
     grid = world.submit(key=f"after {failures}")
     world.go(4)
     return grid
@@ -205,13 +205,13 @@ def breaks_after_three_failures(world):
     for failures in (1, 2):
         grid = hand_in_after(world, failures)
         assert world.state(grid) is State.SUBMITTED, f"held up by {failures}"
-        world.until(lambda: not world.house.health.failures)
+        world.until(lambda: not world.keeper.health.failures)
     grid = hand_in_after(world, 3)
     assert world.state(grid) is State.WAITING
     world.until(lambda: world.state(grid) is State.SUBMITTED)
 
 
-def test_the_breaker(world):
+def test_the_breaker_opens_after_three_failures(world):
     breaks_after_three_failures(world)
 
 

@@ -56,7 +56,7 @@ def test_a_job_that_was_found_by_its_mark_is_doubted_anew(gateway):
     gateway.submit(1)
     gateway.until(lambda: gateway.state(1) is State.SUBMITTED)
     gateway.engine.tasks[1, 1].hidden = 3
-    gateway.until(lambda: gateway.house.doubts and gateway.store.submissions("unknown"), seconds=6.0)
+    gateway.until(lambda: gateway.keeper.doubts and gateway.store.submissions("unknown"), seconds=6.0)
     gateway.engine.tasks[1, 1].hidden = 0
     gateway.liar.lies["ask"].append(Lie("lost"))
     gateway.until(lambda: gateway.store.submissions("confirmed"))
@@ -83,13 +83,13 @@ def test_a_resume_that_overtakes_the_listing_releases_what_was_held(gateway, lie
 
 def test_a_listing_counts_once_all_of_it_is_taken_in(gateway):
     submitted(gateway)
-    house, before = gateway.house, gateway.house.listed
+    keeper, before = gateway.keeper, gateway.keeper.listed.at
     seen = asking.Compared(alike={(1, 1, State.SUBMITTED, State.HELD, NOTHING_NOTED): [0, 1]}, proves_absence=True)
-    asking._asked(house, before + 1, seen)
-    assert house.workers.deliver(0)
-    assert (gateway.state(1), house.listed) == (State.HELD, before)
-    assert house.workers.deliver(0)
-    assert house.listed == before + 1
+    asking.take_in(keeper, before + 1, seen)
+    assert keeper.workers.deliver(0)
+    assert (gateway.state(1), keeper.listed.at) == (State.HELD, before)
+    assert keeper.workers.deliver(0)
+    assert keeper.listed.at == before + 1
 
 
 def test_a_look_at_what_is_missing_does_not_undo_a_later_listing(gateway):

@@ -19,7 +19,7 @@ import pytest
 HOME = Path(__file__).parents[2]
 LARGEST_MODULE, LARGEST_FUNCTION = 250, 40
 # It is sent to the worker nodes and runs there by itself: a payload, no part of JIM's processes.
-PAYLOAD = "handlers/parts/pythia_generate.py"
+PAYLOAD = "handlers/shared/pythia_generate.py"
 FILES = sorted(
     str(path.relative_to(HOME))
     for folder in ("jim", "adapters", "handlers")
@@ -95,7 +95,9 @@ def test_the_files_are_found() -> None:
 
 # Which way imports point. The first pattern that fits a file says what it may import of JIM; each file has one.
 
-GROUND = {f"jim.{name}" for name in ("model", "jobs", "errors", "clock", "files", "database", "command", "plugins")}
+GROUND = {
+    f"jim.{name}" for name in ("model", "jobs", "errors", "errand", "clock", "files", "database", "command", "plugins")
+}
 WORK = {"jim.work", "jim.request", "jim.splitting", "jim.site", "jim.handlers.base"}
 WORKDIR = {"jim.workdir", "jim.evidence", "jim.site", "jim.handlers.base"}
 STATUSDB = {"jim.statusdb", "jim.evidence"}
@@ -109,6 +111,7 @@ MAY_IMPORT = [
     ("jim/model.py", set()),
     ("jim/errors.py", {"jim.model"}),
     ("jim/clock.py", set()),
+    ("jim/errand.py", {"jim.errors"}),
     ("jim/jobs.py", {"jim.model"}),
     ("jim/command.py", {"jim.model"}),
     ("jim/database.py", {"jim.errors"}),
@@ -158,7 +161,7 @@ def test_nobody_imports_a_door() -> None:
     outside = {file for file in importers("jim.cli") if not file.startswith("jim/cli/")}
     assert outside == set()
     life = {file for file in importers("jim.run_grid_job") if not file.startswith("jim/cli/")}
-    assert life == {"jim/run_grid_job.py", "jim/admin/trial/ground.py"}
+    assert life == {"jim/run_grid_job.py", "jim/admin/trial/trial_site.py"}
 
 
 # Where GRAM is known: its door, what puts it there, and the language of requests that is GRAM's own.
@@ -250,7 +253,7 @@ def test_a_store_is_known_by_its_contract() -> None:
     """Another database may be in its place: nobody else knows SQLite, its statements, or the module that has them."""
     others = [file for file in FILES if not file.startswith(KNOWS_SQLITE)]
     assert {file for file in importers("sqlite3") if not file.startswith(KNOWS_SQLITE)} == set()
-    own = {f"jim.statusdb.{name}" for name in ("sqlite", "connected", "rows")}
+    own = {f"jim.statusdb.{name}" for name in ("sqlite", "submissions", "connected", "rows")}
     assert {file: ours(file) & own for file in others if ours(file) & own} == {}
     assert {file for file in importers("jim.database") if file in others} == {"jim/work/catalogue.py"}
     found = {place for file in others for place in reaches_into_a_database(file)}

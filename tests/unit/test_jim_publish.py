@@ -45,7 +45,9 @@ def stored(spool: Path) -> dict[str, bytes]:
         (("x" * 40, "1", "2", "y" * 40), "phase-" + "x" * 40, b"phase %b 1 2 %b\n" % (b"x" * 40, b"y" * 40)),
     ],
 )  # fmt: skip
-def test_phase(publish, tmp_path: Path, words: tuple[str, ...], key: str, line: bytes) -> None:
+def test_a_phase_becomes_a_line_in_the_spool(
+    publish, tmp_path: Path, words: tuple[str, ...], key: str, line: bytes
+) -> None:
     assert publish("phase", *words) == (0, "")
     assert stored(tmp_path) == {f"{MARK}.7.pub.{key}": line}
 
@@ -133,7 +135,7 @@ def test_a_full_spool_keeps_no_draft(publish, tmp_path: Path, words: tuple[str, 
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
-def test_help(publish, word: str) -> None:
+def test_help_shows_the_usage(publish, word: str) -> None:
     code, said = publish(word, JIM_SPOOL="")
     assert code == 0
     assert "phase NAME DONE TOTAL [UNIT]" in said

@@ -30,7 +30,7 @@ def loaded(tmp_path, call):
         ("request.rsl", "&(jobType=pythia_monte_carlo)(events=1000)"),
     ],
 )
-def test_the_submit_door(tmp_path, name, text):
+def test_the_submit_door_loads_nothing_heavy(tmp_path, name, text):
     file = tmp_path / name
     file.write_text(text)
     # The keeper that a door starts is another process; here none is wanted.
@@ -51,7 +51,7 @@ def test_the_doors_load_few_modules_of_jim(tmp_path):
     assert int(loaded(tmp_path, call)[0]) <= 22
 
 
-def test_the_cancel_door(tmp_path):
+def test_the_cancel_door_loads_nothing_heavy(tmp_path):
     call = """
 from jim import run_grid_job
 assert run_grid_job.main(["cancel", "7"]) == 4

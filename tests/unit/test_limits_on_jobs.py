@@ -39,7 +39,7 @@ def test_nothing_fails_for_a_limit_on_jobs(name, tmp_path, monkeypatch):
     gateway = gateway_of(name, tmp_path, monkeypatch)
     gateway.liar.most = 3
     failed = []  # the batch system is well
-    monkeypatch.setattr(gateway.house.health, "failed", failed.append)
+    monkeypatch.setattr(gateway.keeper.health, "failed", failed.append)
     gateway.submit(9)
     gateway.until(lambda: gateway.engine.tasks)
     gateway.go(4, 6.0)

@@ -8,14 +8,14 @@ import pytest
 
 from jim.model import Observation, State
 from jim.site.file import Limits
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]:
     return [(line.was, line.now, line.witness) for line in world.store.journal(grid, n)]
 
 
-def test_the_plain_way(world):
+def test_a_grid_job_goes_from_request_to_tar(world):
     grid = world.submit(2)
     assert world.answer(grid) == "GRAM_SCRIPT_JOB_STATE:32\n\n"
     world.until(lambda: len(world.batch.tasks) == 2)
@@ -49,7 +49,7 @@ def test_the_same_key_is_the_same_grid_job(world):
 
 
 def test_a_lost_submit_answer_is_found_again(world):
-    world.batch.lies = ["@submit", "lost after"]
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)]
     grid = world.submit(3)
     world.run_all(grid)
     assert world.batch.calls.count("submit") == 1
@@ -78,7 +78,11 @@ def test_a_lost_submission_is_adopted_when_a_listing_shows_it(world):
     world.submit(1, key="first")
     world.until(lambda: world.batch.tasks)
     world.go(2, 2.0)
-    world.batch.lies = ["@submit", "lost after", "@find", "empty", "@find", "empty"]
+    world.batch.lies = [
+        Instead("submit", Answers.LOST_AFTER),
+        Instead("find", Answers.EMPTY),
+        Instead("find", Answers.EMPTY),
+    ]
     grid = world.submit(1, key="second")
     world.until(lambda: world.state(grid) is State.SUBMITTED)
     world.batch.lies.clear()
@@ -88,7 +92,7 @@ def test_a_lost_submission_is_adopted_when_a_listing_shows_it(world):
 
 
 def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.run_all(grid)
     assert world.batch.ledger == [("jim-cafe0001-1-2", 1)]
@@ -97,7 +101,7 @@ def test_a_submission_that_never_arrived_is_sent_again_after_a_fence(world):
 
 
 def test_a_job_accepted_hours_later_does_not_run(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 2) is not None)
     directory = world.site.work / str(grid) / "s1"
@@ -108,12 +112,12 @@ def test_a_job_accepted_hours_later_does_not_run(world):
 
 
 def test_an_array_of_which_one_task_was_seen_was_accepted_whole(world):
-    world.batch.lies = ["@submit", "lost after"]
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)]
     grid = world.submit(3)
     world.until(lambda: world.batch.tasks)
     world.batch.start(1, 2)
     world.batch.finish(1, 2)
-    world.batch.lies = ["@find", "empty", "@find", "empty"]
+    world.batch.lies = [Instead("find", Answers.EMPTY), Instead("find", Answers.EMPTY)]
     world.run_all(grid)
     assert sorted(world.batch.ledger) == [("jim-cafe0001-1-1", 1), ("jim-cafe0001-1-1", 2), ("jim-cafe0001-1-1", 3)]
     assert world.batch.calls.count("submit") == 1
@@ -122,7 +126,11 @@ def test_an_array_of_which_one_task_was_seen_was_accepted_whole(world):
 @pytest.mark.parametrize("spool_is_late", [False, True])
 def test_an_array_is_known_by_what_one_of_its_tasks_was_told_of_its_own_id(world, spool_is_late):
     world.batch.batch_id = lambda told: told.partition("[")[0]
-    world.batch.lies = ["@submit", "lost after", "@find", "empty", "@find", "empty"]
+    world.batch.lies = [
+        Instead("submit", Answers.LOST_AFTER),
+        Instead("find", Answers.EMPTY),
+        Instead("find", Answers.EMPTY),
+    ]
     grid = world.submit(3)
     world.until(lambda: world.batch.tasks)
     world.batch.start(1, 2)
@@ -136,7 +144,7 @@ def test_an_array_is_known_by_what_one_of_its_tasks_was_told_of_its_own_id(world
 
 
 def test_a_batch_command_that_never_answers_is_tried_less_and_less(world):
-    world.batch.lies = ["@submit", "lost before"] * 1000
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)] * 1000
     grid = world.submit(1)
     world.go(720, 5.0)
     assert 8 < world.batch.calls.count("submit") < 20
@@ -149,7 +157,7 @@ def test_a_batch_command_that_never_answers_is_tried_less_and_less(world):
 
 @pytest.mark.parametrize("lie", ["empty", "garbage", "lost after"])
 def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
-    world.batch.lies = ["@submit", lie]
+    world.batch.lies = [Instead("submit", Answers(lie))]
     grid = world.submit(1)
     world.run_all(grid)
     assert world.batch.calls.count("submit") == 1
@@ -157,7 +165,7 @@ def test_a_submit_answer_without_an_id_is_no_failure(world, lie):
 
 
 def test_a_refusal_ends_the_local_job_with_the_batch_systems_words(world):
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     grid = world.submit(1)
     world.until(lambda: world.finished(grid))
     world.go()
@@ -173,7 +181,7 @@ def test_a_refusal_ends_the_local_job_with_the_batch_systems_words(world):
 
 
 def test_a_batch_system_that_is_down_is_waited_for(world):
-    world.batch.lies = ["down"] * 6
+    world.batch.lies = [Instead("", Answers.DOWN)] * 6
     grid = world.submit(1)
     world.run_all(grid)
     assert [each.verdict for each in world.store.attempts(grid)] == ["again", "completed"]
@@ -182,7 +190,7 @@ def test_a_batch_system_that_is_down_is_waited_for(world):
 
 
 def test_what_could_not_be_started_is_handed_over_again_under_its_mark(world):
-    world.batch.lies = ["@submit", "not started", "@submit", "not started"]
+    world.batch.lies = [Instead("submit", Answers.NOT_STARTED), Instead("submit", Answers.NOT_STARTED)]
     grid = world.submit(1)
     world.run_all(grid)
     assert [each.verdict for each in world.store.attempts(grid)] == ["completed"]
@@ -191,7 +199,7 @@ def test_what_could_not_be_started_is_handed_over_again_under_its_mark(world):
 
 def test_a_keeper_that_dies_after_tries_that_did_not_start_looks_for_the_last_one(world):
     """Of the tries before nothing came, as is stored; of this one only the submission directory tells."""
-    world.batch.lies = ["@submit", "not started", "@submit", "lost after"]
+    world.batch.lies = [Instead("submit", Answers.NOT_STARTED), Instead("submit", Answers.LOST_AFTER)]
     grid = world.submit(1)
     world.until(lambda: world.batch.tasks)
     submission = world.store.submission(grid, 1)
@@ -209,7 +217,7 @@ def test_running_jobs_survive_any_number_of_empty_listings(world):
     world.batch.start(1, 1)
     world.batch.start(1, 2)
     world.go(1)
-    world.batch.lies = ["@query", "empty"] * 20
+    world.batch.lies = [Instead("query", Answers.EMPTY)] * 20
     world.go(60, 1.0)
     assert world.store.counts(grid) == {State.RUNNING: 2}
     world.batch.finish(1, 1)
@@ -237,7 +245,7 @@ def test_an_empty_listing_counts_only_where_the_batch_system_answers_a_ping(worl
     grid = world.submit(1)
     world.until(lambda: world.store.submissions("confirmed"))
     world.batch.tasks["1", 1].hidden = 10**6
-    world.batch.lies = ["@ping", "down"] * 60
+    world.batch.lies = [Instead("ping", Answers.DOWN)] * 60
     world.go(30, 1.0)
     assert world.batch.calls.count("ping") > 5
     assert world.store.submission(grid, 2) is None
@@ -267,7 +275,7 @@ def test_could_not_ask_changes_nothing_but_the_age(world):
     world.batch.start(1)
     world.go(2, 1.0)
     before = world.store.local_job(grid, 0)
-    world.batch.lies = [word for _ in range(40) for word in ("@query", "lost before")]
+    world.batch.lies = [Instead("query", Answers.LOST_BEFORE)] * 40
     world.go(100, 5.0)
     assert world.store.local_job(grid, 0) == before
 
@@ -408,7 +416,7 @@ def test_the_throttle_holds_for_site_grid_job_and_submission(tmp_path, monkeypat
     world = World(tmp_path, monkeypatch, limits=limits)
     first, second = world.submit(10, key="a"), world.submit(10, key="b")
     world.go(20, 1.0)
-    assert world.store.in_batch() == {first: 3, second: 2}
+    assert (world.store.in_batch(), world.store.counts(first)[State.SUBMITTED]) == (5, 3)
     assert max(submission.size for submission in world.store.submissions("confirmed")) == 2
     world.run_all(first)
     world.run_all(second)

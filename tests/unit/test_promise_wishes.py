@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from jim.doors.gram.protocol import USER_CANCELLED, is_failure
 from jim.keeper import fulfilling
-from jim.keeper.aging import age
-from jim.keeper.arrivals import take_inbox
+from jim.keeper.aging import Aging
+from jim.keeper.arrivals import TakingInbox
 from jim.model import State, Step
 from jim.reading import waits
 from jim.reading.view import View
 from jim.site.file import Limits
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):
@@ -42,7 +42,7 @@ def test_a_cancel_is_said_again_until_it_is_seen(world):
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     world.go()
-    world.batch.lies = ["@cancel", "lost before", "@cancel", "down"]
+    world.batch.lies = [Instead("cancel", Answers.LOST_BEFORE), Instead("cancel", Answers.DOWN)]
     world.wish("cancel", str(grid))
     world.until(lambda: world.finished(grid))
     assert world.batch.calls.count("cancel") >= 3
@@ -54,21 +54,21 @@ def test_a_cancel_that_could_not_be_said_is_told_of(world):
     world.until(lambda: world.batch.tasks)
     world.batch.start(1)
     world.go(2, 1.0)
-    world.batch.lies = ["@cancel", "down"]
+    world.batch.lies = [Instead("cancel", Answers.DOWN)]
     world.wish("cancel", str(grid))
     world.until(lambda: "cancel" in world.batch.calls, seconds=0.0)
     world.go()
     view = View(world.site, world.store)
     told = [each.what for each in waits.of_grid_job(view, world.store.grid_job(grid))]
     words = "cancel 1.1 (exit 1 after 0.0 s): down"
-    assert f"the batch system could not be told of the wish; last words: {words}" in told
+    assert f"JIM could not pass the request on to the batch system; last words: {words}" in told
     world.until(lambda: world.batch.calls.count("cancel") == 2)
     world.go()
     assert View(world.site, world.store).published.unsaid == {}
 
 
 def test_cancel_of_an_unknown_submission_makes_sure_that_it_never_runs(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.until(lambda: "submit" in world.batch.calls)
     world.wish("cancel", str(grid))
@@ -86,13 +86,16 @@ def test_very_many_that_wait_are_cancelled_by_and_by(tmp_path, monkeypatch):
     grid = world.submit(7)
     world.until(lambda: len(world.batch.tasks) == 2)
     world.store.set_grid_job(grid, wish="cancel")
-    monkeypatch.setattr(world.house.workers, "later", lambda _, task: told.append(task))
-    fulfilling.fulfil(world.house)
+    monkeypatch.setattr(world.keeper.workers, "later", lambda _, task: told.append(task))
+    world.move(fulfilling.Fulfilling)(world.keeper, world.store.grid_job(grid))
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 2, State.WAITING: 3}
     while told:
         told.pop()()
     assert world.store.counts(grid) == {State.SUBMITTED: 2, State.KILLED: 5}
-    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == ["", *["cancelled before it was sent"] * 2]
+    assert [world.store.local_job(grid, n).reason for n in (1, 2, 6)] == [
+        "",
+        *["cancelled before it was submitted"] * 2,
+    ]
 
 
 def test_cancel_before_the_split(world):
@@ -160,10 +163,10 @@ def test_a_grid_job_that_is_being_removed_does_not_open_again(world, monkeypatch
     world.batch.finish(1, code=9)
     world.until(lambda: world.finished(grid))
     monkeypatch.setattr(world.clock, "utc", lambda: "2100-01-01T00:00:00.000Z")
-    world.house.next_aging = 0.0
-    age(world.house)
+    world.keeper.workers.forget("age")
+    world.move(Aging)(world.keeper)
     world.wish("retry", str(grid))
-    take_inbox(world.house)
+    world.move(TakingInbox)(world.keeper)
     assert world.state(grid) is State.FAILED
     world.go(3)
     assert world.store.grid_jobs(*Step) == []

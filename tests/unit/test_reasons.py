@@ -10,24 +10,20 @@ from pathlib import Path
 import pytest
 
 from jim.adapters.slurm import Slurm
-from jim.doors.intake import prepare
-from jim.errors import BadRequest, BatchError, Full, JimError, NotStarted, Refused, Unclear
+from jim.errors import Unclear
 from jim.evidence import reasons, verdict
-from jim.evidence.listing import compare
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
-from jim.jobs import HELD, Change, Live, whole_reason
+from jim.jobs import Change, whole_reason
 from jim.keeper import ending, judging
 from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
 from jim.reading import waits
 from jim.reading.view import View
-from jim.site.file import Batch, Site
-from jim.splitting.errors import InvalidFile
+from jim.site.file import Batch
 from jim.statusdb.record import failures
 from jim.statusdb.sqlite import Store
-from jim.work import sizing
 from tests.exit_records import record
 from tests.formats import TO_FORMAT_5
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 from tests.unit import own_sentences
 
 SAID = "Site policy: jobs need a project code"
@@ -161,23 +157,6 @@ def test_how_an_attempt_is_to_end_is_kept_with_its_kind() -> None:
 # What batch commands and accounting say
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (BatchError("x"), Kind.NOT_NOW),
-        (Unclear("x"), Kind.UNCLEAR),
-        (Unclear("x", Kind.NO_ANSWER), Kind.NO_ANSWER),
-        (NotStarted("x"), Kind.NOT_STARTED),
-        (Full("x"), Kind.TOO_MANY),
-        (Refused("x"), Kind.REFUSED),
-        (JimError("x"), Kind.UNKNOWN),
-        (OSError("x"), Kind.UNKNOWN),
-    ],
-)
-def test_the_kind_of_an_error(error, kind) -> None:
-    assert reason_of(error) == Reason(kind, {}, "x")
-
-
 def test_an_error_keeps_what_was_answered_but_not_all_of_it() -> None:
     error = Unclear("x")
     error.answer = Answer(("sbatch",), 1, "", "y" * 10_000, 0.1)
@@ -206,46 +185,7 @@ def test_what_accounting_says_is_read_by_the_adapter(said, kind) -> None:
 def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> None:
     told = {("1", 1): Observation(State.FAILED, "m", reason="time limit", kind=Kind.NODE)}
     monkeypatch.setattr(world.batch, "parse_history", lambda answer: told)
-    assert world.house.channel.history(["1"]) == told
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (BadRequest("no"), "no"),
-        (BadRequest("no", "events"), "events: no"),
-        (BadRequest("no", "environment", "X", told="environment.X"), "environment.X: no"),
-        (BadRequest("no", "evnts", told="'evnts'"), "'evnts': no"),
-        (InvalidFile("/store/a.root", 1, "no"), "/store/a.root: no"),
-    ],
-)
-def test_a_refusal_carries_its_attribute(error, words) -> None:
-    assert str(error) == words
-    assert error.words == "no"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "about", "place"),
-    [
-        ("not so long", "wall_seconds", "line 3, column 1: "),
-        ("outputs: no", "wall_seconds", "line 3, column 1: "),
-        ("outputs: no", "", ""),  # no name of an attribute is looked for in a sentence
-        ("no", "never_said", ""),
-    ],
-)
-def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place, tmp_path, monkeypatch) -> None:
-    def refuse(*_):
-        raise BadRequest(sentence, about)
-
-    monkeypatch.setattr(sizing, "size", refuse)
-    file = tmp_path / "request.toml"
-    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nwall_seconds = 3\noutputs = ["a"]\n')
-    with pytest.raises(BadRequest) as raised:
-        prepare(file, Site(tmp_path))
-    assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
+    assert world.keeper.channel.history(["1"]) == told
 
 
 # Nobody reads the words
@@ -293,7 +233,7 @@ def test_parsing_is_found(code, parsed) -> None:
 
 @pytest.mark.usefixtures("reworded")
 def test_in_other_words_a_plain_no_is_given_up_after_as_many_tries(world) -> None:
-    world.batch.lies = ["@submit", "odd"] * 100
+    world.batch.lies = [Instead("submit", Answers.ODD)] * 100
     world.submit(1)
     world.until(lambda: world.finished(1), seconds=60.0)
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 11 + ["failed"]
@@ -302,7 +242,7 @@ def test_in_other_words_a_plain_no_is_given_up_after_as_many_tries(world) -> Non
 @pytest.mark.usefixtures("reworded")
 def test_in_other_words_a_lost_answer_is_no_no(world) -> None:
     world.batch.unclear = (r"site policy: jobs need",)
-    world.batch.lies = ["@submit", "odd"] * 14
+    world.batch.lies = [Instead("submit", Answers.ODD)] * 14
     world.submit(1)
     world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again"] * 14 + [""]
@@ -335,34 +275,6 @@ def test_in_other_words_what_waits_in_vain_is_told(world, monkeypatch) -> None:
     world.until(lambda: world.store.counts(1) and world.store.local_job(1, 0).kind is Kind.NEVER_STARTS)
     told = waits.of_local_job(View(world.site, world.store), world.store.grid_job(1), world.store.local_job(1, 0))
     assert any("jim cancel 1.0" in each.next for each in told)
-
-
-def test_what_a_listing_repeats_is_stored_once() -> None:
-    live = Live(1, 1, 1, 0, 1, State.SUBMITTED, False, "m", "7", True, "", Kind.UNKNOWN)
-    seen = {("7", 1): Observation(State.SUBMITTED, "m", reason="BadConstraints")}
-    (change,) = compare(seen, [live]).changes()
-    assert change.reason == Reason(Kind.NEVER_STARTS, words="can never start as it was asked for: BadConstraints")
-    assert list(compare(seen, [live._replace(reason=change.reason.words, kind=Kind.NEVER_STARTS)]).changes()) == []
-    # Of a version before: once more, so that its kind is known.
-    assert list(compare(seen, [live._replace(reason=change.reason.words)]).changes()) == [change]
-
-
-def test_a_reason_has_the_kind_of_the_verdict_whatever_is_said_with_it(world) -> None:
-    world.submit(1, keep_going=True)
-    world.until(lambda: world.batch.tasks)
-    world.batch.start(1)
-    world.batch.finish(1, code=9)
-    world.until(lambda: world.state(1).final)
-    job = world.store.local_job(1, 0)
-    assert (job.kind, job.facts, job.due == HELD) == (Kind.EXIT, {"code": 9}, False)
-    assert world.store.attempts(1)[0].kind is Kind.EXIT
-
-
-def test_every_kind_of_the_evidence_has_words() -> None:
-    facts = {"code": 1, "signal": 2, "seconds": 3, "attempt": 4}
-    more = dict.fromkeys(("told", "how", "what", "more", "before"), "…")
-    said = [reasons.reason(kind, facts, **more).words for kind in reasons.WORDS]
-    assert all(said)
 
 
 def test_how_an_attempt_is_to_end_may_be_of_a_kind_of_a_later_version() -> None:

@@ -37,7 +37,7 @@ def strangers(gateway):
 
 
 @pytest.mark.parametrize("verb", ["cancel", "suspend"])
-def test_of_what_runs(gateway, verb):
+def test_a_running_job_s_id_that_another_has_now_is_not_cancelled(gateway, verb):
     run_all(gateway)
     strangers(gateway)
     gateway.wish(verb, "1")
@@ -45,7 +45,7 @@ def test_of_what_runs(gateway, verb):
     assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
 
 
-def test_of_what_waits(gateway):
+def test_a_waiting_job_s_id_that_another_has_now_is_not_cancelled(gateway):
     gateway.go(2, 6.0)
     strangers(gateway)
     gateway.wish("cancel", "1")

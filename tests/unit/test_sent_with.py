@@ -11,6 +11,7 @@ from jim.errors import BadRequest
 from jim.model import State
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_4
+from tests.stand_ins import Answers, Instead
 
 
 def killed_after_seven_seconds(world, submission="1"):
@@ -56,7 +57,7 @@ def test_a_longer_limit_does_not_let_what_ran_into_a_shorter_one_be_tried_again(
 
 
 def test_what_is_edited_between_the_intent_and_the_batch_command_counts(world, monkeypatch):
-    world.batch.lies = ["@submit", "not started"]
+    world.batch.lies = [Instead("submit", Answers.NOT_STARTED)]
     world.submit(2, wall_seconds=86_400)
     world.until(lambda: "submit" in world.batch.calls, seconds=0.0)
     assert [each.wall_seconds for each in world.store.submissions("intended")] == [86_400]
@@ -75,7 +76,7 @@ def test_a_site_s_own_limit_is_stored_too(world):
 
 def before(world):
     """Bring a status DB back to the format of before, and open it anew."""
-    world.house.store.close()
+    world.keeper.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
         db.executescript(TO_FORMAT_4)
 

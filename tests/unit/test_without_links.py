@@ -57,7 +57,7 @@ def test_python_ends_with_one_sentence(checkout, words):
     done = call(checkout, sys.executable, "-P", "-s", *words)
     said = last_line(done)
     assert done.returncode == 1
-    assert said.startswith(f"ImportError: {checkout}/jim/adapters is no symbolic link: {WHAT_TO_DO}")
+    assert said.startswith(f"ImportError: {checkout}/jim/adapters is not a symbolic link: {WHAT_TO_DO}")
 
 
 def test_programs_are_found():
@@ -78,7 +78,7 @@ def test_one_link_alone_is_not_enough(checkout, tmp_path):
     shutil.copytree(checkout, place, symlinks=True)
     (place / "jim/adapters").unlink()
     (place / "jim/adapters").symlink_to("../adapters")
-    assert "/jim/handlers is no symbolic link: " in last_line(
+    assert "/jim/handlers is not a symbolic link: " in last_line(
         call(place, sys.executable, "-P", "-s", "-c", "import jim")
     )
     assert call(place, str(place / "shell/jim"), "status").returncode == 3

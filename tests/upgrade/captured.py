@@ -26,7 +26,7 @@ from jim.keeper import serial
 from jim.model import State, Step
 from jim.site.settings import Keep, Limits
 from jim.statusdb.rows import VERSION
-from tests.stand_ins import Task, World
+from tests.stand_ins import Answers, Instead, Task, World
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {"limits": Limits(queued_per_grid_job=6), "keep": Keep(finished_days=36_500)}
@@ -62,7 +62,12 @@ def six_sent_together(world: World) -> None:
 
     So there is room for more. 6 to 8 are sent and accepted, and the answer is lost. 9 is in the queue; 10 and 11 wait.
     """
-    world.batch.lies = ["@submit", "lost after", "@find", "down", "@submit", "lost before", "@find", "down"]
+    world.batch.lies = [
+        Instead("submit", Answers.LOST_AFTER),
+        Instead("find", Answers.DOWN),
+        Instead("submit", Answers.LOST_BEFORE),
+        Instead("find", Answers.DOWN),
+    ]
     for index in range(1, 7):
         world.batch.start(2, index)
     told = f"file 3 {hashlib.sha256(b'2.2').hexdigest()} events.dat\n"

@@ -1,5 +1,6 @@
 """The wrapper under every shell, on a file server that fails for a moment, or whose answers are lost."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -57,7 +58,8 @@ def test_a_file_that_cannot_be_measured_for_a_moment_has_not_changed(site: Site)
 
 @pytest.mark.parametrize("says", ["exit 2", "exit 0"], ids=["and says so", "and does not say so"])
 def test_arguments_cut_off_by_a_failing_read_are_not_run(site: Site, says: str) -> None:
-    site.fake("grep", f'case "$*" in *jobs) $real "$@" | head -n 12; {says} ;; esac; exec $real "$@"')
+    for command in {"mawk", "grep"} if shutil.which("mawk", path=site.path) else {"grep"}:
+        site.fake(command, f'case "$*" in *jobs) $real "$@" | head -n 12; {says} ;; esac; exec $real "$@"')
     site.jobs(*sh('echo "$@" >../ledger'), "sh", "--only", "some")
     assert site.run() == 72
     assert not list(site.here.glob("ledger"))
@@ -122,6 +124,21 @@ def test_a_part_of_the_wrapper_that_cannot_be_read_just_now_is_read_again(site: 
     site.jobs(*sh("echo hello"))
     process = site.start()
     until(lambda: list(site.here.glob("code.1.*")))
+    part.write_bytes(whole)
+    assert process.wait(30) == 0
+    assert f"file 6 {HELLO} stdout\n" in site.file("exit.1")
+
+
+@pytest.mark.parametrize("left", [0, 3000], ids=["missing", "cut"])
+def test_nothing_is_claimed_before_it_is_known_how_to_watch_it(site: Site, left: int) -> None:
+    part = site.here.parent / "local-job-watch"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:left]) if left else part.unlink()
+    site.fake("sleep", f': >{site.root}/waits; exec $real "$@"')
+    site.jobs(*sh("echo hello"))
+    process = site.start()
+    until((site.root / "waits").exists)
+    assert not list(site.here.glob("c*"))
     part.write_bytes(whole)
     assert process.wait(30) == 0
     assert f"file 6 {HELLO} stdout\n" in site.file("exit.1")

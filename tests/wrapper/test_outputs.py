@@ -42,7 +42,9 @@ from tests.wrapper.worker import ABC, NOTHING, Site, pack, python, sh
         ("rm stdout; ln -s /etc/passwd stdout", [], ["refused link stdout"]),
     ],
 )  # fmt: skip
-def test_manifest(site: Site, script: str, patterns: list[str], expected: list[str]) -> None:
+def test_outputs_are_listed_with_size_and_checksum(
+    site: Site, script: str, patterns: list[str], expected: list[str]
+) -> None:
     limit = "limit 3" if "abcd" in script else "limit 1000000"
     site.jobs(*sh(script), facts=(limit, *(f"out {pattern}" for pattern in patterns)))
     assert site.run() == 0
@@ -126,7 +128,7 @@ def test_outputs_that_cannot_be_listed(site: Site, command: str, script: str) ->
 
 
 @pytest.mark.parametrize("count", [100, 201])
-def test_many_files(site: Site, count: int) -> None:
+def test_thousands_of_outputs_are_listed(site: Site, count: int) -> None:
     make = f"for i in range({count}): open(f'{{i}} .dat', 'w').write('abc')"
     site.jobs(*python(make), facts=("out *.dat",))
     assert site.run() == 0
@@ -136,7 +138,7 @@ def test_many_files(site: Site, count: int) -> None:
 @pytest.mark.parametrize("most", [160_000, pytest.param(16_000_000, marks=pytest.mark.torture)])
 def test_more_files_than_the_keeper_reads_of(site: Site, most: int) -> None:
     """A record that is not read looks like none, and what has ended well would be done again."""
-    wrapper = site.here.parent / "local-job"
+    wrapper = site.here.parent / "local-job-outputs"
     assert wrapper.read_text().count("16000000") == 2
     wrapper.write_text(wrapper.read_text().replace("16000000", str(most)))
     make = "import os; [(os.mkdir('d' * 250), os.chdir('d' * 250)) for _ in range(15)]; "

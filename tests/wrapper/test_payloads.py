@@ -167,7 +167,7 @@ def test_what_a_host_lacks_is_no_fault_of_the_payload(site: Site, facts: tuple[s
     assert site.file("run.1/stdout") == ""
 
 
-def test_in_a_container(site: Site) -> None:
+def test_the_payload_runs_in_the_site_s_container(site: Site) -> None:
     """Stood in for by a program that notes its words and runs what comes after the image."""
     site.fake("apptainer", 'printf "%s\\n" "$@"; while [ "$1" != docker://img ]; do shift; done; shift; exec "$@"')
     site.jobs(*sh('echo "in $1"'), "sh", "a  b", facts=("container apptainer", "container exec", "image docker://img"))

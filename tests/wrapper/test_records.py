@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from datetime import datetime
 
 import pytest
 
@@ -50,6 +52,23 @@ def test_exit_record_line_by_line(site: Site) -> None:
     assert site.file("log.7") == ""
 
 
+@pytest.mark.parametrize("cannot", ["exit 2", "exec /no/such/mawk"], ids=["tell the time", "start"])
+def test_a_node_on_which_the_quick_command_does_not_work(site: Site, cannot: str) -> None:
+    site.fake("mawk", cannot)
+    site.jobs(*sh("echo hello"), index=11)
+    assert site.run(11) == 0
+    assert re.fullmatch(TIME, site.record(11)["started"])
+    assert site.manifest(11) == [f"file 6 {HELLO} stdout"]
+
+
+def test_times_are_utc(site: Site) -> None:
+    site.jobs("/bin/true")
+    before = int(time.time())
+    assert site.run(TZ="Asia/Kathmandu") == 0
+    started = datetime.fromisoformat(site.record()["started"]).timestamp()
+    assert before <= started <= time.time()
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "by_signal", "exits"),
     [
@@ -64,7 +83,9 @@ def test_exit_record_line_by_line(site: Site) -> None:
         (sh("kill -s SEGV $$"), "-", "11", 1),
     ],
 )
-def test_code_and_signal(site: Site, argv: tuple[str, ...], code: str, by_signal: str, exits: int) -> None:
+def test_exit_code_or_signal_of_the_payload_is_recorded(
+    site: Site, argv: tuple[str, ...], code: str, by_signal: str, exits: int
+) -> None:
     site.jobs(*argv)
     assert site.run() == exits
     record = site.record()
@@ -93,7 +114,7 @@ def test_cpu_is_the_payloads(site: Site) -> None:
         ("mkdir R", "-"),
     ],
 )
-def test_recovery(site: Site, script: str, line: str) -> None:
+def test_the_first_line_of_the_recovery_file_is_recorded(site: Site, script: str, line: str) -> None:
     site.jobs(*sh(script.replace("R", '"$JIM_RECOVERY"')))
     assert site.run() == 0
     assert site.record()["recovery"] == line
@@ -108,7 +129,7 @@ def test_arguments_arrive_as_they_were(site: Site) -> None:
     assert json.loads(site.file("run.1/stdout")) == [*odd, "\udcff"]
 
 
-def test_environment(site: Site) -> None:
+def test_the_payload_s_environment_has_these_variables(site: Site) -> None:
     show = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.read(0, 1) == b'']))"
     wanted = {"PATH": "/wanted", "A": " b  c ", "E": "", "IFS": "1", "Q": "$HOME `id` *", "n": "mine", "nl": "mine"}
     refused = ("env a-b=1", "env =1", "env noequals")

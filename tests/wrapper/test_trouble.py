@@ -19,7 +19,7 @@ def test_what_is_no_index(site: Site, index: str) -> None:
     assert [path.name for path in site.here.iterdir()] == ["jobs"]
 
 
-def test_own_trouble(site: Site) -> None:
+def test_a_wrapper_that_cannot_write_exits_with_its_own_code(site: Site) -> None:
     assert site.run() == 72, "no jobs file"
     site.jobs("/bin/true")
     assert site.run(2) == 72, "not in the jobs file"

@@ -168,6 +168,7 @@ def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(plac
     until((place.here / "exit.1").exists)
     record = place.record()
     assert (record["code"], record["signal"], record["reason"], record["attempt"]) == ("0", "-", "-", "2")
+    assert f"started {record['started']}" in place.file("claim.1").splitlines()
     assert [line.split()[-1] for line in place.manifest()] == ["out.txt"]
     until((place.spool / f"{MARK}.1.exit").exists)
     assert (place.spool / f"{MARK}.1.exit").read_text() == place.file("exit.1")
@@ -200,6 +201,17 @@ def test_a_killed_parent_of_the_payload_ends_the_payload_and_is_told_as_signal_9
     assert process.wait(20) == 1
     assert not left(place)
     assert (place.record()["code"], place.record()["signal"]) == ("-", "9")
+
+
+def test_a_payload_whose_parent_was_killed_gets_no_time_to_end_well(place: Site) -> None:
+    """Nobody could record such an end, and the work would be done twice."""
+    place.jobs(*sh(f"trap 'echo >../well; exit 0' TERM; echo $PPID >parent; {BUSY}"), facts=("touch 1",))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
+    os.kill(int(place.file("run.1/parent")), signal.SIGKILL)
+    assert process.wait(20) == 1
+    assert not left(place)
+    assert not (place.here / "well").exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])

@@ -1,4 +1,4 @@
-"""What to change at a site, by what became of a job of its test: pure functions from reasons to words."""
+"""Advice on what to change at a site, from the reasons of failed test jobs: pure functions from reasons to words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jim.site.file import Site
 
 
 def _work(site: Site) -> Path:
-    """Name the site's directory of work directories; that of the test's own is gone when this is read."""
+    """Return the site's directory of work directories; the one of the test no longer exists."""
     return Path(site.site.work) if site.site.work else site.state.parent
 
 
@@ -21,120 +21,129 @@ def _set(value: str) -> str:
 
 
 def of_submission(site: Site) -> str:
-    """Say what may be wrong with what is handed in."""
+    """Advise on a refused submission."""
     batch = site.batch
     set_to = {"queue": batch.queue, "account": batch.account, "options": " ".join(batch.options)}
     keys = [f"batch.{key} ({_set(value)})" for key, value in set_to.items()]
     keys.append(f"batch.commands.submit ({'set' if 'submit' in batch.commands else 'not set'})")
-    return f"what it says is about one of {', '.join(keys)}, or about what this account may do there"
+    return f"its message is about one of {', '.join(keys)}, or about the rights of this account"
 
 
 def of_too_much(site: Site) -> str:
-    """Say what to change where more is asked for than there is."""
+    """Advise on a request for too many resources."""
     batch = site.batch
     return (
         f"ask for less, or where there is more: batch.wall_seconds ({batch.wall_seconds:,}), batch.queue "
-        f"({_set(batch.queue)}), batch.account ({_set(batch.account)}), and what batch.options "
-        f"({_set(' '.join(batch.options))}) or batch.commands.submit say of cores and memory"
+        f"({_set(batch.queue)}), batch.account ({_set(batch.account)}), and the cores and memory in "
+        f"batch.options ({_set(' '.join(batch.options))}) or batch.commands.submit"
     )
 
 
 def of_too_many(site: Site) -> str:
-    """Say what to change where there may not be so many jobs."""
+    """Advise on a limit on the number of jobs."""
     return (
-        f"lower limits.queued ({site.limits.queued:,}) and limits.per_submission ({site.limits.per_submission:,}) to "
-        "what this account may have there, beside the jobs that it has already"
+        f"lower limits.queued ({site.limits.queued:,}) and limits.per_submission "
+        f"({site.limits.per_submission:,}) to what this account may have there in addition to its present "
+        "jobs"
     )
 
 
 def of_arrays(site: Site) -> str:
-    """Say what to change where arrays are not taken."""
+    """Advise on refused arrays."""
     return (
-        "JIM submits arrays, also of a single job: the batch system has to allow them (with Slurm, MaxArraySize counts "
-        f"0, too), of as many jobs as limits.per_submission ({site.limits.per_submission:,}) says"
+        "JIM submits arrays, also for a single job: the batch system must allow arrays (with Slurm, "
+        f"MaxArraySize also counts 0) of limits.per_submission ({site.limits.per_submission:,}) jobs"
     )
 
 
 def of_listing(site: Site) -> str:
-    """Say what may be wrong where a job that was taken is not listed."""
+    """Advise on an accepted job that listings do not show."""
     return (
-        "see that batch.commands.query and batch.commands.find list all jobs of this account, also those that wait, "
-        f"and that batch.visible_seconds ({site.batch.visible_seconds:g} s) is longer than it takes until they do"
+        "check that batch.commands.query and batch.commands.find list all jobs of this account, also "
+        f"waiting ones, and that batch.visible_seconds ({site.batch.visible_seconds:g} s) is longer than "
+        "the delay until they do"
     )
 
 
 def of_slowness(site: Site) -> str:
-    """Say what may be wrong where commands do not return."""
+    """Advise on commands that do not return."""
     return (
         f"if the command is only slow, raise batch.command_seconds ({site.batch.command_seconds:g} s); "
-        "else look at the batch system's server"
+        "otherwise check the batch system's server"
     )
 
 
 def of_silence(site: Site) -> str:
-    """Say what may be wrong where the batch system does not answer."""
-    return "run that command as this account until it answers: look at batch.commands, and at the batch system's server"
+    """Advise on a batch system that does not answer."""
+    return "run that command as this account until it answers: check batch.commands, and the batch system's server"
 
 
 def of_outputs(site: Site) -> str:
-    """Say what may be wrong where outputs do not come."""
+    """Advise on missing outputs."""
     return (
-        f"see that worker nodes and this machine see the same files in {_work(site)} (site.work), and raise "
-        f"batch.visible_seconds ({site.batch.visible_seconds:g} s) if they are seen late"
+        f"check that worker nodes and this machine see the same files in {_work(site)} (site.work), and "
+        f"raise batch.visible_seconds ({site.batch.visible_seconds:g} s) if files appear late"
     )
 
 
 def of_start(site: Site) -> str:
-    """Say what may be wrong where a job ends before it has begun."""
+    """Advise on jobs that end before they start."""
     return (
-        f"see that worker nodes can run programs in {_work(site)} (site.work: mounted there, not noexec, this "
-        f"account may write); the logs of {site.batch.system} say of that batch job where it went, and why it ended"
+        f"check that worker nodes can run programs in {_work(site)} (site.work: mounted, not noexec, "
+        f"writable for this account); the logs of {site.batch.system} say where that batch job went, and "
+        "why it ended"
     )
 
 
 def of_death(site: Site) -> str:
-    """Say what may be wrong where a job began and left nothing."""
+    """Advise on jobs that started and left nothing."""
     return (
-        f"see in the batch system's log of that job what ended it, and that worker nodes can write in "
+        "find out in the batch system's log what ended that job, and check that worker nodes can write to "
         f"{_work(site)} (site.work) to the end"
     )
 
 
 def of_kill(site: Site) -> str:
-    """Say what may be wrong where something was killed."""
-    return "see who ended it in the batch system's log: limits of the queue, its preemption, or a worker node's memory"
+    """Advise on killed jobs."""
+    return (
+        "find out in the batch system's log who ended it: limits of the queue, preemption, or the memory of a "
+        "worker node"
+    )
 
 
 def of_limits(site: Site) -> str:
-    """Say what may be wrong where a limit was passed."""
-    return f"see what limits the queue has; batch.wall_seconds is {site.batch.wall_seconds:,}"
+    """Advise on exceeded limits."""
+    return f"check the limits of the queue; batch.wall_seconds is {site.batch.wall_seconds:,}"
 
 
 def of_waiting(site: Site) -> str:
-    """Say what to do where the queue is long."""
+    """Advise on a long queue."""
     return f"try again when there are free slots, or with a queue that has some: batch.queue ({site.batch.queue!r})"
 
 
 def of_unlimited(site: Site) -> str:
-    """Say what to change where a time limit is none."""
-    return "have the batch system end what passes its limit; until then a payload that hangs holds its slot for ever"
+    """Advise on a time limit that is not enforced."""
+    return (
+        "have the batch system end jobs that exceed their limit; until then a payload that hangs occupies its "
+        "slot for ever"
+    )
 
 
 def of_twice(site: Site) -> str:
-    """Say what may be wrong where something ran twice, or not at all."""
+    """Advise on jobs that ran twice or not at all."""
     return (
-        f"see by `jim site check` that {_work(site)} (site.work) keeps claims, and in the batch system's log "
-        "whether it starts jobs again by itself (restart, requeue)"
+        f"check with `jim site check` that {_work(site)} (site.work) keeps claims, and in the batch "
+        "system's log whether it restarts jobs by itself (restart, requeue)"
     )
 
 
 class Rule(NamedTuple):
-    """Advice, and the reasons that it is for: by their kinds, or by what the batch system has said."""
+    """An advice, and the reasons that it is for: their kinds, or the batch system's words."""
 
     advice: Callable[[Site], str]
     kinds: frozenset[Kind] = frozenset()
     said: str = ""
-    fits: Callable[[Mapping[str, Any]], bool] = lambda _: False  # by other facts
+    fits: Callable[[Mapping[str, Any]], bool] = lambda _: False  # whether other facts fit
 
 
 def _did_not_return(facts: Mapping[str, Any]) -> bool:
@@ -142,10 +151,10 @@ def _did_not_return(facts: Mapping[str, Any]) -> bool:
 
 
 def _could_not_start(facts: Mapping[str, Any]) -> bool:
-    return facts.get("code") in (126, 127) and "cause" not in facts  # the payload's, not a batch command's
+    return facts.get("code") in (126, 127) and "cause" not in facts  # the payload's exit code, not a batch command's
 
 
-# The first that fits counts.
+# The first rule that fits is used.
 RULES = (
     Rule(of_too_much, frozenset({Kind.NEVER_STARTS})),
     Rule(of_arrays, said=r"job array|array (job|size)|more than [0-9]+ tasks|procs_in_cluster|jobs_per_submission"),
@@ -172,7 +181,7 @@ RULES = (
 
 
 def of(site: Site, reasons: Sequence[Reason], *, silent: bool = False) -> str:
-    """Say what to change by why a job is where it is; `silent`: the batch system does not answer, either."""
+    """Return the advice for these reasons; `silent`: the batch system does not answer either."""
     for rule in RULES:
         if any(_is_for(rule, each) for each in reasons):
             return rule.advice(site)

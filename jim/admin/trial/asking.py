@@ -1,4 +1,4 @@
-"""Asking a batch system without handing it a job: are its commands there, does it answer, what does it tell."""
+"""Tests a batch system without submitting a job: its commands exist, it answers, and its answers are readable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jim.model import Answer
 from jim.site.file import Site
 
 COMMANDS = "commands"
-SOME_ID = "1"  # in the form that all of ours take; nobody need know this job
+SOME_ID = "1"  # has the form of every batch system's ids; the job need not exist
 
 
 def commands(site: Site) -> Finding:
@@ -29,21 +29,23 @@ def commands(site: Site) -> Finding:
     own = site.batch.programs
     if own and not any(Path(own) in Path(each).parents for words in known.values() for each in programs(words)):
         said = f"batch.programs: {own} has none of the commands of {site.batch.system}"
-        return Finding(COMMANDS, FAILED, said, "name the directory that has them, or give each in batch.commands")
+        return Finding(COMMANDS, FAILED, said, "name the directory of the commands, or give each in batch.commands")
     if not missing:
-        return Finding(COMMANDS, OK, f"all {len(known)} commands of {site.batch.system} are there")
+        return Finding(COMMANDS, OK, f"all {len(known)} commands of {site.batch.system} exist")
     said = ", ".join(f"{program} ({', '.join(verbs)})" for program, verbs in missing.items())
     keys = ", ".join(f"batch.commands.{verb}" for verbs in missing.values() for verb in verbs)
-    return Finding(COMMANDS, FAILED, f"not found: {said}", f"install what is missing, or give its full path in {keys}")
+    return Finding(
+        COMMANDS, FAILED, f"not found: {said}", f"install the missing ones, or give their full paths in {keys}"
+    )
 
 
 def programs(command: Sequence[str]) -> Iterator[str]:
-    """Name the program of a command; where that is `env`, also what it is to start."""
+    """Return the program of a command; for `env`, also the program that `env` starts."""
     return (command[at] for at in (0, *opening.behind_env(command)))
 
 
 def health(site: Site) -> Finding:
-    """Ask whether it answers: of this its exit code is all that counts."""
+    """Tell whether the batch system answers: only the exit code counts."""
     adapter = opening.adapter_of(site)
     answer = run(adapter.ping_command(), limit=site.batch.command_seconds)
     if answer.code != 0:
@@ -52,40 +54,40 @@ def health(site: Site) -> Finding:
 
 
 def listing(site: Site) -> Finding:
-    """Ask for all jobs of this account, and read what comes."""
+    """List all jobs of this account, and read the answer."""
     adapter = opening.adapter_of(site)
     answer = run(adapter.query_command(), limit=site.batch.command_seconds)
     try:
         listed = adapter.parse_query(answer)
     except BatchError:
-        return Finding("listing", FAILED, _unread(answer, "that is no listing"), _todo(site, "query", answer))
+        return Finding("listing", FAILED, _unread(answer, "this is not a listing"), _todo(site, "query", answer))
     return Finding("listing", OK, f"{len(listed):,} batch jobs of this account, after {answer.seconds:.2f} s")
 
 
 def history(site: Site) -> Finding:
-    """Ask what became of some job; that it is not known is a good answer."""
+    """Ask how some job ended; "unknown" is a good answer."""
     adapter = opening.adapter_of(site)
     answer = run(adapter.history_command([SOME_ID]), limit=site.batch.command_seconds)
     try:
         adapter.parse_history(answer)
     except BatchError:
-        said = _unread(answer, "that tells of no jobs, not even that there are none")
-        todo = _todo(site, "history", answer, "what keeps the accounts: its server, its file and who may read that")
-        return Finding("history", FAILED, said, f"{todo}; local jobs that die without an exit record wait for it")
-    return Finding("history", OK, f"what became of ended jobs can be asked, after {answer.seconds:.2f} s")
+        said = _unread(answer, "this says nothing about jobs, not even that there are none")
+        todo = _todo(site, "history", answer, "the source of the history: its server, its file, and who may read it")
+        return Finding("history", FAILED, said, f"{todo}; until then local jobs wait that die without an exit record")
+    return Finding("history", OK, f"the history answers after {answer.seconds:.2f} s")
 
 
 def _unread(answer: Answer, why: str) -> str:
-    """Tell what came that could not be read; `why` not is worth a word only where its exit code is good."""
+    """Return what is wrong with an unreadable answer; `why` is added only if the exit code is good."""
     return f"{answer.facts()}; {why}" if answer.code == 0 else answer.facts()
 
 
 def _todo(site: Site, verb: str, answer: Answer, asked: str = "the batch system's server") -> str:
-    """Say what to change so that a command answers; `asked` is who does not."""
+    """Advise on a command that does not answer; `asked` is the place to check."""
     key = f"batch.commands.{verb}"
     if answer.code is None:
-        slow = f"if it is only slow, let it have more than batch.command_seconds ({site.batch.command_seconds:g} s)"
-        return f"{slow}; else look at {asked}, or name another command in {key}"
+        slow = f"if it is only slow, allow it more than batch.command_seconds ({site.batch.command_seconds:g} s)"
+        return f"{slow}; otherwise check {asked}, or name another command in {key}"
     if answer.code == 0:
-        return f"see what this account gets from that command, and what {key} makes of it"
-    return f"see that this account may run that command, that {key} is right where it is set, and look at {asked}"
+        return f"check what that command prints for this account, and the value of {key}"
+    return f"check that this account may run that command, that {key} is right if it is set, and check {asked}"

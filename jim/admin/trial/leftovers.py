@@ -1,4 +1,4 @@
-"""What killed site tests have left: found again by the next one, which ends the jobs and removes the files."""
+"""Cleans up after killed site tests: the next test cancels their jobs and removes their files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jim.admin.finding import OK, WARNING, Finding
-from jim.admin.trial.ground import PREFIX, Ground, prefix
+from jim.admin.trial.trial_site import PREFIX, TrialSite, prefix
 from jim.errors import JimError
 from jim.site.file import Site
 
@@ -18,7 +18,7 @@ NAME = "leftovers"
 
 
 class Lock:
-    """The state directory, locked by each site test that runs; it goes with the process, whatever ends it."""
+    """A lock on the state directory, which each running site test holds; the kernel frees it when the process ends."""
 
     def __init__(self, state: Path) -> None:
         self._directory = os.open(state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -31,21 +31,21 @@ class Lock:
         os.close(self._directory)
 
     def share(self) -> None:
-        """Run beside others; wait for who is alone."""
+        """Run beside other tests; wait for a holder that is alone."""
         fcntl.flock(self._directory, fcntl.LOCK_SH)
 
     def alone(self) -> bool:
-        """Keep others from beginning, if none runs."""
+        """Exclude other tests, if none runs."""
         try:
             fcntl.flock(self._directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self.share()  # the attempt has cost us our share
+            self.share()  # the attempt has released the shared lock
             return False
         return True
 
 
 def sweep(site: Site, lock: Lock) -> Iterator[Finding]:
-    """End the jobs, and remove the files, of site tests that were killed. While others run, nobody knows which are."""
+    """Cancel the jobs and remove the files of killed tests. While other tests run, nobody knows which were killed."""
     if not lock.alone():
         return
     try:
@@ -53,12 +53,12 @@ def sweep(site: Site, lock: Lock) -> Iterator[Finding]:
             work = site._replace(state=place).work
             if place.name.startswith(prefix(site)):
                 yield from _swept(site, place, work)
-            else:  # another batch system may have given its ids to other jobs
-                said = f"{place} was left by a site test that was killed, of another batch system"
-                todo = f"end its jobs there, if any are left, then: {_removal(place, work)}"
+            else:  # another batch system may use the same ids for other jobs
+                said = f"{place} was left by a killed site test of another batch system"
+                todo = f"cancel its jobs there, if any are left, then run: {_removal(place, work)}"
                 yield Finding(NAME, WARNING, said, todo)
         for place in {site.state, site.work.parent}:
-            for half in place.glob(f".{PREFIX}*"):  # killed while it removed them
+            for half in place.glob(f".{PREFIX}*"):  # the test was killed while it removed its files
                 shutil.rmtree(half, ignore_errors=True)
     finally:
         lock.share()
@@ -66,16 +66,14 @@ def sweep(site: Site, lock: Lock) -> Iterator[Finding]:
 
 def _swept(site: Site, place: Path, work: Path) -> Iterator[Finding]:
     try:
-        with Ground(site, place=place) as ground:
+        with TrialSite(site, place=place) as trial:
             pass
     except (JimError, OSError) as error:
-        said = f"{place}, left by a site test that was killed, cannot be opened: {error}"
-        yield Finding(NAME, WARNING, said, f"end its jobs, if any are left, then: {_removal(place, work)}")
+        said = f"{place}, left by a killed site test, is unreadable: {error}"
+        yield Finding(NAME, WARNING, said, f"cancel its jobs, if any are left, then run: {_removal(place, work)}")
         return
-    yield Finding(
-        NAME, OK, f"{place.name}, left by a site test that was killed: its jobs were ended, its files removed"
-    )
-    yield from ground.remains
+    yield Finding(NAME, OK, f"{place.name}, left by a killed site test: its jobs were cancelled, its files removed")
+    yield from trial.remains
 
 
 def _removal(*places: Path) -> str:

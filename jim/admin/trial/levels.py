@@ -1,4 +1,4 @@
-"""What each level of the site test asks, and what its findings say."""
+"""The levels of the site test, and the words of their findings."""
 
 from __future__ import annotations
 
@@ -8,169 +8,169 @@ from collections.abc import Iterator
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.trial import advice, asking
-from jim.admin.trial.ground import Ground
+from jim.admin.trial.trial_site import TrialSite
 from jim.evidence.verdict import OF_TIME
 from jim.model import Kind, Reason, State
 from jim.plugins import foreign
 
 ARRAY, ROUNDTRIP = 20, 5
-LIMIT_SECONDS = 900.0  # a busy queue may let jobs wait; a test in which nothing moves for longer says so
-WALL_SECONDS = 60  # the shortest limit that all batch systems know
-ENFORCED_SECONDS = 240  # so long it may take until it is enforced: batch systems look from time to time
+LIMIT_SECONDS = 900.0  # jobs may wait in a busy queue; a test without progress for longer says so
+WALL_SECONDS = 60  # the shortest limit that all batch systems accept
+ENFORCED_SECONDS = 240  # batch systems enforce a limit with this much delay: they check from time to time
 MOST_IDS = 5
 EXIT_1 = Reason(Kind.EXIT, {"code": 1}, "exit 1")
 SIGNAL_9 = Reason(Kind.KILLED, {"signal": 9}, "killed by signal 9")
-# Of what kind the end at a time limit is: by JIM and most batch systems, by Grid Engine, by a wrapper that was warned.
+# The kinds of an end at a time limit: by JIM and most batch systems, by Grid Engine, by a wrapper after a warning.
 LIMITED = {*OF_TIME, Kind.OVER_TIME, Kind.TIME_OR_MEMORY, Kind.WARNED}
 
 
-def config(ground: Ground) -> Iterator[Finding]:
-    """Ask whether the batch system answers, list the queue, and ask how a job has ended."""
+def config(trial: TrialSite) -> Iterator[Finding]:
+    """Check that the batch system answers, lists its queue, and reports how a job has ended."""
     for question in (asking.health, asking.listing, asking.history):
-        with foreign(ground.fault):
-            found = question(ground.site)
+        with foreign(trial.fault):
+            found = question(trial.site)
         yield found
 
 
-def batch(ground: Ground) -> Iterator[Finding]:
+def batch(trial: TrialSite) -> Iterator[Finding]:
     """Run one job."""
     began = time.monotonic()
-    yield outcome(ground, "one job", ground.submit("one", "exit 0"), began)
+    yield outcome(trial, "one job", trial.submit("one", "exit 0"), began)
 
 
-def outcome(ground: Ground, name: str, job: int, began: float) -> Finding:
-    """Wait for a grid job, and see that it has ended well."""
-    ground.until(lambda: ground.over(job), LIMIT_SECONDS)
+def outcome(trial: TrialSite, name: str, job: int, began: float) -> Finding:
+    """Wait for a grid job, and check that it has completed."""
+    trial.until(lambda: trial.over(job), LIMIT_SECONDS)
     seconds = time.monotonic() - began
-    if not ground.finished(job):
-        return unfinished(ground, name, job, seconds)
-    if not ground.completed(job):
-        return failed(ground, name, job, ground.story(job))
+    if not trial.finished(job):
+        return unfinished(trial, name, job, seconds)
+    if not trial.completed(job):
+        return failed(trial, name, job, trial.story(job))
     return Finding(name, OK, f"completed after {seconds:.1f} s")
 
 
-def unfinished(ground: Ground, name: str, job: int, seconds: float) -> Finding:
-    """Tell why a grid job has not ended; that it waits for its turn is no failure."""
-    story = ground.story(job)
-    if ground.queued(job):
+def unfinished(trial: TrialSite, name: str, job: int, seconds: float) -> Finding:
+    """Explain why a grid job has not ended; waiting in the queue is not a failure."""
+    story = trial.story(job)
+    if trial.queued(job):
         said = f"still waits in the queue after {seconds:.0f} s: {story}"
-        return Finding(name, WARNING, said, advice.of_waiting(ground.site))
-    return failed(ground, name, job, f"not finished after {seconds:.0f} s: {story}")
+        return Finding(name, WARNING, said, advice.of_waiting(trial.site))
+    return failed(trial, name, job, f"not finished after {seconds:.0f} s: {story}")
 
 
-def failed(ground: Ground, name: str, job: int, said: str, todo: str = "") -> Finding:
-    """Tell what is wrong with a grid job, and which batch jobs to look for: the test's own files go."""
-    ids = ground.batch_jobs(job)
+def failed(trial: TrialSite, name: str, job: int, said: str, todo: str = "") -> Finding:
+    """Describe a failed grid job, with its batch jobs, because the test's own files are removed."""
+    ids = trial.batch_jobs(job)
     told = f"{said}; batch job {', '.join([*ids[:MOST_IDS], *['…'] * (len(ids) > MOST_IDS)])}" if ids else said
-    return Finding(name, FAILED, told, todo or advice.of(ground.site, ground.reasons(job), silent=ground.silent))
+    return Finding(name, FAILED, told, todo or advice.of(trial.site, trial.reasons(job), silent=trial.silent))
 
 
 # Roundtrip
 
 
-def roundtrip(ground: Ground) -> Iterator[Finding]:
-    """Bring back an output, exit codes, a signal, and a passed time limit."""
+def roundtrip(trial: TrialSite) -> Iterator[Finding]:
+    """Check an output, exit codes, a signal, and an exceeded time limit."""
     began = time.monotonic()
-    output = ground.submit("output", "echo forty-two >answer; exit 0", outputs=["answer"])
-    # A shell gives 137 for a command that SIGKILL has ended, and so JIM takes it.
+    output = trial.submit("output", "echo forty-two >answer; exit 0", outputs=["answer"])
+    # A shell reports 137 for a command that SIGKILL has ended; JIM treats it like the signal.
     ends = {
-        ground.submit("exit 1", "exit 1"): ("exit 1", EXIT_1),
-        ground.submit("exit 137", "exit 137"): ("exit 137", SIGNAL_9),
-        ground.submit("signal 9", "kill -9 $$"): ("signal 9", SIGNAL_9),
+        trial.submit("exit 1", "exit 1"): ("exit 1", EXIT_1),
+        trial.submit("exit 137", "exit 137"): ("exit 137", SIGNAL_9),
+        trial.submit("signal 9", "kill -9 $$"): ("signal 9", SIGNAL_9),
     }
-    limit = ground.submit("limit", f"sleep {WALL_SECONDS + ENFORCED_SECONDS}", wall_seconds=WALL_SECONDS)
-    ground.until(lambda: ground.over(output, *ends, limit), LIMIT_SECONDS)
+    limit = trial.submit("limit", f"sleep {WALL_SECONDS + ENFORCED_SECONDS}", wall_seconds=WALL_SECONDS)
+    trial.until(lambda: trial.over(output, *ends, limit), LIMIT_SECONDS)
     seconds = time.monotonic() - began
     for job in (output, *ends, limit):
         name = "output and exit 0" if job == output else "time limit" if job == limit else ends[job][0]
-        if not ground.finished(job):
-            yield unfinished(ground, name, job, seconds)
+        if not trial.finished(job):
+            yield unfinished(trial, name, job, seconds)
         elif job == output:
-            yield _output(ground, name, job)
+            yield _output(trial, name, job)
         elif job == limit:
-            yield _limited(ground, name, job)
+            yield _limited(trial, name, job)
         else:
-            yield _ended(ground, name, job, ends[job][1])
+            yield _ended(trial, name, job, ends[job][1])
 
 
-def _output(ground: Ground, name: str, job: int) -> Finding:
-    if not ground.completed(job):
-        return failed(ground, name, job, ground.story(job))
-    content = _member(ground, job, f"{job}.0/answer")
+def _output(trial: TrialSite, name: str, job: int) -> Finding:
+    if not trial.completed(job):
+        return failed(trial, name, job, trial.story(job))
+    content = _member(trial, job, f"{job}.0/answer")
     if content != b"forty-two\n":
         said = f"the tar holds {content!r} instead of 'forty-two'"
-        return failed(ground, name, job, said, advice.of_outputs(ground.site))
-    return Finding(name, OK, "written there, verified, and in the tar here")
+        return failed(trial, name, job, said, advice.of_outputs(trial.site))
+    return Finding(name, OK, "written on the worker node, verified, and in the tar on this machine")
 
 
-def _tar(ground: Ground, job: int) -> tarfile.TarFile:
-    return tarfile.open(ground.site.work / str(job) / "result" / f"{job}.tar")
+def _tar(trial: TrialSite, job: int) -> tarfile.TarFile:
+    return tarfile.open(trial.site.work / str(job) / "result" / f"{job}.tar")
 
 
-def _member(ground: Ground, job: int, name: str) -> bytes | None:
-    with _tar(ground, job) as tar:
+def _member(trial: TrialSite, job: int, name: str) -> bytes | None:
+    with _tar(trial, job) as tar:
         member = tar.extractfile(name) if name in tar.getnames() else None
         return member.read() if member else None
 
 
-def _ended(ground: Ground, name: str, job: int, expected: Reason) -> Finding:
-    """See that a job that fails on purpose is known to have failed, and how."""
-    local = ground.local_job(job)
+def _ended(trial: TrialSite, name: str, job: int, expected: Reason) -> Finding:
+    """Check that JIM knows how a job failed that fails on purpose."""
+    local = trial.local_job(job)
     so = local.kind is expected.kind and expected.facts.items() <= local.facts.items()
     if local.state is State.FAILED and so:
-        return Finding(name, OK, f"known as failed: {local.reason}")
-    return failed(ground, name, job, f"expected that it fails with {expected.words!r}, found {ground.story(job)}")
+        return Finding(name, OK, f"JIM knows that it failed: {local.reason}")
+    return failed(trial, name, job, f"expected a failure with {expected.words!r}, found {trial.story(job)}")
 
 
-def _limited(ground: Ground, name: str, job: int) -> Finding:
-    """See that a job was ended for its time, and for nothing else."""
-    local = ground.local_job(job)
+def _limited(trial: TrialSite, name: str, job: int) -> Finding:
+    """Check that a job ended for its time limit and for no other reason."""
+    local = trial.local_job(job)
     if local.state is State.COMPLETED:
         said = f"a job with a limit of {WALL_SECONDS} s ran to its end after {WALL_SECONDS + ENFORCED_SECONDS} s"
-        return failed(ground, name, job, said, advice.of_unlimited(ground.site))
+        return failed(trial, name, job, said, advice.of_unlimited(trial.site))
     if local.state is State.FAILED and LIMITED & {local.kind, local.facts.get("cause")}:
-        return Finding(name, OK, f"known as failed: {local.reason}")
-    said = f"expected that it fails for its time limit of {WALL_SECONDS} s, found {ground.story(job)}"
-    return failed(ground, name, job, said)
+        return Finding(name, OK, f"JIM knows that it failed: {local.reason}")
+    said = f"expected a failure for its time limit of {WALL_SECONDS} s, found {trial.story(job)}"
+    return failed(trial, name, job, said)
 
 
-# Many
+# Arrays and load
 
 
-def array(ground: Ground) -> Iterator[Finding]:
-    """Run an array, and find the output of each local job in the tar, once."""
+def array(trial: TrialSite) -> Iterator[Finding]:
+    """Run an array, and check that the tar has the output of each local job once."""
     began = time.monotonic()
-    job = ground.submit_many("array", "echo $1 >number", ARRAY, outputs=["number"])
-    done = outcome(ground, f"array of {ARRAY}", job, began)
+    job = trial.submit_many("array", "echo $1 >number", ARRAY, outputs=["number"])
+    done = outcome(trial, f"array of {ARRAY}", job, began)
     yield done
     if done.level == OK:
-        yield once(ground, job, ARRAY)
-        with _tar(ground, job) as tar:
+        yield once(trial, job, ARRAY)
+        with _tar(trial, job) as tar:
             names = [name for name in tar.getnames() if name.endswith("/number")]
         if sorted(names) == sorted(f"{job}.{n}/number" for n in range(ARRAY)):
             yield Finding("outputs", OK, f"{ARRAY} of {ARRAY} are in the tar")
         else:
             said = f"{len(names)} of {ARRAY} are in the tar"
-            yield failed(ground, "outputs", job, said, advice.of_outputs(ground.site))
+            yield failed(trial, "outputs", job, said, advice.of_outputs(trial.site))
 
 
-def once(ground: Ground, job: int, pieces: int) -> Finding:
-    """Hold what the payloads noted themselves against what should have run."""
-    started = [tuple(name.split(".")[1:3]) for name in ground.starts(job)]
+def once(trial: TrialSite, job: int, pieces: int) -> Finding:
+    """Compare the payloads' own notes with the attempts that should have run."""
+    started = [tuple(name.split(".")[1:3]) for name in trial.starts(job)]
     twice = len(started) - len(set(started))
     lost = pieces - len({n for n, _ in started})
     said = f"{pieces} local jobs: {lost} lost, {twice} attempts started twice"
     if lost or twice:
-        return failed(ground, "exactly once", job, said, advice.of_twice(ground.site))
+        return failed(trial, "exactly once", job, said, advice.of_twice(trial.site))
     return Finding("exactly once", OK, said)
 
 
-def load(ground: Ground, pieces: int) -> Iterator[Finding]:
-    """Run many, and tell how fast they go through."""
+def load(trial: TrialSite, pieces: int) -> Iterator[Finding]:
+    """Run many local jobs, and report their rate."""
     began = time.monotonic()
-    job = ground.submit_many("load", "exit 0", pieces)
-    done = outcome(ground, f"load of {pieces:,}", job, began)
+    job = trial.submit_many("load", "exit 0", pieces)
+    done = outcome(trial, f"load of {pieces:,}", job, began)
     seconds = time.monotonic() - began
     yield done if done.level != OK else Finding(done.name, OK, f"{done.said}, {pieces / seconds:,.1f} a second")
     if done.level == OK:
-        yield once(ground, job, pieces)
+        yield once(trial, job, pieces)

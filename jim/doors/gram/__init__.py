@@ -1,4 +1,4 @@
-"""The door of Globus GRAM: its scripts hand in descriptions, and read the lines that GRAM's job managers read."""
+"""The door of Globus GRAM: GRAM's scripts submit job descriptions and read lines for GRAM's job managers."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ ERRORS = {Standing.FAILED: protocol.EXECUTION_FAILED, Standing.CANCELLED: protoc
 
 
 class Gram(Door):
-    """The lines and numbers of GRAM; where it does not poll, the keeper tells it by events."""
+    """The lines and numbers of GRAM. If GRAM does not poll, the keeper writes events for it."""
 
     usage: Mapping[str, str] = {
         "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
         "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
         "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
     }
-    _events: Events | None = None  # made by the keeper
+    _events: Events | None = None  # the keeper makes it in its first round
 
     def accepted(self, number: int) -> bytes:
         """Write the answer to a submission."""
         return protocol.job(number)
 
     def state(self, told: Told) -> bytes:
-        """Write the lines that a poll prints."""
+        """Return the lines of a poll."""
         if told.standing in ERRORS:
             return protocol.failure(told.reason, ERRORS[told.standing])
         return protocol.state(NUMBERS[told.standing])
@@ -53,66 +53,66 @@ class Gram(Door):
         return protocol.final_state(answer) is not None
 
     def cancelled(self, answer: bytes) -> bytes:
-        """Tell the final state if a job had ended already; of what is cancelled GRAM says that it failed."""
+        """Return the final state if the job had already ended; GRAM calls a cancelled job failed."""
         return protocol.state(protocol.final_state(answer) or protocol.FAILED)
 
     def refused(self, verb: str, message: str, error: Exception) -> bytes:
-        """Write the reason, and the number that GRAM has for it."""
+        """Return the reason, and the error number that GRAM has for it."""
         return protocol.failure(message, protocol.number_of(verb, error))
 
-    # What only a gatekeeper hands in is read by modules that nobody else loads.
+    # Only gatekeepers submit job descriptions, so the modules that read them are loaded only then.
 
     def reads(self, asked: Mapping[str, Any]) -> bool:
-        """Tell whether this is a job's description, as GRAM's scripts write it."""
+        """Tell whether this is a job description, as GRAM's scripts write it."""
         return protocol.is_description(asked)
 
     def attributes(self, asked: Mapping[str, Any], own: str) -> dict[str, Any]:
-        """Make attributes of a description."""
+        """Turn a job description into attributes."""
         from jim.doors.gram.request import attributes_of
 
         return attributes_of(asked, own)
 
     @contextmanager
     def in_its_words(self, asked: Mapping[str, Any]) -> Iterator[None]:
-        """Let a refusal name an attribute by GRAM's word for it."""
+        """Make refusals raised inside use GRAM's attribute names."""
         from jim.doors.gram.request import in_its_words
 
         with in_its_words(asked):
             yield
 
     def require(self, asked: Mapping[str, Any], site: Site) -> None:
-        """Refuse a job of whose end GRAM could not hear."""
+        """Refuse a job if GRAM could not learn of its end."""
         from jim.doors.gram.request import require_end
 
         require_end(asked, site.site.gram_events)
 
     def apart(self, asked: Mapping[str, Any]) -> Apart:
-        """Name contacts, and what lies in places of one submission alone."""
+        """Return contacts, and paths that belong to one submission."""
         from jim.doors.gram.request import apart
 
         return apart(asked)
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
-        """Deliver what a grid job leaves where GRAM expects it; print what its poll says then."""
-        from jim.doors.gram.results import deliver  # what makes files is loaded once for each grid job
+        """Deliver the results of a grid job to the places that GRAM expects; return the output of its poll."""
+        from jim.doors.gram.results import deliver  # this module writes files and is needed once for each grid job
         from jim.doors.inbox import target_of
 
         if len(words) != 2:
             raise BadRequest(self.usage[verb])
         description = self.read(Path(words[1]).absolute(), "")
-        return deliver(site.state, target_of(words[0])[0], description), "what the grid job leaves was delivered"
+        return deliver(site.state, target_of(words[0])[0], description), "the results of the grid job were delivered"
 
-    # Where GRAM does not poll
+    # Events, for a GRAM that does not poll
 
     def expect(self, site: Site, key: str, file: Path) -> None:
-        """Keep the description of a job whose events are to be told."""
+        """Store the description of a job that needs events."""
         if site.site.gram_events:
             from jim.doors.gram.day_files import expect
 
             expect(site.state, Path(site.site.gram_events), key, file)
 
     def tell(self, keeper: Keeper) -> None:
-        """Tell job managers how their jobs are."""
+        """Write the events that are due."""
         if keeper.site.site.gram_events:
             from jim.doors.gram.events import Events
 
@@ -120,11 +120,11 @@ class Gram(Door):
             self._events.tell(keeper)
 
     def idle(self) -> bool:
-        """Tell whether all was told."""
+        """Tell whether all events are written."""
         return not (self._events and self._events.jobs)
 
     def untold(self, state: Path) -> bool:
-        """Tell whether the last event of some job was not told yet."""
+        """Tell whether the last event of some job is not written yet."""
         return any((state / "gram").glob("request-*"))
 
 

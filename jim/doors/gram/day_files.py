@@ -1,6 +1,7 @@
-"""The lines that GRAM's job managers read where they do not poll, in a file for each day.
+"""The event files that GRAM's job managers read instead of polling, one file for each day.
 
-A door leaves the description of each job in `STATE/gram`; it lies there until the job's last event is told.
+A door stores the description of each job in `STATE/gram`. The description stays there until the job's last event is
+written.
 """
 
 from __future__ import annotations
@@ -22,24 +23,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DAY = 86_400
-# Where the file of a day is missing, job managers look again only after 30 s; a keeper that has no work makes none.
+# If the file of a day is missing, job managers look again only after 30 s. A keeper that ends for want of work makes no
+# files, so files are made for some days ahead.
 DAYS_AHEAD = 30
-A_DAY = "[0-9]" * 8  # what the file of a day is called
+A_DAY = "[0-9]" * 8  # pattern of the name of a day's file
 
 
 class Event(NamedTuple):
-    """What a line says, but for the time."""
+    """The contents of a line, without the time."""
 
     job: int
     state: int
     exit_code: int = 0
 
 
-# The door's part
+# Used by the door
 
 
 def expect(state: Path, directory: Path, key: str, file: Path) -> None:
-    """Keep a job's description for the keeper; refuse a job whose events could not be told."""
+    """Store a job's description for the keeper; refuse the job if its events could not be written."""
     if not protocol.is_description(request.read(file)):
         return
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -49,16 +51,16 @@ def expect(state: Path, directory: Path, key: str, file: Path) -> None:
     replace_durably(place / inbox.request_name(key), file.read_bytes())
 
 
-# The files
+# Used by the keeper
 
 
 def file_of(directory: Path, seconds: float) -> Path:
-    """Name the file of a day, in UTC."""
+    """Return the file of a day, in UTC."""
     return directory / time.strftime("%Y%m%d", time.gmtime(seconds))
 
 
 def make_days(directory: Path, now: float, keep_days: float = 30.0) -> None:
-    """Make the files of today and of some days to come, and remove those whose time is over."""
+    """Make the files of today and of some days ahead, and remove old ones."""
     if file_of(directory, now + DAYS_AHEAD * DAY).exists() and file_of(directory, now).exists():
         return
     for ahead in range(DAYS_AHEAD + 1):
@@ -78,8 +80,8 @@ def _open(file: Path) -> int:
 def append(directory: Path, clock: Clock, events: list[Event]) -> None:
     """Append events to the file of this day.
 
-    When the day is over, readers go on to the next file, and there they pass over what is of the day before. So events
-    that midnight has overtaken are told again, of the new day; to hear one twice does no harm.
+    After midnight, readers go on to the next file and skip lines of the day before. Events that were late are therefore
+    written again with the new day; reading an event twice does no harm.
     """
     told: set[Path] = set()
     while events and (file := file_of(directory, now := clock.epoch())) not in told:
@@ -88,20 +90,20 @@ def append(directory: Path, clock: Clock, events: list[Event]) -> None:
 
 
 def _append_whole(file: Path, lines: bytes) -> None:
-    """Append whole lines that outlive a power cut, or nothing: at half a line readers would stay for ever."""
+    """Append whole lines that survive a power cut, or nothing: readers would wait for ever at half a line."""
     descriptor = _open(file)
     try:
         size = _whole(descriptor)
         if os.write(descriptor, lines) != len(lines):
             os.ftruncate(descriptor, size)
-            raise OSError(f"no room in {file.parent}")
+            raise OSError(f"the disk of {file.parent} is full")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def _whole(descriptor: int) -> int:
-    """Cut off half a line that an end in the middle of writing has left; return the size then."""
+    """Cut off half a line that an interrupted write has left; return the size of the file."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         size = os.pread(descriptor, size, 0).rfind(b"\n") + 1

@@ -1,4 +1,4 @@
-"""GRAM is told how its jobs are where it does not poll; results are delivered before the last line."""
+"""Writes events for GRAM where it does not poll; the results of a job are delivered before its last event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from jim.doors.gram import day_files, protocol
 from jim.doors.gram.request import Description, one
 from jim.doors.gram.results import UNCHANGED, deliver
 from jim.doors.keeping import Keeper
-from jim.errors import JimError, UnknownJob
+from jim.errand import Errand
+from jim.errors import UnknownJob
 from jim.files import read_regular
 from jim.statusdb.record import exit_code
 
@@ -24,14 +25,14 @@ log = logging.getLogger(__name__)
 
 
 class Events:
-    """What the keeper remembers of the events it tells; to lose it makes it tell a state again, not less."""
+    """What the keeper remembers of written events. If this memory is lost, some are written again, none is missed."""
 
     def __init__(self) -> None:
-        self.jobs: dict[str, int] = {}  # whose last event is not told yet, by the names of the files of their keys
+        self.jobs: dict[str, int] = {}  # jobs whose last event is not written yet, by the file name of their key
         self.told: dict[int, bytes] = {}
 
     def tell(self, keeper: Keeper) -> None:
-        """Append the states that job managers have not been told yet."""
+        """Append the states that job managers have not read yet."""
         directory, events = Path(keeper.site.site.gram_events), []
         try:
             day_files.make_days(directory, keeper.clock.epoch(), keeper.site.keep.finished_days)
@@ -47,13 +48,13 @@ class Events:
                     ]
                     self.told[number] = answer
             day_files.append(directory, keeper.clock, events)
-        except OSError as error:  # jobs go on, whether or not somebody hears of it
+        except OSError as error:  # a failure here must not stop jobs
             self.told.clear()
-            if keeper.pace("gram events"):
-                log.error("GRAM cannot be told how its jobs are: %s", error)
+            if keeper.workers.pace("gram events"):
+                log.error("cannot write events for GRAM: %s", error)
 
     def _answer(self, keeper: Keeper, file: Path, number: int) -> bytes:
-        """Read what polls print; a job whose time was over needs no events any more."""
+        """Read the answer of a poll; a job that JIM has removed needs no events any more."""
         try:
             return inbox.answer(keeper.site.state, number)
         except UnknownJob:
@@ -62,12 +63,12 @@ class Events:
 
     def _forget(self, keeper: Keeper, file: Path, number: int) -> None:
         file.unlink(missing_ok=True)
-        keeper.paced.pop(("gram", number), None)
+        keeper.workers.forget(("gram", number))
         self.told.pop(number, None)
         self.jobs.pop(file.name, None)
 
     def _untold(self, keeper: Keeper) -> Iterator[tuple[Path, int]]:
-        """Give the descriptions of jobs whose last event was not told yet, and their numbers."""
+        """Return the descriptions of jobs whose last event is not written yet, and their numbers."""
         with suppress(FileNotFoundError):
             for entry in os.scandir(keeper.site.state / "gram"):
                 if not entry.name.startswith("."):
@@ -77,20 +78,15 @@ class Events:
                         yield Path(entry.path), number
 
     def _end(self, keeper: Keeper, file: Path, number: int) -> None:
-        """Deliver the results of a job that has ended, in a worker, and tell its last event."""
-        name = ("gram", number)
-        if keeper.workers.busy(name) or not keeper.pace(name):
-            return
+        """Deliver the results of a job that has ended, in a worker thread, then write its last event."""
         description: Description = json.loads(file.read_bytes())
-        keeper.workers.start(
-            name,
-            partial(deliver, keeper.site.state, number, description),
-            partial(self._ended, keeper, file, number, one(description, "jobdir")),
-            partial(_not_delivered, number),
-        )
+        work = partial(deliver, keeper.site.state, number, description)
+        done = partial(self._ended, keeper, file, number, one(description, "jobdir"))
+        keeper.workers.start(Errand(("gram", number), work, done, partial(_not_delivered, number), repeats=True))
 
     def _ended(self, keeper: Keeper, file: Path, number: int, jobdir: str, said: bytes) -> None:
-        if said == UNCHANGED and Path(jobdir).exists():  # a full disk: what GRAM has forgotten needs nothing any more
+        # The disk is full: for a job that GRAM has forgotten, nothing more is needed.
+        if said == UNCHANGED and Path(jobdir).exists():
             return
         with suppress(UnknownJob):
             exited = protocol.final_state(said) == protocol.DONE or protocol.is_failure(said, protocol.EXECUTION_FAILED)
@@ -104,7 +100,7 @@ class Events:
 
 
 def _number_of(keeper: Keeper, name: str) -> int:
-    """Look up a job by its key; one that was not handed in after all is forgotten after a day."""
+    """Look up a job by its key; forget a description after a day if its job was never submitted."""
     with suppress(FileNotFoundError):
         return int(json.loads(read_regular(keeper.site.state / "keys" / name, inbox.LONGEST))["id"])
     file = keeper.site.state / "gram" / name
@@ -114,6 +110,4 @@ def _number_of(keeper: Keeper, name: str) -> int:
 
 
 def _not_delivered(number: int, error: BaseException) -> None:
-    if not isinstance(error, JimError | OSError):
-        raise error
-    log.warning("%d: its results cannot be delivered, will be tried again: %s", number, error)
+    log.warning("grid job %d: cannot deliver the results, will try again: %s", number, error)

@@ -1,4 +1,4 @@
-"""The lines and numbers of GRAM, which every door speaks."""
+"""The lines and numbers of the GRAM protocol."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from jim.errors import BadRequest, UnknownJob
 
-# States of a job. GRAM has none for a cancelled one: it calls that failed, so a cancel that was taken answers FAILED.
+# States of a job. GRAM has no state for cancelled jobs and calls them failed, so a cancel answers FAILED.
 PENDING, ACTIVE, FAILED, DONE, SUSPENDED, UNSUBMITTED = 1, 2, 4, 8, 16, 32
-# Errors.
+# Error numbers.
 NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, STAGE_OUT, JOB_NOT_FOUND = (
     3,
     8,
@@ -22,40 +22,40 @@ NO_RESOURCES, USER_CANCELLED, EXECUTION_FAILED, CANCEL_FAILED, BAD_REQUEST, STAG
 
 
 def job(number: int) -> bytes:
-    """Write the answer to a submission."""
+    """Return the answer to a submission."""
     return f"GRAM_SCRIPT_JOB_ID:{number}\nGRAM_SCRIPT_JOB_STATE:{UNSUBMITTED}\n\n".encode()
 
 
 def state(number: int) -> bytes:
-    """Write the answer that tells a state."""
+    """Return the answer with a state."""
     return f"GRAM_SCRIPT_JOB_STATE:{number}\n\n".encode()
 
 
 def failure(message: str, number: int) -> bytes:
-    """Write the answer of a failure: its reason before its number, on one line."""
+    """Return the answer of a failure: reason, then number, on one line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
     return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
 
 
 def is_failure(answer: bytes, number: int) -> bool:
-    """Tell whether this is the answer of a failure of this number."""
+    """Tell whether this is the answer of a failure with this number."""
     return answer.endswith(b"\nGRAM_SCRIPT_ERROR:%d\n\n" % number)
 
 
 def is_description(attributes: Mapping[str, Any]) -> bool:
-    """Tell whether this is a job's description, as GRAM's scripts have it, rather than a request."""
+    """Tell whether this is a job description of GRAM's scripts, not a plain request."""
     return "uniqid" in attributes
 
 
 def final_state(answer: bytes) -> int | None:
-    """Read the state of a job that has ended from what a poll prints; nothing, if it has not."""
+    """Return the final state that a poll answer shows; None if the job has not ended."""
     if b"GRAM_SCRIPT_ERROR:" in answer:
         return FAILED
     return DONE if answer == state(DONE) else None
 
 
 def number_of(verb: str, error: BaseException) -> int:
-    """Choose the number of a door's failure."""
+    """Choose the error number for a failure."""
     if isinstance(error, UnknownJob):
         return JOB_NOT_FOUND
     if isinstance(error, BadRequest):

@@ -1,8 +1,7 @@
-"""From the description of a job, as GRAM hands it to its scripts, to the attributes of a request.
+"""Turns a job description, as GRAM hands it to its scripts, into the attributes of a request.
 
-GRAM writes names in lower case without underscores, and every value as a list of texts and lists. What a job type
-declares says what a value should become; what it cannot become is left as it is, for the check to refuse with its
-own sentence.
+GRAM writes names in lower case without underscores, and every value as a list of texts and lists. The job type's
+declarations give each value its kind. A value that does not fit stays as it is, so that the usual check refuses it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from jim.errors import BadRequest, BadSite
 from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES, MOST_COPIES
-from jim.request.words import plain
+from jim.request.languages import plain
 
-JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, which is something else
-STAGED_IN = "jimstagedin"  # by our own Perl module, for GRAM has forgotten the names by then
+JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, with another meaning
+STAGED_IN = "jimstagedin"  # set by JIM's Perl module, because GRAM has forgotten these names by then
 USUAL_JOB_TYPE = "executable"
-# What GRAM itself sees to, or says of the job.
+# Attributes that GRAM handles itself, or that describe the job.
 GRAM_OWN = frozenset(
     {
         *(
@@ -45,27 +44,27 @@ GRAM_OWN = frozenset(
         *("filestreamout", "signal", "signalarg", "executable", STAGED_IN),
     }
 )
-# What else of GRAM's a local job cannot have: the values that ask for nothing, and what to do instead.
+# Attributes of GRAM that a local job cannot have: values that ask for nothing, and an advice.
 CANNOT = {
-    "host_count": ({"", "1"}, "expected 1, for a local job is one process (cores asks for more processors)"),
+    "host_count": ({"", "1"}, "expected 1, because a local job is one process (cores asks for more processors)"),
     "job_type": ({"", "single", "multiple"}, f"expected single or multiple ({JOB_TYPE} says what to run)"),
-    "stdin": ({"", "/dev/null"}, "expected none, for a local job has none; name the file among the arguments"),
-    "max_cpu_time": ({""}, "not possible here; say max_wall_time"),
-    "min_memory": ({""}, "not possible here; say max_memory"),
+    "stdin": ({"", "/dev/null"}, "expected none, because a local job has no stdin; name the file among the arguments"),
+    "max_cpu_time": ({""}, "not possible here; use max_wall_time"),
+    "min_memory": ({""}, "not possible here; use max_memory"),
 }
-# These are of the gatekeeper's machine, added by GRAM itself; a payload finds its own.
+# GRAM adds variables of the gatekeeper's machine; a payload has its own.
 PROXY = "X509_USER_PROXY"
 SERVICE = Path("/etc/grid-services/jobmanager-samgrid")
 EVENTS_OPTION = " -seg-module samgrid"
 NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROXY})
-# These tell where a job manager and its client are reached, and what belongs to one submission alone.
+# These variables name the job manager and its client, and places of one submission.
 CONTACTS, SCRATCH = ("GLOBUS_", "X509_"), "SCRATCH_DIRECTORY"
 CACHED = re.compile(r"/[^\s'\"]*/\.gass_cache/[^\s'\"]+")  # a file that GRAM has fetched
 Description = Mapping[str, list[Any]]
 
 
 def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
-    """Make a request's attributes of a description; what JIM cannot do is refused by the name of the attribute."""
+    """Turn a description into the attributes of a request; refuse what JIM cannot do, with the attribute's name."""
     counted = _counted(description)
     job_type = counted.get("job_type") or one(description, JOB_TYPE) or USUAL_JOB_TYPE
     _refuse_what_we_cannot(description, job_type)
@@ -76,13 +75,13 @@ def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
     values = ((name, _value(description, name, each)) for name, each in declared.items())
     attributes |= {name: value for name, value in values if value is not None}
     understood = GRAM_OWN | {plain(name) for name in (*declared, *GRAM_NAMES, JOB_TYPE)}
-    attributes |= {name: description[name] for name in description.keys() - understood}  # to be refused
+    attributes |= {name: description[name] for name in description.keys() - understood}  # the check refuses it
     _in_terms_of_the_directory(attributes, description)
     return attributes
 
 
 def _in_terms_of_the_directory(attributes: dict[str, Any], description: Description) -> None:
-    """Let a relative program be what GRAM takes it for, and bring back what is to be staged out."""
+    """Interpret a relative program as GRAM does, and bring back the files to be staged out."""
     if isinstance(attributes.get("executable"), str):
         attributes["executable"] = place_of(description, attributes["executable"])
     if isinstance(attributes.get("environment"), dict):
@@ -99,7 +98,7 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
 
 
 def apart(description: Description) -> dict[str, list[str]]:
-    """Name what a submission may have otherwise when it is repeated: contacts, and what lies in places of its own."""
+    """Return what may differ when a submission is repeated: contacts, and paths that belong to one submission."""
     pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
     environment = [
         name for name, _ in pairs if isinstance(name, str) and (name.startswith(CONTACTS) or name == SCRATCH)
@@ -111,14 +110,14 @@ def apart(description: Description) -> dict[str, list[str]]:
 
 
 def staged_out(description: Description) -> list[str]:
-    """Name what `file_stage_out` asks for of what a job leaves; a path or a URL is a file that is there anyway."""
+    """Return the outputs of the job that `file_stage_out` names; a path or a URL names a file that exists anyway."""
     pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
     return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
 
 
 @contextmanager
 def in_its_words(description: Description) -> Iterator[None]:
-    """Let a refusal name an attribute by the word that the description has for it."""
+    """Make refusals raised inside use the attribute names of the description."""
     try:
         yield
     except BadRequest as error:
@@ -130,19 +129,22 @@ def in_its_words(description: Description) -> Iterator[None]:
 
 
 def require_end(description: Description, events: str) -> None:
-    """Refuse a job of whose end GRAM could not hear."""
+    """Refuse a job if GRAM could not learn of its end."""
     with suppress(OSError):
         if not events and EVENTS_OPTION in SERVICE.read_text(errors="replace"):
-            raise BadSite("GRAM would never hear of the end: no keeper of this account tells it; run `jim gram check`")
+            raise BadSite(
+                "GRAM would not learn of the end, because no keeper of this account writes its events; run "
+                "`jim gram check`"
+            )
 
 
 def place_of(description: Description, name: str) -> str:
-    """Say where GRAM expects a file of a job; a relative name is in its directory."""
+    """Return the path of a job's file; a relative name is in the directory that GRAM gives the job."""
     return str(PurePath(one(description, "directory") or "/", name))
 
 
 def one(description: Description, name: str) -> str:
-    """Give the only value of an attribute; nothing, if it is not there."""
+    """Return the only value of an attribute; empty if the attribute is absent."""
     values = description.get(plain(name)) or [""]
     if len(values) != 1 or not isinstance(values[0], str):
         raise BadRequest(f"expected one value, found {json.dumps(values)[:80]}", name)
@@ -150,7 +152,7 @@ def one(description: Description, name: str) -> str:
 
 
 def _counted(description: Description) -> dict[str, Any]:
-    """Say what `count` asks for: so many runs of the program or, of a single one, so many processors."""
+    """Apply `count`: the number of runs of the program or, for a single run, of processors."""
     text = one(description, "count") or "1"
     count = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if not 1 <= count <= MOST_COPIES:
@@ -158,7 +160,9 @@ def _counted(description: Description) -> dict[str, Any]:
     if count == 1:
         return {}
     if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
-        raise BadRequest(f"{count}: expected 1, for this job type says itself how many local jobs there are", "count")
+        raise BadRequest(
+            f"{count}: expected 1, because this job type itself decides how many local jobs there are", "count"
+        )
     if one(description, "jobtype") == "single":
         return {"cores": count}
     return {"job_type": "parametric", "argument_sets": [[]] * count}
@@ -171,17 +175,19 @@ def _refuse_what_we_cannot(description: Description, job_type: str) -> None:
     if job_type != USUAL_JOB_TYPE:
         for name in staged_out(description):
             if not name.endswith(".tar"):
-                raise BadRequest(f"{name[:80]!r}: expected NAME.tar, for that is what comes back", "file_stage_out")
+                raise BadRequest(
+                    f"{name[:80]!r}: expected NAME.tar, because the outputs come back as a tar", "file_stage_out"
+                )
 
 
 def _value(description: Description, name: str, declared: Attribute) -> Any:
-    """Read what a description says of one attribute of ours, be it by its own name or by that which GRAM has for it."""
+    """Read the value of one of JIM's attributes, under its own name or GRAM's."""
     if name in ("job_type", "key"):
         return None
     names = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name]
     said = [each for each in dict.fromkeys((*names, name)) if plain(each) in description]
     if len(said) > 1:
-        raise BadRequest(f"given beside {said[0]}, which says the same", said[1])
+        raise BadRequest(f"given together with {said[0]}, which has the same meaning", said[1])
     if not said or said[0] not in GRAM_NAMES:
         return _converted(name, description[plain(name)], declared.kind) if said else None
     other, unit = said[0], GRAM_NAMES[said[0]][1]
@@ -198,7 +204,7 @@ def _pair(name: str, value: Any) -> tuple[str, Any]:
 
 
 def _converted(name: str, values: list[Any], kind: type | str) -> Any:
-    """Read a value as its declaration has it."""
+    """Convert a value to its declared kind."""
     if kind == "table" and (len(values) != 1 or isinstance(values[0], list)):
         return dict(_pair(name, each) for each in values)
     if kind == "list" or (kind == "lists" and all(isinstance(each, list) for each in values)):
@@ -209,6 +215,6 @@ def _converted(name: str, values: list[Any], kind: type | str) -> Any:
     with suppress(ValueError):
         if kind in (int, float) and "_" not in text:
             return kind(text)
-        if kind in ("table", "lists", "values", "records"):  # what RSL has no way to write is JSON in a text
+        if kind in ("table", "lists", "values", "records"):  # RSL cannot write such a value, so the text is JSON
             return json.loads(text)
     return text

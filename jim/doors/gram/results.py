@@ -1,9 +1,9 @@
-"""What comes of a grid job, put where GRAM looks for it when the job has ended.
+"""Delivers the results of a grid job to the places where GRAM expects them.
 
-One local job that runs a program gives what it wrote itself: its stdout, its stderr, and the outputs that
-`file_stage_out` names. Of any other grid job the tar is what comes back: as NAME.tar of `file_stage_out`, or else as
-stdout. What `file_stage_out` names lies in a directory of this job alone on its way, for two jobs may name the same.
-Done again, it does the same again: a job manager may ask twice.
+If the grid job is a single run of a program, its results are stdout, stderr, and the outputs that `file_stage_out`
+names. The result of any other grid job is the tar: as NAME.tar of `file_stage_out`, otherwise as stdout. Outputs for
+`file_stage_out` pass through a directory of this job alone, because two jobs may use the same names. Repeating a
+delivery gives the same files: a job manager may ask twice.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from jim.statusdb import open_store
 
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
-RESULTS = "jim-results"  # in the directory that GRAM gives a job, where our Perl module lets GRAM look for them
+RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files
 
 
 def deliver(state: Path, number: int, description: Description) -> bytes:
-    """Deliver what a grid job that has ended leaves; return what its poll says then."""
+    """Deliver the results of a grid job that has ended; return the output of its poll."""
     said = answer(state, number)
     if protocol.final_state(said) is None:
         return said
@@ -40,15 +40,13 @@ def deliver(state: Path, number: int, description: Description) -> bytes:
     except OSError as error:
         if passes(error):  # a later poll tries again
             return UNCHANGED
-        return protocol.failure(
-            f"the results cannot be delivered: {error.strerror}: {error.filename}", protocol.STAGE_OUT
-        )
+        return protocol.failure(f"cannot deliver the results: {error.strerror}: {error.filename}", protocol.STAGE_OUT)
     return said
 
 
 def _put(job: GridJob, description: Description) -> None:
     tar = (job.result or {}).get("tar", "")
-    if not tar:  # a split that failed, or a cancel that came before anything was there
+    if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
     named = staged_out(description)
     for name in named:
@@ -64,7 +62,7 @@ def _put(job: GridJob, description: Description) -> None:
 
 
 def _place(description: Description, name: str) -> Path:
-    """Say where an output belongs: a stream has a place of its own, any other a directory that it may bring along."""
+    """Return the path for an output: stdout and stderr have their own, other outputs share a directory."""
     if name in STREAMS:
         return Path(place_of(description, one(description, name) or os.devnull))
     place = Path(one(description, "jobdir"), RESULTS, name)
@@ -73,7 +71,7 @@ def _place(description: Description, name: str) -> Path:
 
 
 def _put_own(tar: str, prefix: str, places: Mapping[str, Path]) -> None:
-    """Put single outputs in their places; what is not there was left out for its reason, which the answer tells."""
+    """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
     begun = set[Path]()  # stdout and stderr may share a file
     with tarfile.open(tar) as packed:
         for name, place in places.items():

@@ -12,11 +12,11 @@ from jim.model import State
 from jim.pages.app import Pages, as_json
 from jim.pages.live import XML, Made
 from jim.reading import documents, history
+from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running
 from jim.reading.files import outputs, sizes
-from jim.reading.parts import piece_words
+from jim.reading.masks import piece_words
 from jim.reading.phases import phases
-from jim.reading.unsent import Wait
 from jim.reading.view import View
 
 LOGS_OF = 10  # attempts, the last ones, of which logs are looked for

@@ -1,1 +1,1 @@
-"""The splitters: a module for each, which is its rule and its parameters, and nothing else."""
+"""The splitters: each module has one rule and its parameters."""

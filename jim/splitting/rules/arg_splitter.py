@@ -1,6 +1,6 @@
-"""ArgSplitter: a job for each list of arguments, instead of the request's own arguments or after them.
+"""ArgSplitter: a job for each list of arguments, which replaces or follows the request's own arguments.
 
-It splits a request: each job's own has its `arguments`.
+It splits a request: the request of each job has its own `arguments`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jim.splitting.checked_values import FLAG, Kind, list_of
 from jim.splitting.errors import SplitterConfiguration
-from jim.splitting.kinds import FLAG, Kind, list_of
 from jim.splitting.parameters import parameter
 
 NAME = "ArgSplitter"
@@ -28,16 +28,16 @@ ARGUMENTS = list_of(Kind("", _argument), "texts and numbers")
 
 @dataclass(frozen=True)
 class Parameters:
-    """What ArgSplitter takes."""
+    """The parameters of ArgSplitter."""
 
     args: tuple[tuple[str | int | float, ...], ...] = parameter(
         (), list_of(ARGUMENTS, "lists of texts and numbers"), "the arguments of each job"
     )
-    append: bool = parameter(False, FLAG, "let the request's own arguments come first")
+    append: bool = parameter(False, FLAG, "true: each list follows the request's own arguments")
 
 
 def split(request: Mapping[str, Any], p: Parameters) -> Iterator[dict[str, Any]]:
-    """Give each job's request."""
+    """Return the request of each job."""
     if "arguments" not in request:
         raise SplitterConfiguration("arguments", None, "this job type has no arguments to split over")
     first = tuple(request["arguments"] or ()) if p.append else ()

@@ -1,30 +1,30 @@
-"""DIRAC.BySize: so many bytes to a task, first of files that are at the same storages, then at one storage."""
+"""DIRAC.BySize: tasks of more than so many bytes, first of files on the same storages, then of files on one storage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jim.splitting.kinds import FLAG, whole
+from jim.splitting.checked_values import FLAG, whole
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.parameters import parameter
 from jim.splitting.replicas import Task, grouped
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 NAME = "DIRAC.BySize"
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What DIRAC.BySize takes."""
+    """The parameters of DIRAC.BySize."""
 
-    group_size: int = parameter(1_000_000_000, whole(1), "bytes that a task has more of")
-    max_files_per_task: int = parameter(100, whole(1), "files of one task at most")
-    flush: bool = parameter(False, FLAG, "make smaller tasks of what is left")
+    group_size: int = parameter(1_000_000_000, whole(1), "a task has more bytes than this")
+    max_files_per_task: int = parameter(100, whole(1), "maximum number of files in a task")
+    flush: bool = parameter(False, FLAG, "true: remaining files become smaller tasks")
 
 
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
-    """Fill tasks with ever larger files, until one has more than its size: an exact fit waits for another file."""
+    """Fill tasks with ever larger files until one exceeds the size; a task of exactly that size waits for a file."""
     flush = p.flush or not work.open
 
     def tasks(files: list[File]) -> Iterator[Task]:

@@ -1,29 +1,29 @@
-"""DIRAC.Standard: so many files to a task, first of files that are at the same storages, then at one storage."""
+"""DIRAC.Standard: tasks of so many files, first of files on the same storages, then of files on one storage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jim.splitting.kinds import FLAG, whole
+from jim.splitting.checked_values import FLAG, whole
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.parameters import parameter
 from jim.splitting.replicas import Task, grouped
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 NAME = "DIRAC.Standard"
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What DIRAC.Standard takes."""
+    """The parameters of DIRAC.Standard."""
 
-    group_size: int = parameter(10, whole(1), "files of one task")
-    flush: bool = parameter(False, FLAG, "make smaller tasks of what is left")
+    group_size: int = parameter(10, whole(1), "number of files in a task")
+    flush: bool = parameter(False, FLAG, "true: remaining files become smaller tasks")
 
 
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
-    """Make full tasks; when flushed, or when no more files come, smaller ones too."""
+    """Make full tasks; also smaller ones if `flush` is set or no more files come."""
     flush = p.flush or not work.open
 
     def tasks(files: list[File]) -> Iterator[Task]:

@@ -1,15 +1,15 @@
-"""EventAwareLumiBased: as many lumis for a job as keep it at or below its number of events, at least one."""
+"""EventAwareLumiBased: jobs with at least one lumi, and with as many as keep the job within its number of events."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jim.splitting.kinds import FLAG, number, whole
+from jim.splitting.checked_values import FLAG, number, whole
+from jim.splitting.files_and_jobs import Failure, File, Stream
 from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Failure, File, Stream
 
 NAME = "EventAwareLumiBased"
 TOO_LONG = 99305
@@ -17,14 +17,14 @@ TOO_LONG = 99305
 
 @dataclass(frozen=True)
 class Parameters(LumiParameters):
-    """What EventAwareLumiBased takes."""
+    """The parameters of EventAwareLumiBased."""
 
-    events_per_job: int = parameter(5000, whole(1), "events of one job, by the average of each file")
-    job_time_limit: float = parameter(172_800, number(), "seconds a job may take")
-    total_events: int = parameter(0, whole(), "events in all; 0: every one")
-    job_limit: int = parameter(0, whole(), "more jobs than this are an error; 0: any number")
+    events_per_job: int = parameter(5000, whole(1), "number of events in a job, from the average of each file")
+    job_time_limit: float = parameter(172_800, number(), "maximum seconds of a job")
+    total_events: int = parameter(0, whole(), "total number of events to take; 0: all")
+    job_limit: int = parameter(0, whole(), "maximum number of jobs; more are an error; 0: no limit")
     allow_creation_failure: bool = parameter(
-        True, FLAG, "a lumi that takes too long is a job that fails at once", "allowCreationFailure"
+        True, FLAG, "true: a lumi that takes too long becomes a job that has failed already", "allowCreationFailure"
     )
 
 
@@ -44,7 +44,7 @@ class _ByEvents(Filling):
         return sum(file.events for file in files) >= self._p.events_per_job
 
     def enter(self, file: File, average: int, draft: Draft | None) -> Alone | None:
-        """Let the open job have of the file what events it has left; a lumi that does not fit begins a new one."""
+        """Set how many lumis of the file the open job may take; a lumi that does not fit begins a new job."""
         self._count_left(average)
         lumis = file.lumis
         self.limit = self.limit_here = max(1, self._p.events_per_job // average) if average else lumis
@@ -58,7 +58,7 @@ class _ByEvents(Filling):
         return None
 
     def _count_left(self, average: int) -> None:
-        """Turn the events left in all into lumis of this file; the lumi that reaches the total is still taken."""
+        """Turn the events that are left in all into lumis of this file; take also the lumi that reaches the total."""
         if self._p.total_events:
             self._events_left -= (self._left_before - self.left) * self._average
             left = max(self._events_left, 0)
@@ -68,5 +68,5 @@ class _ByEvents(Filling):
     def _failure(self, file: File, average: int, seconds: float) -> Failure:
         run, lumi = next((run, lumis[0]) for run, lumis in file.runs if lumis)
         what = f"{file.lfn}: its only lumi, {lumi} of run {run}, has {average:,} events"
-        most = f"more than the {self._p.job_time_limit:,} s a job may take"
+        most = f"more than the {self._p.job_time_limit:,} s that a job may take"
         return Failure(f"{what}, which take {seconds:,.0f} s, {most}", TOO_LONG)

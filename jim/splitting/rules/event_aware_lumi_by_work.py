@@ -1,29 +1,29 @@
-"""EventAwareLumiByWork: lumi by lumi; a job ends where one more would not bring it nearer to its number of events."""
+"""EventAwareLumiByWork: lumi by lumi; a job ends when another lumi would not bring it nearer to its size in events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from jim.splitting.kinds import number, whole
+from jim.splitting.checked_values import number, whole
+from jim.splitting.files_and_jobs import NOTHING, Failure, File, SplitJob, Stream, lumi_mask
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
 from jim.splitting.lumi_walk import LumiParameters
-from jim.splitting.making import Jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NOTHING, Failure, File, SplitJob, Stream, lumi_mask
 
 NAME = "EventAwareLumiByWork"
 
 
 @dataclass(frozen=True)
 class Parameters(LumiParameters):
-    """What EventAwareLumiByWork takes."""
+    """The parameters of EventAwareLumiByWork."""
 
-    events_per_job: int = parameter(5000, whole(1), "events that a job comes as near to as it can")
-    job_time_limit: float = parameter(172_800, number(), "seconds a lumi may take")
-    total_events: int = parameter(0, whole(), "events in all; 0: every one")
-    job_limit: int = parameter(0, whole(), "more jobs than this are an error; 0: any number")
+    events_per_job: int = parameter(5000, whole(1), "number of events that a job comes as near to as possible")
+    job_time_limit: float = parameter(172_800, number(), "maximum seconds of a lumi")
+    total_events: int = parameter(0, whole(), "total number of events to take; 0: all")
+    job_limit: int = parameter(0, whole(), "maximum number of jobs; more are an error; 0: no limit")
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Draft:
         self.events += lumi.events
 
     def ends_before(self, lumi: _Lumi, p: Parameters) -> bool:
-        """Say whether a lumi must go into the next job."""
+        """Tell whether a lumi must go into the next job."""
         if not self.lumis:
             return False
         if p.halt_job_on_file_boundaries and self.lumis[-1].met_in is not lumi.met_in:
@@ -58,8 +58,8 @@ class _Draft:
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Put each lumi of a place into one job, with all files that hold it."""
-    jobs = _Jobs(work, p)
+    """Put each lumi of a location into one job, with all files that hold the lumi."""
+    jobs = _WorkJobMaker(work, p)
     mask = work.recovery.lumi_mask() if work.recovery else p.mask()
     taken = 0
     for files in jobs.groups(enough=lambda files: sum(each.events for each in files) >= p.events_per_job):
@@ -82,7 +82,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
 
 
 def _lumis(files: list[File], p: Parameters, mask: LumiMask | None) -> Iterable[_Lumi]:
-    """Find every lumi once, in the order of the files' names; the last file that has it says how many events."""
+    """Find every lumi once, ordered by file name; the last file with the lumi says how many events it has."""
     found: dict[tuple[int, int], _Lumi] = {}
     for file in sorted(files):
         average = file.events_per_lumi
@@ -101,17 +101,17 @@ def _too_long(lumi: _Lumi, p: Parameters) -> Failure | None:
     if seconds <= p.job_time_limit:
         return None
     what = f"{lumi.met_in.lfn}: lumi {lumi.lumi} of run {lumi.run} has {lumi.events:,} events"
-    return Failure(f"{what}, which take {seconds:,.0f} s, more than the {p.job_time_limit:,} s a job may take")
+    return Failure(f"{what}, which take {seconds:,.0f} s, more than the {p.job_time_limit:,} s that a job may take")
 
 
-class _Jobs(Jobs):
+class _WorkJobMaker(JobMaker):
     def __init__(self, work: Subscription, p: Parameters) -> None:
         super().__init__(work, p, limit=p.job_limit)
         self._parameters = p
-        self.most_events = self._most_lumis = 1  # of one lumi, of one job: those seen so far, or one
+        self.most_events = self._most_lumis = 1  # of one lumi and of one job: those so far, or a single one
 
     def of(self, draft: _Draft, failure: Failure | None = None) -> SplitJob:
-        """Make a job of lumis: their ranges, joined over files."""
+        """Make a job of lumis; their ranges are joined over files."""
         p, runs = self._parameters, dict[int, list[int]]()
         for each in draft.lumis:
             runs.setdefault(each.run, []).append(each.lumi)

@@ -1,4 +1,4 @@
-"""EventBased: every file by itself, in ranges of so many events; generator files in ranges of lumis besides."""
+"""EventBased: each file in ranges of so many events; generator files also in ranges of lumis."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from jim.splitting.checked_values import FLAG, whole
 from jim.splitting.errors import SplitError
-from jim.splitting.kinds import FLAG, whole
+from jim.splitting.files_and_jobs import File, Mask, Stream, events_mask
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import ranges_of
-from jim.splitting.making import Jobs
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.recovery import Recovered
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Mask, Stream, events_mask
 
 NAME = "EventBased"
-LAST_EVENT = 2**32 - 1  # generators number events in 32 bits
-Cut = Iterator[tuple[Mask, int]]  # a mask, and for how many events to estimate
+LAST_EVENT = 2**32 - 1  # generators number events with 32 bits
+Cut = Iterator[tuple[Mask, int]]  # a mask, and the number of events to estimate for
 
 
 @dataclass(frozen=True)
 class Parameters(Common):
-    """What EventBased takes."""
+    """The parameters of EventBased."""
 
-    events_per_job: int = parameter(100, whole(1), "events of one job")
-    events_per_lumi: int = parameter(0, whole(1), "events of one lumi of a generator file; all those of a job")
-    include_parents: bool = parameter(False, FLAG, "name the parents of the input files")
-    lhe_input_files: bool = parameter(False, FLAG, "passed on to generator jobs", "lheInputFiles")
-    deterministic_pileup: bool = parameter(False, FLAG, "number the pile-up events to skip", "deterministicPileup")
+    events_per_job: int = parameter(100, whole(1), "number of events in a job")
+    events_per_lumi: int = parameter(
+        0, whole(1), "number of events in a lumi of a generator file; default: all events of a job"
+    )
+    include_parents: bool = parameter(False, FLAG, "true: each job names the parents of its input files")
+    lhe_input_files: bool = parameter(False, FLAG, "text that is passed on to generator jobs", "lheInputFiles")
+    deterministic_pileup: bool = parameter(
+        False, FLAG, "true: each job gets the number of pile-up events to skip", "deterministicPileup"
+    )
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut every file, in the order in which they are available; recover only what is in the collection."""
-    jobs, size, pileup = Jobs(work, p), p.events_per_job, p.deterministic_pileup
+    """Split every file, in the order in which files became available; in a recovery, only those of the collection."""
+    jobs, size, pileup = JobMaker(work, p), p.events_per_job, p.deterministic_pileup
     full = p.performance.of(size)
     for files in jobs.groups(work.to_read):
         for file in files:
@@ -68,7 +72,7 @@ def _read(file: File, p: Parameters) -> Cut:
 def _generated(file: File, p: Parameters) -> Cut:
     first, left, lumi = file.first_event, file.events, _lowest_lumi(file)
     while left:
-        # Lumis go on where the numbers of events begin again.
+        # Lumis continue where the event numbers start again.
         if first + p.events_per_job - 1 > LAST_EVENT and first + left > LAST_EVENT:
             first = 1
         events = min(p.events_per_job, left)
@@ -86,9 +90,9 @@ def _lowest_lumi(file: File) -> int:
 
 
 def _recovered(entries: Sequence[Recovered], p: Parameters) -> Cut:
-    """Take runs of consecutive lumis; their events follow from their numbers, as those of the lost jobs did.
+    """Find rows of consecutive lumis; their events follow from their numbers, as in the lost jobs.
 
-    What failed may have been told twice: an entry counts only where it has lumis that are new.
+    A failure may have been reported twice, so an entry counts only if it has new lumis.
     """
     left, lumis = 0, set[int]()
     for entry in entries:

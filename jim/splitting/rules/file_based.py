@@ -1,32 +1,32 @@
-"""FileBased: so many files for a job, in the order of their names; what is left over is a short job."""
+"""FileBased: so many files in a job, ordered by name; the remaining files make a smaller job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from jim.splitting.checked_values import whole
 from jim.splitting.file_chunks import ChunkParameters
-from jim.splitting.kinds import whole
+from jim.splitting.files_and_jobs import NO_MASK, File, Mask, Range, Runs, Stream, lumi_mask
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import ranges_of
-from jim.splitting.making import Jobs
 from jim.splitting.masking import Masked
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NO_MASK, File, Mask, Range, Runs, Stream, lumi_mask
 
 NAME = "FileBased"
 
 
 @dataclass(frozen=True)
 class Parameters(ChunkParameters, Masked):
-    """What FileBased takes."""
+    """The parameters of FileBased."""
 
-    total_files: int = parameter(0, whole(), "files in all, the first by name; 0: every one")
+    total_files: int = parameter(0, whole(), "total number of files to take, the first ones by name; 0: all")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the files of each place; with a lumi mask, only those that hold something of it."""
-    jobs = Jobs(work, p)
+    """Split the files of each location; with a lumi mask, only files that hold a part of it."""
+    jobs = JobMaker(work, p)
     masked = _masked(work.to_read, p)
     files = sorted(each for each in work.to_read if masked is None or each.lfn in masked)
     for those in jobs.groups(files[: p.total_files or None]):
@@ -42,7 +42,7 @@ def split(work: Subscription, p: Parameters) -> Stream:
 
 
 def _masked(files: Iterable[File], p: Parameters) -> Mapping[str, Runs] | None:
-    """Find the lumis of each file that are in the mask; files without any drop out."""
+    """Find the lumis of each file that are in the mask; leave out files without any."""
     mask = p.mask()
     if mask is None:
         return None
@@ -52,7 +52,7 @@ def _masked(files: Iterable[File], p: Parameters) -> Mapping[str, Runs] | None:
 
 
 def _mask(files: Iterable[Runs]) -> Mask:
-    """Put the lumis of files one after another; those of two files are not joined."""
+    """List the lumis of file after file; ranges of two files stay apart."""
     ranges: dict[int, list[Range]] = {}
     for run, lumis in (each for runs in files for each in runs):
         ranges.setdefault(run, []).extend(ranges_of(lumis))

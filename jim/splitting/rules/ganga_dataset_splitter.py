@@ -1,4 +1,4 @@
-"""GangaDatasetSplitter: so many files to a job, in the order given, of no more than so many files."""
+"""GangaDatasetSplitter: so many files in a job, in the given order, and at most so many files in all."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from jim.splitting.checked_values import Kind, whole
 from jim.splitting.errors import SplitterConfiguration
-from jim.splitting.kinds import Kind, whole
+from jim.splitting.files_and_jobs import SplitJob
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import SplitJob
 
 NAME = "GangaDatasetSplitter"
 ALL = -1
@@ -22,16 +22,18 @@ def _most(given: Any) -> int:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What GangaDatasetSplitter takes."""
+    """The parameters of GangaDatasetSplitter."""
 
-    files_per_subjob: int = parameter(5, whole(1), "files of one job")
-    max_files: int = parameter(ALL, Kind("a whole number, or -1 for all", _most), "files in all", "maxFiles")
+    files_per_subjob: int = parameter(5, whole(1), "number of files in a job")
+    max_files: int = parameter(
+        ALL, Kind("a whole number, or -1 for all", _most), "total number of files to take; -1: all", "maxFiles"
+    )
 
 
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
-    """Cut the files; those that a pattern stands for must have been found before."""
+    """Split the files. A pattern must have been replaced by its files before."""
     if not work.files:
-        raise SplitterConfiguration("files", (), "there are no files to split over")
+        raise SplitterConfiguration("files", (), "there are no files to split")
     files = work.files if p.max_files == ALL else work.files[: p.max_files]
     for number, start in enumerate(range(0, len(files), p.files_per_subjob)):
         yield SplitJob(number, None, files[start : start + p.files_per_subjob])

@@ -1,38 +1,41 @@
-"""Harvest: everything of a run, or of all runs, in one job, at the end or again and again."""
+"""Harvest: all files of a run, or of all runs, in one job, at the end or repeatedly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jim.splitting.kinds import FLAG, number, one_of
+from jim.splitting.checked_values import FLAG, number, one_of
+from jim.splitting.files_and_jobs import Estimates, File, Range, Stream, lumi_mask
+from jim.splitting.job_maker import JobMaker, by_location
 from jim.splitting.lumi_ranges import joined, ranges_of
-from jim.splitting.making import Jobs, by_location
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Estimates, File, Range, Stream, lumi_mask
 
 NAME = "Harvest"
 
 
 @dataclass(frozen=True)
 class Parameters(Common):
-    """What Harvest takes."""
+    """The parameters of Harvest."""
 
-    unit: str = parameter("byRun", one_of("byRun", "multiRun"), "a job for each run, or for all", "dqmHarvestUnit")
+    unit: str = parameter("byRun", one_of("byRun", "multiRun"), "a job for each run, or one for all", "dqmHarvestUnit")
     interval: float = parameter(
-        0, number(), "seconds from one harvest to the next; 0: once, at the end", "periodic_harvest_interval"
+        0, number(), "seconds between two harvests; 0: a single one at the end", "periodic_harvest_interval"
     )
     after_sibling: bool = parameter(
-        False, FLAG, "the last harvest waits until the siblings are through", "periodic_harvest_sibling"
+        False,
+        FLAG,
+        "true: the last harvest waits until the sibling subscriptions have finished",
+        "periodic_harvest_sibling",
     )
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Harvest all files of the fileset, those of earlier jobs among them."""
+    """Harvest all files of the fileset, also those of earlier jobs."""
     if not work.files or not (_is_due(work, p) if p.interval else _is_over(work, p)):
         return
-    jobs = Jobs(work, p)
+    jobs = JobMaker(work, p)
     jobs.open_group(None)
     for _, files in by_location((*work.done, *work.acquired, *work.files)):
         for those, ranges in _units(files, p):

@@ -1,4 +1,4 @@
-"""InputDataBySE: so many files to a job, all of them at one storage, and every storage served alike."""
+"""InputDataBySE: so many files in a job, all on one storage, with about equal numbers of files from each storage."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from itertools import islice
 
 from jim.splitting.errors import SplitError
+from jim.splitting.files_and_jobs import File, SplitJob
 from jim.splitting.numbers import WHOLE
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, SplitJob
 
 NAME = "InputDataBySE"
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What InputDataBySE takes."""
+    """The parameters of InputDataBySE."""
 
-    files_per_job: int = parameter(1, WHOLE, "files of one job at most", "SplitterMaxFilesPerJob", SplitError)
+    files_per_job: int = parameter(1, WHOLE, "maximum number of files in a job", "SplitterMaxFilesPerJob", SplitError)
 
 
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
-    """Serve the storage that has been given the fewest files so far, of equals the first by name."""
+    """Choose the storage with the fewest files in jobs so far; of several, the first by name."""
     most = max(1, p.files_per_job)
     held = _held(work)
-    served = [(0, storage) for storage in sorted(held)]  # sorted, which is a heap
+    served = [(0, storage) for storage in sorted(held)]  # a sorted list is a heap
     taken: set[str] = set()
     number = 0
     while served:
@@ -45,7 +45,7 @@ def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
 
 
 def _held(work: Subscription) -> dict[str, Iterator[File]]:
-    """Give each storage's files in the order of their names, each file once at a time."""
+    """Return the files of each storage by name; `held` ensures that a file is used once."""
     if not work.files:
         raise SplitError("InputData", (), "there is no input data to split")
     held = defaultdict(list)

@@ -1,25 +1,25 @@
-"""LumiBased: so many lumis for a job, over file boundaries where these are none of its."""
+"""LumiBased: so many lumis in a job, across files unless the parameters forbid it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jim.splitting.kinds import whole
+from jim.splitting.checked_values import whole
+from jim.splitting.files_and_jobs import File, Stream
 from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Stream
 
 NAME = "LumiBased"
 
 
 @dataclass(frozen=True)
 class Parameters(LumiParameters):
-    """What LumiBased takes."""
+    """The parameters of LumiBased."""
 
-    lumis_per_job: int = parameter(1, whole(1), "lumis of one job")
-    total_lumis: int = parameter(0, whole(), "lumis in all; 0: every one")
+    lumis_per_job: int = parameter(1, whole(1), "number of lumis in a job")
+    total_lumis: int = parameter(0, whole(), "total number of lumis to take; 0: all")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

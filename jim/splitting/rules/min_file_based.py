@@ -1,25 +1,25 @@
-"""MinFileBased: so many files for a job and never fewer while more may come; what is left over waits."""
+"""MinFileBased: so many files in a job, and not fewer while more may come; the remaining files wait."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from jim.splitting.file_chunks import ChunkParameters
-from jim.splitting.making import Jobs
+from jim.splitting.files_and_jobs import Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import Stream
 
 NAME = "MinFileBased"
 
 
 @dataclass(frozen=True)
 class Parameters(ChunkParameters):
-    """What MinFileBased takes."""
+    """The parameters of MinFileBased."""
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the files of each place, by name; fewer than a job's go out only once no more files come."""
-    jobs = Jobs(work, p)
+    """Split the files of each location by name; make a smaller job only when no more files come."""
+    jobs = JobMaker(work, p)
     for files in jobs.groups(sorted(work.to_read)):
         left = len(files)
         for n, chunk in enumerate(p.chunks(files)):

@@ -1,6 +1,6 @@
 """Parametric: a job for each value of `Parameters`, or for each term of a progression, as in DIRAC's RFC 15.
 
-It splits a manifest: each job's own has the value as `Parameter`.
+It splits a manifest: the manifest of each job has the value as `Parameter`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jim.splitting.checked_values import Kind
 from jim.splitting.errors import SplitError
-from jim.splitting.kinds import Kind
 from jim.splitting.numbers import FLOAT, TEXT, WHOLE, progression, text_of
 from jim.splitting.parameters import declared, parameter
 
@@ -29,16 +29,20 @@ VALUES = Kind("a number of jobs, or a list of values", _values)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What Parametric takes."""
+    """The parameters of Parametric."""
 
-    values: tuple[str, ...] = parameter((), VALUES, "how many jobs, or their values", "Parameters", SplitError)
-    start: float = parameter(1.0, FLOAT, "the first value", "ParameterStart", SplitError)
-    step: float = parameter(0.0, FLOAT, "added to a value for the next", "ParameterStep", SplitError)
-    factor: float = parameter(1.0, FLOAT, "a value is multiplied by it for the next", "ParameterFactor", SplitError)
+    values: tuple[str, ...] = parameter(
+        (), VALUES, "number of jobs, or the list of their values", "Parameters", SplitError
+    )
+    start: float = parameter(1.0, FLOAT, "the first value of a progression", "ParameterStart", SplitError)
+    step: float = parameter(0.0, FLOAT, "number that is added to get the next value", "ParameterStep", SplitError)
+    factor: float = parameter(
+        1.0, FLOAT, "number by which a value is multiplied to get the next one", "ParameterFactor", SplitError
+    )
 
 
 def split(manifest: Mapping[str, Any], p: Parameters) -> Iterator[dict[str, Any]]:
-    """Give each job's manifest."""
+    """Return the manifest of each job."""
     own = {each.name for each in declared(Parameters).values()}
     rest = {name: value for name, value in manifest.items() if name not in own}
     for value in _progression(p) if len(p.values) == 1 else p.values:
@@ -46,7 +50,7 @@ def split(manifest: Mapping[str, Any], p: Parameters) -> Iterator[dict[str, Any]
 
 
 def _progression(p: Parameters) -> Iterator[str]:
-    count = WHOLE.of(p.values[0], "Parameters", SplitError, "a list of values has at least two")
+    count = WHOLE.of(p.values[0], "Parameters", SplitError, "a list of values needs at least two")
     if count < 1:
         raise SplitError("Parameters", count, f"expected at least one job, found {count:,}")
     return map(text_of, progression(p.start, p.factor, p.step, count, SplitError))

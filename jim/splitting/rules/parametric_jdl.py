@@ -1,7 +1,7 @@
-"""ParametricJDL: parameters as DIRAC's JDL has them now, several side by side, each a list or a progression.
+"""ParametricJDL: parameters of DIRAC's JDL today: several side by side, each a list or a progression.
 
 It splits a manifest: `%s` is the value of the parameter without a name, `%(NAME)s` of the one with that name, and `%n`
-the number of the job. Each job's own has the values as `Parameter` and `Parameter.NAME`.
+the number of the job. The manifest of each job has the values as `Parameter` and `Parameter.NAME`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jim.errors import shown
+from jim.splitting.checked_values import Kind, whole
 from jim.splitting.errors import InvalidManifest, TooManyJobs
-from jim.splitting.kinds import Kind, whole
 from jim.splitting.numbers import NUMBER, TEXT, WHOLE, progression, text_of
 from jim.splitting.parameters import declared, parameter
 
@@ -43,28 +43,34 @@ JOBS = Kind("a number of jobs, or a list of values", _jobs)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What ParametricJDL takes. All but the first stand in the manifest itself, some with a name behind theirs."""
+    """The parameters of ParametricJDL. All except the first stand in the manifest itself; some have a name appended."""
 
-    most: int = parameter(20, whole(1), "jobs that a manifest may become", "MaxParametricJobs")
+    most: int = parameter(20, whole(1), "maximum number of jobs of a manifest", "MaxParametricJobs")
     jobs: int | tuple[Value, ...] | None = parameter(
-        None, JOBS, "how many jobs, or their values; a list also with .NAME", "Parameters", InvalidManifest
+        None, JOBS, "number of jobs, or the list of their values; a list also with .NAME", "Parameters", InvalidManifest
     )
     start: float = parameter(
-        1, NUMBER, "the first value; also with .NAME, as the next two", "ParameterStart", InvalidManifest
+        1,
+        NUMBER,
+        "the first value of a progression; also with .NAME, as the next two",
+        "ParameterStart",
+        InvalidManifest,
     )
-    step: float = parameter(0, NUMBER, "added to a value for the next", "ParameterStep", InvalidManifest)
-    factor: float = parameter(1, NUMBER, "a value is multiplied by it for the next", "ParameterFactor", InvalidManifest)
+    step: float = parameter(0, NUMBER, "number that is added to get the next value", "ParameterStep", InvalidManifest)
+    factor: float = parameter(
+        1, NUMBER, "number by which a value is multiplied to get the next one", "ParameterFactor", InvalidManifest
+    )
 
 
 def split(manifest: Manifest, p: Parameters) -> Iterator[dict[str, Any]]:
-    """Give each job's manifest; one without parameters is one job, as it is."""
+    """Return the manifest of each job; a manifest without parameters is a single job, unchanged."""
     told = {name: found.groups("") for name in manifest if (found := OPTION.fullmatch(name))}
     count = _count({name: manifest[name] for name, (option, _) in told.items() if option == "Parameters"})
     if count is None:
         yield dict(manifest)
         return
     if count > p.most:
-        raise TooManyJobs("Parameters", count, f"{count:,} jobs would come of this manifest; {p.most:,} may")
+        raise TooManyJobs("Parameters", count, f"this manifest makes {count:,} jobs; at most {p.most:,} are allowed")
     values = {name: _values(manifest, name, count) for _, name in told.values()}
     rest = {name: value for name, value in manifest.items() if name not in told}
     width = len(str(count - 1))
@@ -76,7 +82,7 @@ def split(manifest: Manifest, p: Parameters) -> Iterator[dict[str, Any]]:
 
 
 def _count(given: Manifest) -> int | None:
-    """Say how many jobs: all lists have one length, and it is what the plain `Parameters` says."""
+    """Return the number of jobs: all lists have the same length, and the plain `Parameters` must agree."""
     count = None
     for name, value in given.items():
         if isinstance(value, list | tuple):
@@ -86,13 +92,13 @@ def _count(given: Manifest) -> int | None:
         else:
             raise InvalidManifest(name, value, f"expected a list of values, found {shown(value)}")
         if length < 1 or length != (count or length):
-            raise InvalidManifest(name, value, f"{length} values, where {count or 'at least one'} are needed")
+            raise InvalidManifest(name, value, f"{length} values, but {count or 'at least one'} needed")
         count = length
     return count
 
 
 def _values(manifest: Manifest, name: str, count: int) -> Iterator[Value]:
-    """Give the values of a parameter: its list, or its progression, which is whole as far as its numbers are."""
+    """Return the values of a parameter: its list or its progression; whole numbers stay whole."""
     suffix = f".{name}" if name else ""
     given = manifest.get(f"Parameters{suffix}")
     if isinstance(given, list | tuple):
@@ -108,7 +114,7 @@ def _values(manifest: Manifest, name: str, count: int) -> Iterator[Value]:
 
 
 def _filled(value: Any, n: str, own: Mapping[str, Value]) -> Any:
-    """Put in the number and the values. A text that is nothing but the place of a list becomes the list."""
+    """Replace the number and the values in a text. A text that is just a list's placeholder becomes the list."""
     if isinstance(value, Mapping):
         return {name: _filled(each, n, own) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -122,7 +128,7 @@ def _filled(value: Any, n: str, own: Mapping[str, Value]) -> Any:
 
 
 def _elements(filled: Any) -> Sequence[Any]:
-    """Give what an element of a list has become: the elements of a list that was put in (a tuple), or itself."""
+    """Return the elements that replace an element of a list: those of a list that was put in (a tuple), or itself."""
     return filled if isinstance(filled, tuple) else (filled,)
 
 

@@ -1,33 +1,33 @@
-"""ParentlessMergeBySize: files of one storage are merged, whatever made them, up to so many bytes and events."""
+"""ParentlessMergeBySize: merges files on one storage, regardless of their origin, up to so many bytes and events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jim.splitting.kinds import FLAG, number, whole
-from jim.splitting.making import Jobs
+from jim.splitting.checked_values import FLAG, number, whole
+from jim.splitting.files_and_jobs import NO_MASK, Estimates, File, Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.merging import MergeParameters, Unit, is_forced, merged, place
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import NO_MASK, Estimates, File, Stream
 
 NAME = "ParentlessMergeBySize"
-SECONDS = 300  # of a job besides reading and writing
+SECONDS = 300  # of a job, in addition to reading and writing
 BYTES_PER_SECOND = 5_000_000 / 4
 
 
 @dataclass(frozen=True)
 class Parameters(MergeParameters):
-    """What ParentlessMergeBySize takes."""
+    """The parameters of ParentlessMergeBySize."""
 
-    max_merge_events: int = parameter(100_000_000, whole(1), "most events of one job")
-    merge_across_runs: bool = parameter(True, FLAG, "files of several runs may be in one job")
-    max_wait_time: float = parameter(43_200, number(None), "seconds after which a file waits no longer for others")
+    max_merge_events: int = parameter(100_000_000, whole(1), "maximum number of events in a job")
+    merge_across_runs: bool = parameter(True, FLAG, "true: files of several runs may be in one job")
+    max_wait_time: float = parameter(43_200, number(None), "seconds after which a file no longer waits for others")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
     """Merge the files of each storage, by run, lumi and first event."""
-    jobs = Jobs(work, p)
+    jobs = JobMaker(work, p)
     jobs.open_group(None)
     places: dict[tuple[str, int], list[File]] = {}
     for file in work.to_read:

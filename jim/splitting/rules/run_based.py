@@ -1,32 +1,32 @@
-"""RunBased: files of one place and one run, by the lowest that each holds."""
+"""RunBased: files with the same location and the same lowest run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jim.splitting.checked_values import whole
 from jim.splitting.errors import SplitError
-from jim.splitting.kinds import whole
-from jim.splitting.making import Jobs
+from jim.splitting.files_and_jobs import File, Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Stream
 
 NAME = "RunBased"
 
 
 @dataclass(frozen=True)
 class Parameters(Common):
-    """What RunBased takes."""
+    """The parameters of RunBased."""
 
-    files_per_job: int = parameter(300, whole(1), "files of one job")
+    files_per_job: int = parameter(300, whole(1), "number of files in a job")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the files of each run into jobs, those that came last first; each run of a place is a job group."""
-    jobs = Jobs(work, p)
+    """Split the files of each run, the newest first; each run of a location is a job group."""
+    jobs = JobMaker(work, p)
     for file in work.to_read:
         if file.lowest_run is None:
-            raise SplitError(file.lfn, file.runs, "has no run, and RunBased splits by runs")
+            raise SplitError(file.lfn, file.runs, "has no run, but RunBased splits by runs")
     for files in jobs.groups(work.to_read):
         runs: dict[int, list[File]] = {}
         for file in reversed(files):

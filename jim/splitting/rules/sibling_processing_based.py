@@ -1,28 +1,28 @@
-"""SiblingProcessingBased: so many files for a job, of those that every sibling subscription has completed."""
+"""SiblingProcessingBased: so many files in a job, from those that every sibling subscription has completed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jim.splitting.kinds import whole
-from jim.splitting.making import Jobs
+from jim.splitting.checked_values import whole
+from jim.splitting.files_and_jobs import File, Settled, Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Settled, Stream
 
 NAME = "SiblingProcessingBased"
 
 
 @dataclass(frozen=True)
 class Parameters(Common):
-    """What SiblingProcessingBased takes."""
+    """The parameters of SiblingProcessingBased."""
 
-    files_per_job: int = parameter(10, whole(1), "files of one job")
+    files_per_job: int = parameter(10, whole(1), "number of files in a job")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Cut the ready files of each storage, by name; what a sibling has failed needs no job once no more files come."""
-    jobs = Jobs(work, p)
+    """Split the ready files of each storage by name. At the end, files that a sibling failed need no job."""
+    jobs = JobMaker(work, p)
     failed = frozenset[str]().union(*(each.failed for each in work.siblings))
     given_up = tuple(each for each in work.files if each.lfn in failed)
     if given_up and not work.open:

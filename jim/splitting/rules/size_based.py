@@ -1,28 +1,28 @@
-"""SizeBased: files go into a job, as they are available, as long as its bytes stay within the limit."""
+"""SizeBased: files go into a job in the order in which they became available, while its bytes stay within the limit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jim.splitting.kinds import whole
-from jim.splitting.making import Jobs
+from jim.splitting.checked_values import whole
+from jim.splitting.files_and_jobs import File, Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File, Stream
 
 NAME = "SizeBased"
 
 
 @dataclass(frozen=True)
 class Parameters(Common):
-    """What SizeBased takes."""
+    """The parameters of SizeBased."""
 
-    size_per_job: int = parameter(1000, whole(1), "bytes of one job; a larger file has a job of its own")
+    size_per_job: int = parameter(1000, whole(1), "maximum bytes of a job; a larger file gets a job of its own")
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Fill job after job; one that is full exactly is within the limit."""
-    jobs = Jobs(work, p)
+    """Fill job after job; a job of exactly the maximum size is allowed."""
+    jobs = JobMaker(work, p)
     for files in jobs.groups(work.to_read):
         chunk: list[File] = []
         size = 0

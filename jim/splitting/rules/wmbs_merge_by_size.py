@@ -1,30 +1,32 @@
-"""WMBSMergeBySize: the outputs of one parent file are merged as a whole, once all jobs that read it have succeeded."""
+"""WMBSMergeBySize: merges the outputs of a parent file as a unit, when all jobs that read the file have succeeded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jim.splitting.kinds import whole
-from jim.splitting.making import Jobs
+from jim.splitting.checked_values import whole
+from jim.splitting.files_and_jobs import NO_MASK, Estimates, File, Settled, Stream
+from jim.splitting.job_maker import JobMaker
 from jim.splitting.merging import MergeParameters, Unit, is_forced, merged
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Producer, Subscription
-from jim.splitting.units import NO_MASK, Estimates, File, Settled, Stream
 
 NAME = "WMBSMergeBySize"
 
 
 @dataclass(frozen=True)
 class Parameters(MergeParameters):
-    """What WMBSMergeBySize takes."""
+    """The parameters of WMBSMergeBySize."""
 
-    max_merge_events: int = parameter(50_000, whole(1), "most events of one job; more in one unit are a job too")
+    max_merge_events: int = parameter(
+        50_000, whole(1), "maximum number of events in a job; a single unit may exceed it"
+    )
 
 
 def split(work: Subscription, p: Parameters) -> Stream:
-    """Merge the units of each place and run; what a failed job left is failed, once no more files come."""
-    jobs = Jobs(work, p)
+    """Merge the units of each location and run; when no more files come, files of failed jobs become failed."""
+    jobs = JobMaker(work, p)
     jobs.open_group(None)
     succeeded, others, failed = _parents(work.producers)
     orphans = tuple(each for each in work.files if failed.intersection(each.parents))
@@ -45,7 +47,7 @@ def _by_events(file: File) -> tuple[int, str]:
 
 
 def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str], set[str]]:
-    """Find the parents that all jobs of one group have read well, the others, and of these what a job has failed on."""
+    """Find the parents that all jobs of one group have read well, the other parents, and those that a job failed on."""
     outcomes: dict[str, dict[str, set[str]]] = {}
     for job in producers:
         for parent in job.inputs:
@@ -56,7 +58,7 @@ def _parents(producers: Iterable[Producer]) -> tuple[set[str], set[str], set[str
 
 
 def _units(files: Iterable[File]) -> Iterable[list[Unit]]:
-    """Put together what has one parent, at each place and run."""
+    """Group the files of each location and run by their parent."""
     places: dict[tuple[tuple[str, ...], int], dict[str, list[File]]] = {}
     for file in files:
         units = places.setdefault((tuple(sorted(file.locations)), file.lowest_run or 0), {})

@@ -82,7 +82,7 @@ def test_an_unknown_source_is_refused_with_the_known_ones():
 def test_an_adapter_with_one_source_needs_no_name():
     (local,) = (each for each in conformance.adapters() if each.name == "local")
     assert local.guessed_history == ""
-    with pytest.raises(BadSite, match="this adapter has one only"):
+    with pytest.raises(BadSite, match="this adapter has only one"):
         local.choose_history("local")
 
 

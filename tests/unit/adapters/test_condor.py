@@ -182,7 +182,7 @@ def test_a_job_event_log_tells_that_it_was_accepted_and_no_end():
         ("\nERROR: Failed to commit job submission into the queue.\nERROR: This pool does not accept …\n", Refused),
     ],
 )
-def test_a_message_means(said, meaning):
+def test_each_message_is_sorted_by_what_it_means(said, meaning):
     for adapter in (ADAPTED, TRANSFER()):
         with pytest.raises(BatchError) as error:
             adapter.parse_submit(answer("", said, 1))
@@ -225,7 +225,7 @@ WHY = (
 )
 
 
-def test_submit_command():
+def test_a_submission_has_all_the_words_that_were_asked_for():
     asked = Resources("short", 60, 500, account="cms.prod", cores=2, disk_mb=20)
     batch = Batch("jim-1-1-1", "/a $(b)/job.sh", "/a $(b)", 3, asked, ("-name", "schedd.example.org"))
     assert ADAPTED.submit_command(batch) == [
@@ -304,5 +304,5 @@ TELL = ["-json", "-attributes", TOLD]
         (ADAPTED.ping_command(), ["condor_q", "-totals"]),
     ],
 )
-def test_commands(command, words):
+def test_each_wish_becomes_the_words_of_condor_s_command(command, words):
     assert command == words

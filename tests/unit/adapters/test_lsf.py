@@ -143,7 +143,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize(("meaning", "said"), [(kind, each) for kind, said in MESSAGES.items() for each in said])
-def test_a_message_means(meaning, said):
+def test_each_message_is_sorted_by_what_it_means(meaning, said):
     with pytest.raises(BatchError) as error:
         ADAPTED.parse_submit(answer("", f"{said}\n", 255))
     assert type(error.value) is meaning
@@ -180,7 +180,7 @@ def test_a_listing_that_broke_off_where_nothing_was_found_is_no_answer():
 # Building commands
 
 
-def test_submit_command():
+def test_a_submission_has_all_the_words_that_were_asked_for():
     asked = Resources("short", 61, 500, account="cms", cores=2, disk_mb=20)
     batch = Batch("jim-1-1-1", "/my work/job.sh", "/my work", 3, asked, ("-sla", "gold"))
     assert ADAPTED.submit_command(batch) == [
@@ -210,5 +210,5 @@ def test_one_job_is_an_array_of_one():
         (ADAPTED.ping_command(), ["bqueues"]),
     ],
 )
-def test_commands(command, words):
+def test_each_wish_becomes_the_words_of_lsf_s_command(command, words):
     assert command == words

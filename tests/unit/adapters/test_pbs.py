@@ -263,7 +263,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("adapter", "said", "meaning"), MESSAGES)
-def test_a_message_means(adapter, said, meaning):
+def test_each_message_is_sorted_by_what_it_means(adapter, said, meaning):
     with pytest.raises(BatchError) as error:
         adapter().parse_submit(answer("", f"{said}\n", 1))
     assert type(error.value) is meaning
@@ -302,7 +302,7 @@ BARE = Batch("jim-1-1-1", "/w/s1/job.sh", "/w/s1", 1)
         (WRAPPERS, BARE, "qsub -N jim-1-1-1 -r n -v PATH -m n -j oe -o /dev/null /w/s1/job.sh"),
     ],
 )
-def test_submit_command(adapter, batch, words):
+def test_a_submission_has_all_the_words_that_were_asked_for(adapter, batch, words):
     assert adapter().submit_command(batch) == words.split()
 
 
@@ -341,7 +341,7 @@ def test_the_wrappers_put_words_into_a_shell_line_and_get_them_quoted():
         (WRAPPERS().ping_command(), "qstat -Q"),
     ],
 )  # fmt: skip
-def test_commands(command, words):
+def test_each_wish_becomes_the_words_of_pbs_s_command(command, words):
     assert command == words.split()
 
 

@@ -115,7 +115,7 @@ def test_a_site_names_its_own_parallel_environment_and_memory(tmp_path, monkeypa
         ),
     ],
 )
-def test_a_command(command, words):
+def test_each_wish_becomes_the_words_of_grid_engine_s_command(command, words):
     assert command == words.split()
 
 
@@ -282,6 +282,6 @@ def not_run(words, before=""):
         (not_run("GDI mismatch"), Unclear),
     ],
 )
-def test_a_failure(err, kind):
+def test_each_message_is_sorted_by_what_it_means(err, kind):
     assert type(ADAPTED.trouble(answer("", err, 1))) is kind
     assert kind is not Unclear or ADAPTED.says(ADAPTED.unclear, err)

@@ -60,7 +60,7 @@ def test_time_is_rounded_up_to_minutes(seconds, minutes):
         (ADAPTED.ping_command(), "scontrol ping"),
     ],
 )
-def test_a_command(command, words):
+def test_each_wish_becomes_the_words_of_slurm_s_command(command, words):
     assert command == words.split()
 
 
@@ -92,7 +92,7 @@ def test_a_site_has_ends_told_from_the_job_completion_file():
 
 
 @pytest.mark.parametrize(("text", "batch_id"), [("12\n", "12"), ("12;cluster\n", "12"), ("odd: 3\nwords\n12\n", "12")])
-def test_submit(text, batch_id):
+def test_the_batch_id_is_found_in_the_answer_to_a_submission(text, batch_id):
     assert ADAPTED.parse_submit(answer(text)) == batch_id
 
 
@@ -125,7 +125,7 @@ def one(line):
         ("1_1|PENDING|0|JobHoldMaxRequeue|m|.\n", (State.HELD, "JobHoldMaxRequeue")),
     ],
 )
-def test_a_job(line, seen):
+def test_each_state_of_a_line_is_read(line, seen):
     assert (one(line).state, one(line).reason) == seen
 
 
@@ -209,7 +209,7 @@ def not_submitted(last, before=""):
         (not_submitted("Something new", BUSY), Unclear),
     ],
 )
-def test_a_failure(err, kind):
+def test_each_message_is_sorted_by_what_it_means(err, kind):
     assert type(ADAPTED.trouble(answer("", err, 1))) is kind
 
 
@@ -331,7 +331,7 @@ def test_nothing_was_done_and_it_may_be_later(last):
         "Burst Buffer resource limit exceeded",
     ],
 )
-def test_a_plain_no(last):
+def test_a_plain_no_as_the_last_words_is_a_refusal(last):
     assert type(ADAPTED.trouble(answer("", not_submitted(last), 1))) is Refused
 
 

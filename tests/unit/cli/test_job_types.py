@@ -51,7 +51,7 @@ def own(home, tmp_path, monkeypatch):
 def test_all_are_listed(home):
     assert [each["name"] for each in home.json("types")] == JIMS
     lines = home.out("types").splitlines()
-    assert lines[0].split() == ["job", "type", "what", "it", "does"]
+    assert lines[0].split() == ["job", "type", "purpose"]
     assert lines[6].startswith("executable            Any program")
 
 

@@ -3,6 +3,7 @@
 import json
 import tarfile
 
+from jim.keeper.arrivals import TakingInbox
 from jim.model import State, Step
 from jim.request import check
 from jim.work.pieces import herd_of
@@ -67,15 +68,15 @@ def test_the_keeper_goes_on_while_a_worker_splits_again(world):
         )
     for _ in range(2):  # while what the worker has made is not delivered
         world.rounds.round()
-        assert world.house.workers.busy(("resplit", 1))
+        assert world.keeper.workers.busy(("resplit", 1))
         assert (world.store.grid_job(1).size, states(world)[0]) == (2, "failed")
         assert all(path.exists() for path in wishes)  # a keeper that dies now finds them again
     world.go(3)
     assert (world.store.grid_job(1).size, states(world)[0]) == (5, "failed_frozen")
     assert [path.exists() for path in wishes] == [False, False]
     told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
-    assert told == ["1.0 is failed_frozen: only what has completed, failed or been killed is split again"]
-    assert not world.house.resplits
+    assert told == ["1.0 is failed_frozen: only a completed, failed or killed local job can be split again"]
+    assert not world.move(TakingInbox).resplits.made
 
 
 def test_a_resplit_that_cannot_be_changes_nothing(world):
@@ -95,11 +96,11 @@ def test_people_split_again(home, monkeypatch):
     home.store.set_grid_job(1, step=Step.RESOLVED)
     home.store.add_pieces(1, 0, pieces)
     home.store.end_split(1, len(pieces))
-    assert "1.0 is waiting: only what has completed, failed or been killed" in home.run("resplit", "1.0")[2]
+    assert "1.0 is waiting: only a completed, failed or killed local job" in home.run("resplit", "1.0")[2]
     home.move(0, State.FAILED)
     assert home.run("resplit", "1")[0] == 2
     assert "expected a whole number" in home.run("resplit", "1.0", "-p", "lumis_per_job=0")[2]
-    assert "numbered on from 1.4" in home.out("resplit", "1.0", "-p", "lumis_per_job=1")
+    assert "numbered from 1.4" in home.out("resplit", "1.0", "-p", "lumis_per_job=1")
     home.move(0, State.FAILED_FROZEN)
     assert "nothing: other local jobs do its work" in home.out("explain", "1.0")
     again = json.loads(home.out("copy", "1.3"))

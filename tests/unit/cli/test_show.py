@@ -5,53 +5,12 @@ import sys
 
 import pytest
 
+from jim.cli.text import say_json, say_json_in_parts
 from jim.model import Piece, State, Step, Witness
-from jim.reading.phases import Phase, add_up
-from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES, sent
+from jim.statusdb.sqlite import Store
+from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
 # status
-
-
-def test_no_grid_jobs_yet(home):
-    assert home.out("status") == f"no grid jobs yet in {home.site.state}; `jim submit FILE` hands one in\n"
-    assert home.json("status") == []
-
-
-def test_status(home):
-    home.beat()
-    home.add(1)
-    home.move(0, State.RUNNING, Witness.CLAIM)
-    home.finish("failed", f"1 of 4 {EVIL}")
-    home.add(2, size=0)
-    home.later("2026-01-31T12:01:05.000Z")
-    assert home.out("status") == (
-        "id  type        step      status  local jobs            seen           reason\n"
-        f"1   executable  finished  failed  1 running, 3 waiting                 1 of 4 {EVIL_SHOWN}\n"
-        "2   executable  accepted  new                           1 min 5 s ago\n"
-    )
-    assert [line.split()[0] for line in home.out("status", "2").splitlines()] == ["id", "2"]
-
-
-def test_status_as_json(home):
-    home.add()
-    (record,) = home.json("status", "1")
-    assert record == {
-        "id": 1,
-        "key": "key-1",
-        "type": "executable",
-        "owner": "alice",
-        "step": "split",
-        "status": "submitted",
-        "herd": "single",
-        "counts": {"waiting": 4},
-        "reason": "",
-        "witness": "keeper",
-        "seen": "2026-01-31T12:00:00.000Z",
-        "age_s": 0.0,
-        "created": "2026-01-31T11:00:00.000Z",
-        "updated": "2026-01-31T12:00:00.000Z",
-    }
-    assert list(record) == RECORD_NAMES
 
 
 def test_status_show_and_explain_tell_why_local_jobs_failed(home):
@@ -66,40 +25,6 @@ def test_status_show_and_explain_tell_why_local_jobs_failed(home):
     assert home.out("status", "1").splitlines()[1].endswith(f"  6 of 7 local jobs failed: {EVIL_SHOWN}")
     assert f"\nreason       6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("show", "1")
     assert f"* finished as failed: 6 of 7 local jobs failed: {EVIL_SHOWN}\n" in home.out("explain", "1")
-
-
-def test_only_the_last_finished_are_listed(home):
-    for number in range(1, 26):
-        home.add(number, size=0)
-        if number > 1:
-            home.store.set_grid_job(number, step=Step.FINISHED, outcome="completed")
-    assert [record["id"] for record in home.json("status")] == [1, *range(6, 26)]
-
-
-def test_status_says_what_makes_ages_grow(home):
-    home.add()
-    home.beat(ago=60)
-    assert home.out("status").endswith(
-        "\nno keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
-    )
-    home.beat()
-    home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
-    assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
-
-
-def test_status_takes_the_filters_of_the_pages(home):
-    home.add(1)
-    home.move(0, State.FAILED)
-    for number in (2, 3, 4):
-        home.add(number, size=0, job_type="pythia_monte_carlo")
-    assert [record["id"] for record in home.json("status", "--failed")] == [1]
-    assert [record["id"] for record in home.json("status", "--type", "pythia_monte_carlo", "--limit", "2")] == [3, 4]
-    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows those before\n")
-    assert [record["id"] for record in home.json("status", "--after", "3")] == [1, 2]
-    assert home.out("status", "--status", "killed") == "no grid job fits\n"
-    code, _, err = home.run("status", "--status", "faild")
-    assert (code, err.startswith("jim: status cannot be 'faild'; did you mean 'failed'?")) == (2, True)
-    assert home.run("status", "1", "--failed")[0] == 2
 
 
 def test_colours_only_on_a_terminal(home, monkeypatch):
@@ -118,7 +43,7 @@ def test_colours_only_on_a_terminal(home, monkeypatch):
 # show
 
 
-def test_show(home):
+def test_a_grid_job_is_shown_in_detail(home):
     sent(home)
     assert home.out("show", "1") == (
         "grid job     1, executable, of alice\n"
@@ -209,7 +134,81 @@ def test_show_of_many_begins_with_what_failed(home):
     assert sum(line.startswith("1.") for line in home.out("show", "1", "--all").splitlines()) == 60
 
 
-def test_show_as_json(home):
+def shown(home, *words):
+    """Give the local jobs that `jim show 1` lists, and the line that counts the others."""
+    lines = home.out("show", "1", *words).splitlines()
+    rest = [line for line in lines if line.startswith("… and ")]
+    return [line.split()[0] for line in lines if line.startswith("1.")], "".join(rest)
+
+
+def test_show_the_local_jobs_that_one_asks_for_by_number_and_state(home):
+    home.beat()
+    home.add(size=60)
+    for n in (7, 58, 59):
+        home.move(n, State.FAILED)
+    home.move(8, State.HELD)
+    assert shown(home, "--state", "failed") == (["1.7", "1.58", "1.59"], "")
+    assert shown(home, "--state", "failed", "--limit", "1") == (
+        *(["1.7"], "… and 2 failed (--from and --limit show others)"),
+    )
+    assert shown(home, "--state", "failed", "--state", "held", "--from", "8", "--all") == (["1.8", "1.58", "1.59"], "")
+    assert shown(home, "--from", "55") == (
+        *([f"1.{n}" for n in range(55, 60)], "… and 53 waiting, 1 failed, 1 held (--from and --limit show others)"),
+    )
+    assert shown(home, "--from", "1000000", "--limit", "1")[0] == []
+    asked = home.json("show", "1", "--from", "58", "--limit", "5")["local_jobs"]
+    assert [each["id"] for each in asked] == ["1.58", "1.59"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--state", "runing"], "argument --state: invalid choice: 'runing' (choose from "),
+        (["--from", "-1"], "argument --from: '-1': expected a number from 0"),
+        (["--from", "1.5"], "argument --from: '1.5': expected a number from 0"),
+        (["--limit", "0"], "argument --limit: '0': expected a number from 1"),
+    ],
+)
+def test_show_refuses_a_state_or_a_number_that_does_not_exist(home, words, told):
+    code, out, error = home.run("show", "1", *words)
+    assert (code, out) == (2, "")
+    assert told in error
+
+
+def test_show_of_very_many_reads_them_in_parts_and_writes_each_before_the_next_part(home, monkeypatch):
+    """A hundred thousand took 421 MB."""
+    home.add(size=25)
+    monkeypatch.setattr("jim.reading.view.PART", 10)
+    read, written = [], []
+    monkeypatch.setattr(Store, "local_jobs", spying(Store.local_jobs, lambda given: read.append(len(given))))
+    monkeypatch.setattr("jim.cli.text.json.dumps", spying(json.dumps, lambda text: written.append((len(read), text))))
+    documents = home.json("show", "1", "--all")["local_jobs"]
+    assert [each["id"] for each in documents] == [f"1.{n}" for n in range(25)]
+    assert read == [10, 10, 5]
+    parts = [part for part, text in written if '"id": "1.' in text]
+    assert parts == [1] * 10 + [2] * 10 + [3] * 5
+
+
+def spying(call, look):
+    """Give a function that does the same, and shows what it gave."""
+
+    def spied(*given, **more):
+        result = call(*given, **more)
+        look(result)
+        return result
+
+    return spied
+
+
+def test_what_is_printed_in_parts_is_the_same_document(capsys):
+    document = {"a": [], "b\n": {"c": [1, {"d": None}]}, "e": [{"f": "x\ny"}, "g"], "h": []}
+    say_json(document)
+    whole = capsys.readouterr().out
+    say_json_in_parts(document | {"e": iter(document["e"]), "h": iter(())})
+    assert capsys.readouterr().out == whole
+
+
+def test_a_grid_job_is_shown_as_one_json_document(home):
     sent(home)
     document = home.json("show", "1")
     assert list(document)[:14] == RECORD_NAMES
@@ -244,19 +243,3 @@ def test_a_job_type_that_cannot_be_loaded_hides_nothing_of_its_grid_jobs(home, t
     monkeypatch.setattr(sys, "path", [*sys.path])
     home.add(job_type="crmine.gone", size=2)
     assert [line.split()[0] for line in home.out("show", "1").splitlines() if line.startswith("1.")] == ["1.0", "1.1"]
-
-
-def test_phases_are_added_up():
-    published = [
-        PHASE.format("generate", 117, 250, "events"),
-        '<phase total="250" unit="events" done="250" name="generate"/>',
-        PHASE.format("initialise", 1, 1, "steps"),
-        PHASE.format("odd", "x", 250, "events"),
-        PHASE.format("odd", "²", 250, "events"),
-        '<x:other xmlns:x="urn:x"><phase name="a" done="1" total="2" unit="events"/></x:other>',
-        "<phase/>",
-    ]
-    assert add_up((content, 1) for content in published) == [
-        Phase("generate", 367, 500, "events", 2),
-        Phase("initialise", 1, 1, "steps", 1),
-    ]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.model import State, Step
-from jim.site.file import Keep
+from jim.model import Piece, State
 from tests.stand_ins import World
 
 
@@ -44,23 +43,23 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
     out = home.out("retry", *words)
     count = sum(int(b or a) - int(a) + 1 for a, _, b in (part.partition("-") for part in chosen[2:].split(",")))
     what = "1 local job gets" if count == 1 else f"{count} local jobs get"
-    assert out == f"{words[0]}: retry wished: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
+    assert out == f"{words[0]}: retry requested: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
 
 
 @pytest.mark.parametrize("words", [["--reason", "no such"], ["--reason", "5"], ["--failed", "--reason", "cancelled"]])
 def test_nothing_has_ended_like_that(home, words):
     ended(home)
-    assert home.out("retry", "1", *words) == "1: nothing has ended like that; retry changes nothing\n"
+    assert home.out("retry", "1", *words) == "1: no local job matches --failed and --reason; retry changes nothing\n"
     assert list((home.site.state / "inbox").iterdir()) == []
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "x", "1.5"])
-def test_no_number(home, count):
+def test_a_limit_that_is_no_number_is_refused(home, count):
     ended(home)
     code, _, err = home.run("retry", "1", f"--max={count}")
     assert (code, err) == (
         2,
-        f"jim: argument --max: '{count}': expected a number from 1 (`jim retry --help` shows how)\n",
+        f"jim: argument --max: '{count}': expected a number from 1 (see `jim retry --help`)\n",
     )
 
 
@@ -82,71 +81,65 @@ def test_the_keeper_tries_those_again(tmp_path: Path, monkeypatch: pytest.Monkey
 # Tests before a production
 
 
-def hand_in(home, *words, **attributes):
-    file = home.site.state.parent / "request.json"
-    file.write_text(json.dumps(attributes))
-    return home.run("submit", str(file), *words)
+def wishes(home):
+    return [json.loads(path.read_text()) for path in (home.site.state / "inbox").glob("wish-*")]
 
 
-def handed_in(home):
-    return [json.loads(each.read_text())["request"] for each in sorted((home.site.state / "inbox").glob("request-*"))]
+@pytest.mark.parametrize(
+    ("verb", "next_"),
+    [
+        (
+            "cancel",
+            "waiting local jobs are not submitted, others are cancelled; completed outputs are still collected",
+        ),
+        ("suspend", "JIM submits no more, holds queued jobs, and suspends running jobs if the batch system can"),
+        ("resume", "JIM releases held jobs, and submits again"),
+    ],
+)
+def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
+    home.add()
+    assert home.out(verb, "1") == f"1: {verb} requested: {next_}; `jim explain 1` shows the progress\n"
+    assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [(verb, "1")]
+    assert home.woken == [home.site.state]
 
 
-def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
-    events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
-    assert hand_in(home, "--test", **events) == (0, "1\n", "handed in as a test; `jim watch 1` follows it to its end\n")
-    [request] = handed_in(home)
-    assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
-    assert request["key"].startswith("test-")
-    # The production that follows is not taken for the test.
-    assert hand_in(home, **events)[1] == "2\n"
-    assert {each["key"]: each["events"] for each in handed_in(home)}["request-13669"] == 20_000
+def test_several_are_cancelled_or_none(home):
+    home.add()
+    assert home.run("cancel", "1", "1.2", "8")[0] == 4
+    assert wishes(home) == []
+    assert home.run("cancel", "1", "1.2")[0] == 0
+    assert sorted(wish["target"] for wish in wishes(home)) == ["1", "1.2"]
 
 
-def test_a_test_under_a_key_leaves_that_to_the_production(home):
-    hello = {"job_type": "executable", "executable": "/bin/echo"}
-    assert [
-        hand_in(home, *words, **hello)[1] for words in (["--test", "--key=k"], ["--key=k"], ["--test", "--key=k"])
-    ] == [
-        "1\n",
-        "2\n",
-        "1\n",
-    ]
-    assert {each["key"] for each in handed_in(home)} == {"test-k", "k"}
+def test_a_wish_that_comes_too_late(home):
+    home.add()
+    home.finish()
+    assert home.out("cancel", "1") == "1: has already finished as completed; cancel changes nothing\n"
+    assert home.out("cancel", "1.0") == "1.0: 1 has already finished as completed; cancel changes nothing\n"
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
+    assert wishes(home) == []
 
 
-def test_what_a_test_would_become(home):
-    sets = {"job_type": "parametric", "executable": "/bin/echo", "argument_sets": [["1"], ["2"], ["3"]]}
-    code, out, err = hand_in(home, "--test", "--dry-run", **sets)
-    assert (code, err) == (0, "")
-    assert "local jobs   1\n" in out
-    assert "why          one small local job: this is a test\n" in out
+def test_retry_opens_what_failed(home):
+    home.add()
+    assert home.out("retry", "1") == "1: no local job has failed or was killed so far; retry changes nothing\n"
+    home.move(2, State.FAILED)
+    home.finish("failed", "1 of 4 local jobs failed")
+    assert "1: retry requested: " in home.out("retry", "1")
+    assert "1.2: retry requested: " in home.out("retry", "1.2")
+    assert "1.3: no local job failed or was killed" in home.out("retry", "1.3")
 
 
-@pytest.mark.parametrize(("size", "more"), [(5, {}), (1, {"events": 3})])
-def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, more: dict[str, int]
-) -> None:
-    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=30))
-    if more:
-        from jim import request
-        from jim.doors import inbox
-        from jim.work import sizing
-
-        asked = request.check({"job_type": "pythia_monte_carlo", "test": "yes", **more})[1]
-        grid = inbox.deposit(world.site.state, "k1", {**sizing.of_test(asked), "key": "k1"})
-    else:
-        grid = world.submit(size, test="yes")
-    other = world.submit(1, key="production")
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert world.store.grid_job(grid).size == 1
-    for id_ in (1, 2):
-        world.batch.start(id_)
-        world.batch.finish(id_, files=[("events.tsv", b""), ("summary.json", b"")], code=3)
-    world.until(lambda: len(world.store.grid_jobs(Step.FINISHED)) == 2)
-    later = "2999-01-01T00:00:00.000Z"
-    for id_ in (grid, other):
-        world.store.db.execute("UPDATE grid_job SET updated = ? WHERE id = ?", ("2998-12-30T00:00:00.000Z", id_))
-    monkeypatch.setattr(world.clock, "utc", lambda: later)
-    world.go(3, seconds=3600.0)
-    assert [job.id for job in world.store.grid_jobs()] == [other]
+def test_why_there_is_nothing_to_retry_is_said(home):
+    home.add(size=0)
+    home.finish("failed", "cannot be split: there are no files")
+    assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
+    assert "1 has no local jobs: correct the request and submit it again" in home.run("recover", "1")[2]
+    home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
+    home.store.end_split(1, 2)
+    home.move(0, State.COMPLETED)
+    home.finish("failed", "1 of 2 local jobs failed")
+    for target in ("1", "1.1"):
+        told = f"{target}: the failed local jobs failed on their creation, and can never run; retry changes nothing\n"
+        assert home.out("retry", target) == told
+    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"

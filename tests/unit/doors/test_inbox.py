@@ -153,7 +153,7 @@ def killed(*_):
 DEATHS = [
     "jim.keeper.aging.inbox.free",
     "jim.statusdb.sqlite.Store.remove",
-    "jim.keeper.aging._remove_files",
+    "jim.keeper.aging.Aging._remove_files",
     "jim.keeper.aging.remove_grid_directory",
 ]
 
@@ -165,7 +165,7 @@ def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(wo
     finished(world)
     with monkeypatch.context() as patch:
         patch.setattr(before, killed)
-        world.house.next_aging = 0.0
+        world.keeper.workers.forget("age")
         with pytest.raises(KeyboardInterrupt):
             world.go(2)
     if retried and (world.site.state / "answers/1").exists():
@@ -213,7 +213,7 @@ def test_a_removal_that_cannot_be_stored_is_carried_on_where_its_key_is_asked_fo
 
     with monkeypatch.context() as patch:
         patch.setattr(world.store, "remove", full)
-        world.house.next_aging = 0.0
+        world.keeper.workers.forget("age")
         with pytest.raises(DiskFull):
             world.go(2)
     assert world.submit(1) == 2
@@ -241,17 +241,23 @@ def test_an_id_that_nobody_has_is_unknown(world):
 def test_a_directory_that_is_out_of_reach_is_not_taken_for_removed(world):
     """The work directory goes away in the middle of a round, just when a grid job's time is over."""
     finished(world)
-    world.house.next_aging = 1e9
+    world.keeper.workers.wait("age", 1e9)
     world.go(1)
     away = world.site.work.with_name("away")
     world.store.remove(world.store.grid_job(1))
     world.site.work.rename(away)
-    aging._remove_files(world.house, 1, "1")
-    while world.house.workers.deliver(0):
+    world.move(aging.Aging)._remove_files(world.keeper, 1, "1")
+    while world.keeper.workers.deliver(0):
         pass
     away.rename(world.site.work)
     assert world.store.removed() == [(1, "1")]
-    world.house.next_aging = 0.0
+    world.keeper.workers.forget("age")
     world.go(2)
     assert not (world.site.work / "1").exists()
     assert world.store.removed() == []
+
+
+@pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])
+def test_an_id_is_plain_digits(text):
+    with pytest.raises(UnknownJob, match="is not an id"):
+        inbox.target_of(text)

@@ -26,7 +26,7 @@ from jim.errors import UnknownJob
         ("12.1-9,2-3", 12, ((1, 9),)),
     ],
 )
-def test_what_is_meant(text, grid_job, slices):
+def test_ids_and_slices_name_these_local_jobs(text, grid_job, slices):
     assert parse(text) == Target(grid_job, slices)
 
 
@@ -39,13 +39,13 @@ def test_what_is_meant(text, grid_job, slices):
     ],
 )
 def test_what_is_no_id(text):
-    with pytest.raises(UnknownJob, match="is no id") as error:
+    with pytest.raises(UnknownJob, match="is not an id") as error:
         parse(text)
     assert len(str(error.value)) < 500
 
 
 def test_a_slice_that_ends_before_it_begins():
-    with pytest.raises(UnknownJob, match="4-1 ends before it begins; write 1-4"):
+    with pytest.raises(UnknownJob, match="4-1 ends before it begins; use 1-4"):
         parse("12.4-1")
 
 
@@ -61,7 +61,7 @@ def test_the_local_jobs_meant():
 def test_a_local_job_that_there_is_not():
     with pytest.raises(UnknownJob, match=r"no local job 12\.8: 12 has 0 … 7"):
         list(parse("12.1-3,8").numbers(8))
-    with pytest.raises(UnknownJob, match=r"no local job 12\.0: 12 has none"):
+    with pytest.raises(UnknownJob, match=r"no local job 12\.0: 12 has no local jobs"):
         list(parse("12.0").numbers(0))
 
 

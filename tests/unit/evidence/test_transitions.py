@@ -35,12 +35,12 @@ def grid_job(step, wish=""):
     [
         ("", ""),
         ("running", ""),
-        ("completed", "completed already"),
+        ("completed", "already completed"),
         ("completed running", ""),
-        ("killed completed", "completed, killed already"),
-        ("failed_frozen", "failed_frozen already"),
+        ("killed completed", "already completed, killed"),
+        ("failed_frozen", "already failed_frozen"),
         ("completing", ""),
-        ("new", "new already"),
+        ("new", "already new"),
     ],
 )
 def test_what_has_ended_is_too_late_to_be_cancelled(states, late):
@@ -62,7 +62,7 @@ def test_what_has_ended_is_too_late_to_be_cancelled(states, late):
     ],
 )
 def test_a_retry_waits_for_the_end_of_a_cancel(step, wish, early):
-    said = "a cancel of it is under way; retry it when it is finished"
+    said = "a cancel of it is in progress; retry it when it has finished"
     assert too_early_to_retry(grid_job(step, wish)) == (said if early else "")
 
 
@@ -104,19 +104,19 @@ def test_a_number_is_no_part_of_a_longer_one():
         ("failed completed", "completed", ""),
         ("completed killed", "failed", ""),
         ("killed", "completed", "killed"),
-        ("running waiting failed", "completed", "still running, waiting, to be cancelled first"),
-        ("completing", "completed", "still completing, to be cancelled first"),
+        ("running waiting failed", "completed", "still running, waiting; cancel them first"),
+        ("completing", "completed", "still completing; cancel them first"),
         ("failed_frozen", "failed", "failed_frozen"),
         ("new", "failed", "new"),
     ],
 )
-def test_forcing(states, to, wrong):
+def test_only_local_jobs_that_have_ended_are_forced(states, to, wrong):
     assert not_forced({*map(State, states.split())}, State(to)) == wrong
 
 
 # Splitting again
 
-ONLY = "only what has completed, failed or been killed is split again"
+ONLY = "only a completed, failed or killed local job can be split again"
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ ONLY = "only what has completed, failed or been killed is split again"
         ("completed", ("/a/0",), ""),
         ("failed", ("/a/0",), ""),
         ("killed", ("/a/0",), ""),
-        ("failed", (), "has no input files that could be split again"),
+        ("failed", (), "has no input files that a splitter could split again"),
         ("running", ("/a/0",), f"is running: {ONLY}"),
         ("failed_frozen", ("/a/0",), f"is failed_frozen: {ONLY}"),
         ("new", ("/a/0",), f"is new: {ONLY}"),
     ],
 )
-def test_splitting_again(state, files, wrong):
+def test_only_ended_local_jobs_with_input_files_are_split_again(state, files, wrong):
     assert not_split_again(local_job(state, files=files)) == wrong
 
 

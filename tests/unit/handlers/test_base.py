@@ -13,10 +13,7 @@ from jim.doors.intake import prepare
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
 from jim.handlers.parametric import Parametric
-from jim.handlers.parts.histogram import Histogram, draw
-from jim.handlers.parts.tables import column
 from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
-from jim.model import Job, Piece
 from jim.request import LANGUAGES, check, read
 from jim.site.file import Site
 from jim.work.sizing import left_to_catalogue
@@ -25,63 +22,13 @@ from tests.stand_ins import World
 HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs" / "handlers.md").read_text()
 EXAMPLES = [each for each in (HOME / "examples").rglob("*.*") if each.suffix in LANGUAGES]
-JOB = Job(grid_job=12, key="k", n=0, attempt=1)
 TYPES = (
     *("cdf_concatenation", "cdf_monte_carlo", "dzero_merge", "dzero_monte_carlo", "dzero_reconstruction"),
     *("executable", "parametric", "pythia_monte_carlo", "sam_analysis"),
 )
 
 
-def checked(**attributes):
-    return check(attributes)
-
-
 # executable and parametric
-
-
-def test_executable_is_one_piece_with_its_arguments():
-    handler, request = checked(job_type="executable", executable="/bin/echo", arguments=["a b", "", "-n"])
-    (piece,) = handler.work(request).pieces
-    assert piece == Piece(arguments=("a b", "", "-n"))
-    assert tuple(handler.command_and_arguments(request, JOB, piece)) == ("/bin/echo", "a b", "", "-n")
-
-
-def test_executable_needs_no_arguments_and_takes_those_of_an_earlier_attempt():
-    handler, request = checked(job_type="executable", executable="true")
-    (piece,) = handler.work(request).pieces
-    again = Job(12, "k", 0, 2, recovery=("--from", "7"))
-    assert tuple(handler.command_and_arguments(request, again, piece)) == ("true", "--from", "7")
-
-
-@pytest.mark.parametrize("program", ["/bin/sh", "sh", "/opt/my program/run", "g++", "/opt/été", "x-y", "..."])
-def test_programs_that_are_possible(program):
-    assert checked(job_type="executable", executable=program)[1]["executable"] == program
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "",
-        "-n",
-        "--help",
-        "./run",
-        "bin/run",
-        "../run",
-        "/",
-        "-/bin/sh",
-        "/bin/sh\n",
-        "s\th",
-        "/bin/\x7f",
-        "/bin/\x9b1m",
-        "/a\u2028b",
-        "a\u2028b",
-        "a\x85b",
-    ],
-)
-@pytest.mark.parametrize("job_type", ["executable", "parametric"])
-def test_programs_that_are_refused(job_type, program):
-    with pytest.raises(BadRequest, match="executable"):
-        checked(job_type=job_type, executable=program, argument_sets=[[]])
 
 
 NO_NAMES = ["", ".", "..", "a..b", ".a", "a.", "../executable", "lab/own", "Executable", "été", "a b", "a\n", "a" * 201]
@@ -98,122 +45,6 @@ def test_what_is_no_name_of_a_job_type_is_not_looked_for(name, own):
 def test_a_long_name_is_looked_for(name):
     with pytest.raises(BadRequest, match="job_type: unknown job type"):
         check({"job_type": name}, "/nowhere")
-
-
-def test_parametric_is_one_piece_for_each_set():
-    handler, request = checked(
-        job_type="parametric", executable="seq", arguments=["1"], argument_sets=[["2", "9"], [], ["3"]]
-    )
-    pieces = handler.work(request).pieces
-    assert [piece.arguments for piece in pieces] == [("1", "2", "9"), ("1",), ("1", "3")]
-    assert tuple(handler.command_and_arguments(request, JOB, pieces[0])) == ("seq", "1", "2", "9")
-
-
-def test_parametric_without_sets_is_refused():
-    with pytest.raises(BadRequest, match="at least one"):
-        checked(job_type="parametric", executable="seq", argument_sets=[])
-    with pytest.raises(BadRequest, match="argument_sets: missing"):
-        checked(job_type="parametric", executable="seq")
-
-
-# tables
-
-
-def brought(directory, text, n=3):
-    (directory / "t.tsv").write_text(text)
-    return Result(n, directory, ("t.tsv",))
-
-
-def test_a_column_is_found_by_its_name(tmp_path):
-    result = brought(tmp_path, "event\tmass\n1\t90.5\n2\t91e0")  # the last line is not ended
-    assert list(column("t.tsv", "mass", [result, result])) == [90.5, 91.0, 90.5, 91.0]
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("", "line 1: .*'mass'"),
-        ("event\tpt\n1\t2\n", "line 1: .*'mass'"),
-        ("event\tmass\n1\t90\n2\tnine\n", "line 3: .*'2.tnine"),
-        ("event\tmass\n1\n", "line 2: "),
-        ("event\tmass\n1\t2\t3\n", "line 2: expected 2 columns"),
-        ("event\tmass\n\n", "line 2: "),
-        ("event\tmass\n1\tnan\n", "line 2: "),
-        ("event\tmass\n1\tinf\n", "line 2: "),
-        ("event\tmass\n1\t90." + "0" * 5000 + "\n", "line 2: "),
-    ],
-)
-def test_a_wrong_line_is_named(tmp_path, text, place):
-    with pytest.raises(JimError, match=rf"^local job 3, t\.tsv, {place}"):
-        list(column("t.tsv", "mass", [brought(tmp_path, text)]))
-
-
-def test_a_line_that_is_no_text_is_named(tmp_path):
-    (tmp_path / "t.tsv").write_bytes(b"event\tmass\n1\t\xff\xfe\n")
-    with pytest.raises(JimError, match=r"local job 0, t\.tsv, line 2"):
-        list(column("t.tsv", "mass", [Result(0, tmp_path, ("t.tsv",))]))
-
-
-def test_a_missing_file_and_a_link_are_refused(tmp_path):
-    with pytest.raises(JimError, match=r"local job 5, t\.tsv: the file was not brought back"):
-        list(column("t.tsv", "mass", [Result(5, tmp_path, ())]))
-    (tmp_path / "elsewhere").write_text("mass\n1\n")
-    (tmp_path / "t.tsv").symlink_to("elsewhere")
-    with pytest.raises(JimError, match="is a link"):
-        list(column("t.tsv", "mass", [Result(5, tmp_path, ("t.tsv",))]))
-
-
-def test_columns_are_streamed(tmp_path):
-    def results():
-        yield brought(tmp_path, "mass\n1\n")
-        raise AssertionError("asked for the second result before the first was used")
-
-    assert next(column("t.tsv", "mass", results())) == 1.0
-
-
-# histograms
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "width", "bins"),
-    [(60, 120, 2, 30), (40, 140, 5, 20), (100, 437.5, 10, 34), (20, 21, 0.05, 20), (0, 40, 1, 40), (0, 41, 2, 21)],
-)
-def test_bins_are_round_and_few(low, high, width, bins):
-    histogram = Histogram.between(low, high)
-    assert histogram.bins == bins
-    assert histogram.width == pytest.approx(width)
-
-
-def test_values_are_counted_where_they_belong():
-    histogram = Histogram(0, 4, 4)
-    for value in (-0.1, 0, 0.99, 1, 2.5, 2.5, 3.999999, 4, 1000):
-        histogram.fill(value)
-    assert histogram.counts == [2, 1, 2, 1]
-    assert (histogram.entries, histogram.outside) == (9, 3)
-
-
-def test_the_peak_is_where_the_values_crowd():
-    histogram = Histogram(0, 20, 20)
-    for value in (10.4, 10.6, 10.8, 9.6, 11.6, 2.5, 17.5):
-        histogram.fill(value)
-    assert histogram.peak == pytest.approx(10.6)  # the mean of the first five: (10.4+10.6+10.8+9.6+11.6)/5
-
-
-def test_nothing_has_no_peak_and_can_be_drawn():
-    histogram = Histogram(0, 4, 4)
-    histogram.fill(5)
-    assert histogram.peak is None
-    picture = draw(histogram, "t", "m", "GeV", ["n"])
-    assert "peak" not in picture
-    assert ">1 outside the range<" in picture
-
-
-def test_a_picture_escapes_its_words():
-    picture = draw(Histogram(0, 1, 1), "<script>&", 'm"', "<b>", ["</svg>"])
-    assert "<script" not in picture
-    assert "<b>" not in picture
-    assert picture.count("</svg>") == 1
-    assert "&lt;script&gt;&amp;" in picture
 
 
 # the documentation

@@ -148,7 +148,7 @@ def test_more_events_than_a_file_holds_are_refused(tmp_path):
 def test_only_the_request_id_is_enough_where_there_is_a_catalogue(tmp_path):
     handler, request = asked("request-13669-d0runjob.jdf")
     assert request["events"] is None
-    with pytest.raises(BadRequest, match="the events of request id '13669' cannot be found out"):
+    with pytest.raises(BadRequest, match="cannot look up the events of request id '13669': this site has no catalogue"):
         size(handler, request, Site(state=tmp_path))
     assert not size(handler, request, Site(state=tmp_path, site=General(catalogue="/any"))).pieces
 
@@ -321,7 +321,7 @@ def test_a_request_with_a_segfault_and_then_its_merging(site):
     assert [" ".join(line.split()) for line in shown.splitlines() if line.startswith("phase")] == [
         f"phase {phase} 750 of 750 events" for phase in PHASES
     ]
-    assert "request id 13669 has 20,000 events, of which 750 are asked for" in shown
+    assert "request id 13669 has 20,000 events, of which the request asks for 750" in shown
     assert re.findall(r"^(1\.\d) +completed +(\d)", shown, re.MULTILINE) == [("1.0", "2"), ("1.1", "1"), ("1.2", "1")]
     assert "attempt 1: signal 11, recoverable" in site.jim("show", "1.0")
     site.check_and_merge(750, missing={117})

@@ -1,265 +1,46 @@
-"""Parameters of manifests in DIRAC's two dialects."""
+"""The job type parametric."""
 
-from __future__ import annotations
-
-from typing import Any
+import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jim.splitting.errors import InvalidManifest, SplitError, TooManyJobs
-from jim.splitting.numbers import text_of
-from jim.splitting.parameters import check, declared
-from jim.splitting.rules import parametric, parametric_jdl
+from jim import request
+from jim.errors import BadRequest
+from jim.model import Job
+from jim.request import check
 
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (1.0, "1.0"),
-        (3.9899999999999998, "3.99"),
-        (-0.5, "-0.5"),
-        (0.0, "0.0"),
-        (1 / 3, "0.333333333333"),
-        (123456789012.0, "123456789012.0"),
-        (1234567890123.0, "1.23456789012e+12"),
-        (1e16, "1e+16"),
-        (1e-7, "1e-07"),
-        (7, "7"),
-        (-12345678901234567890, "-12345678901234567890"),
-    ],
-)
-def test_how_numbers_are_printed(number, text):
-    assert text_of(number) == text
+JOB = Job(grid_job=12, key="k", n=0, attempt=1)
 
 
-# The dialect of the RFC
+def checked(**attributes):
+    return check(attributes)
 
 
-def values(**options: Any) -> list[str]:
-    p = check(parametric.Parameters, options)
-    jobs = list(parametric.split({"Executable": "e", **options}, p))
-    assert all(job.keys() == {"Executable", "Parameter"} for job in jobs)
-    return [job["Parameter"] for job in jobs]
+# executable and parametric
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"Parameters": 3}, ["1.0", "1.0", "1.0"]),
-        ({"Parameters": "3", "ParameterStep": "1"}, ["1.0", "2.0", "3.0"]),
-        ({"Parameters": ["3"], "ParameterStart": 5}, ["5.0", "5.0", "5.0"]),
-        ({"Parameters": 3, "ParameterStep": 1, "ParameterFactor": 1.3}, ["1.0", "2.3", "3.99"]),
-        ({"Parameters": 3, "ParameterStart": 10, "ParameterStep": -3.5}, ["10.0", "6.5", "3.0"]),
-        ({"Parameters": 3, "ParameterStart": 0, "ParameterFactor": 2}, ["0.0", "0.0", "0.0"]),
-        ({"Parameters": ["a", "b"]}, ["a", "b"]),
-        ({"Parameters": "a, b,c"}, ["a", "b", "c"]),
-        ({"Parameters": [1, 2.5, "x"]}, ["1", "2.5", "x"]),
-        ({"Parameters": ["1", "2"], "ParameterStart": 9}, ["1", "2"]),
-        ({"Parameters": ["a", "a"]}, ["a", "a"]),
-        ({}, []),
-    ],
-)
-def test_values_of_the_rfc(options, expected):
-    assert values(**options) == expected
+def test_parametric_is_one_piece_for_each_set():
+    handler, request = checked(
+        job_type="parametric", executable="seq", arguments=["1"], argument_sets=[["2", "9"], [], ["3"]]
+    )
+    pieces = handler.work(request).pieces
+    assert [piece.arguments for piece in pieces] == [("1", "2", "9"), ("1",), ("1", "3")]
+    assert tuple(handler.command_and_arguments(request, JOB, pieces[0])) == ("seq", "1", "2", "9")
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"Parameters": ["only"]}, "Parameters: expected a whole number, found 'only' .*at least two"),
-        ({"Parameters": "3.0"}, "Parameters: expected a whole number"),
-        ({"Parameters": 2.5}, "Parameters: expected a whole number"),
-        ({"Parameters": 0}, "Parameters: expected at least one job"),
-        ({"Parameters": "-4"}, "Parameters: expected at least one job"),
-        ({"Parameters": True}, "Parameters: expected a number of jobs, or a list of values"),
-        ({"Parameters": {"a": 1}}, "Parameters: expected a number of jobs"),
-        ({"Parameters": [["a"], ["b"]]}, "Parameters: expected a number of jobs"),
-        ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
-        ({"Parameters": 2, "ParameterStart": "nan"}, "ParameterStart: expected a number"),
-        ({"Parameters": 2, "ParameterFactor": [1]}, "ParameterFactor: expected a number"),
-        ({"Parameters": 2000, "ParameterFactor": 2}, "parameter 998 of 2,000 is too large a number"),
-    ],
-)
-def test_what_the_rfc_refuses(options, reason):
-    with pytest.raises(SplitError, match=reason) as error:
-        values(**options)
-    assert error.value.kind == "split-error"
+def test_parametric_without_sets_is_refused():
+    with pytest.raises(BadRequest, match="at least one"):
+        checked(job_type="parametric", executable="seq", argument_sets=[])
+    with pytest.raises(BadRequest, match="argument_sets: missing"):
+        checked(job_type="parametric", executable="seq")
 
 
-def test_millions_of_values_are_given_one_by_one():
-    p = check(parametric.Parameters, {"Parameters": 10**9, "ParameterStep": 1})
-    stream = parametric.split({}, p)
-    assert [next(stream)["Parameter"] for _ in range(3)] == ["1.0", "2.0", "3.0"]
+# What a job type answers wrongly
 
 
-def test_the_options_go_and_all_else_stays():
-    given_ = {
-        "Parameters": 1,
-        "ParameterStart": 1,
-        "ParameterStep": 1,
-        "ParameterFactor": 1,
-        "Parameter": "old",
-        "x": [1],
-    }
-    assert list(parametric.split(given_, check(parametric.Parameters, {"Parameters": 1}))) == [
-        {"Parameter": "1.0", "x": [1]}
-    ]
-    assert {each.name for each in declared(parametric.Parameters).values()} < given_.keys()
-
-
-# The dialect of today's JDL
-
-
-def jobs(most: int = 20, **options: Any) -> list[dict[str, Any]]:
-    return list(parametric_jdl.split(options, parametric_jdl.Parameters(most)))
-
-
-def column(name: str, **options: Any) -> list[Any]:
-    return [job[name] for job in jobs(**options)]
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"Parameters": 3}, ["1", "1", "1"]),
-        ({"Parameters": "3", "ParameterStart": "5"}, ["5", "5", "5"]),
-        ({"Parameters": 3, "ParameterStep": 2}, ["1", "3", "5"]),
-        ({"Parameters": 3, "ParameterStep": "0.5"}, ["1.0", "1.5", "2.0"]),
-        ({"Parameters": 3, "ParameterFactor": 2.0}, ["1.0", "2.0", "4.0"]),
-        ({"Parameters": 3, "ParameterStart": 1.5, "ParameterStep": 1}, ["1.5", "2.5", "3.5"]),
-        ({"Parameters": 3, "ParameterStart": 2, "ParameterFactor": 3, "ParameterStep": -1}, ["2", "5", "14"]),
-        ({"Parameters": 3, "ParameterStep": 1, "ParameterFactor": 1.3}, ["1.0", "2.3", "3.99"]),
-        ({"Parameters": ["a", "b c"]}, ["a", "b c"]),
-        ({"Parameters": [1, 2.5]}, ["1", "2.5"]),
-        ({"Parameters": [["/a/1", "/a/2"], ["/a/3"]]}, [("/a/1", "/a/2"), ("/a/3",)]),
-        ({"Parameters": ["only"]}, ["only"]),
-    ],
-)
-def test_values_of_the_unnamed_parameter(options, expected):
-    assert column("Parameter", **options) == expected
-
-
-def test_parameters_side_by_side():
-    options = {
-        "Arguments": "%(A)s %(B)s %s %n %(C)s",
-        "Parameters": 3,
-        "ParameterStart.A": 1,
-        "ParameterStep.A": 1,
-        "ParameterFactor.A": 2,
-        "Parameters.B": ["x", "y", "z"],
-    }
-    first, second, third = jobs(**options)
-    assert first == {
-        "Arguments": "1 x 1 0 %(C)s",
-        "Parameter": "1",
-        "Parameter.A": "1",
-        "Parameter.B": "x",
-        "ParameterNumber": 0,
-    }
-    assert (second["Arguments"], third["Arguments"]) == ("3 y 1 1 %(C)s", "7 z 1 2 %(C)s")
-
-
-def test_named_lists_alone_are_parameters_too():
-    """The peer counts them and expands nothing."""
-    assert column(
-        "Arguments", **{"Arguments": "%(A)s%(B)s%s", "Parameters.A": ["1", "2"], "Parameters.B": ["x", "y"]}
-    ) == [
-        "1x%s",
-        "2y%s",
-    ]
-
-
-def test_a_manifest_without_parameters_is_one_job():
-    options = {"Arguments": "%s %n", "ParameterStart": "zz", "ParameterStep.A": 3, "ParametersOf": "x"}
-    assert jobs(**options) == [options]
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"), [(1, ["0"]), (10, ["0", "9"]), (11, ["00", "10"]), (101, ["000", "100"])]
-)
-def test_the_number_has_the_digits_of_the_highest_one(count, expected):
-    found = column("Name", most=200, Name="%n", Parameters=count)
-    assert [found[0], found[-1]][: len(expected)] == expected
-    assert column("ParameterNumber", most=200, Parameters=count)[-1] == count - 1
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("%s", "v"),
-        ("%n", "0"),
-        ("a%sb%nc", "avb0c"),
-        ("%%n", "%0"),
-        ("%ns", "0s"),
-        ("%d %", "%d %"),
-        ("%(N)s", "w"),
-        ("%(N)n %(N) %(n)s %()s", "%(N)n %(N) %(n)s %()s"),
-        ("%(V)s", "%s %n %(N)s"),
-        ([["%s"], "%n"], [["v"], "0"]),
-        ({"inner": "%s", "n": 5}, {"inner": "v", "n": 5}),
-        (7, 7),
-    ],
-)
-def test_what_is_put_in(text, expected):
-    options = {"Parameters": ["v", "-"], "Parameters.N": ["w", "-"], "Parameters.V": ["%s %n %(N)s", "-"]}
-    assert column("Text", Text=text, **options)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("%s", ("a", "b")),
-        (["%s"], ["a", "b"]),
-        (["x", "%s", "%n"], ["x", "a", "b", "0"]),
-        ("of %s", "of a, b"),
-        (["of %s"], ["of a, b"]),
-    ],
-)
-def test_a_list_that_is_put_in(text, expected):
-    assert column("Text", Text=text, Parameters=[["a", "b"], ["c"]])[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"Parameters": 0}, "Parameters: 0 values, where at least one are needed"),
-        ({"Parameters": []}, "Parameters: 0 values"),
-        ({"Parameters": -1}, "Parameters: -1 values"),
-        ({"Parameters": "3.0"}, "Parameters: expected a whole number"),
-        ({"Parameters": "abc"}, "Parameters: expected a whole number"),
-        ({"Parameters": {"a": 1}}, "Parameters: expected a whole number"),
-        ({"Parameters.A": 3}, "Parameters.A: expected a list of values, found 3"),
-        ({"Parameters": 3, "Parameters.A": 3}, "Parameters.A: expected a list"),
-        ({"Parameters": 3, "Parameters.A": ["x", "y"]}, "Parameters.A: 2 values, where 3 are needed"),
-        ({"Parameters.A": ["x"], "Parameters.B": ["x", "y"]}, "Parameters.B: 2 values, where 1 are needed"),
-        ({"Parameters": 2, "ParameterStep": "abc"}, "ParameterStep: expected a number, found 'abc'"),
-        ({"Parameters": 2, "ParameterStart.A": "x"}, "ParameterStart.A: expected a number"),
-        ({"Parameters": [{"a": 1}]}, "Parameters: expected a value, or a list of values"),
-        ({"Parameters": 2000, "ParameterFactor": 10}, "parameter 302 of 2,000 is too large a number"),
-        ({"Parameters": 2000, "ParameterFactor": 10.0}, "too large a number"),
-    ],
-)
-def test_what_the_jdl_refuses(options, reason):
-    with pytest.raises(InvalidManifest, match=reason.replace(".", r"\.")):
-        jobs(most=5000, **options)
-
-
-def test_the_limit_is_met_before_anything_is_made():
-    assert len(jobs(Parameters=20)) == 20
-    with pytest.raises(TooManyJobs, match="21 jobs would come of this manifest; 20 may"):
-        next(parametric_jdl.split({"Parameters": 21}, parametric_jdl.Parameters()))
-
-
-@given(st.integers(1, 12), st.integers(-9, 9), st.integers(-9, 9), st.integers(-3, 3))
-def test_whole_numbers_stay_whole_and_the_dialects_agree(count, start, step, factor):
-    options = {"Parameters": count, "ParameterStart": start, "ParameterStep": step, "ParameterFactor": factor}
-    whole = column("Parameter", **options)
-    assert [f"{each}.0" for each in whole] == values(**options)
-
-
-@given(st.lists(st.text("".join(map(chr, range(128))), max_size=5), min_size=1, max_size=15))
-def test_values_are_put_in_as_they_are(given_):
-    texts = column("Text", Text="<%s>", Parameters=given_)
-    assert texts == [f"<{each}>" for each in given_]
+def test_a_product_of_arguments_is_refused_before_it_is_made(tmp_path):
+    file = tmp_path / "boom.json"
+    words = {"executable": "/bin/true", "arguments": [""] * 40_000, "argument_sets": [[]] * 40_000}
+    file.write_text(json.dumps({"job_type": "parametric", **words}))
+    with pytest.raises(BadRequest, match="40,000 common arguments × 40,000 argument sets = 1,600,000,000 words"):
+        request.check(request.read(file))

@@ -7,7 +7,7 @@ import pytest
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear
 from jim.idealizer.channel import Channel
 from jim.model import Answer, Batch, Resources, State
-from tests.stand_ins import StandInBatch, StandInClock
+from tests.stand_ins import Answers, Instead, StandInBatch, StandInClock
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def stumble(world, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["parse_submit", "trouble"])
 def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble, kind):
-    world.batch.lies = ["@submit", "lost after"] if kind == "trouble" else []
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] if kind == "trouble" else []
     stumble(kind)
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
     reason = world.store.submission(grid, 1).reason
-    assert reason.startswith("its adapter stumbles over an answer: IndexError: list index out of range (test_channel")
+    assert reason.startswith("its adapter cannot read an answer: IndexError: list index out of range (test_channel")
     assert ": submit jim-" in reason
     world.until(lambda: world.state(grid) is State.SUBMITTED)
     world.batch.start(1)
@@ -46,7 +46,7 @@ def test_a_submission_that_was_accepted_is_found_and_not_given_up(world, stumble
 
 @pytest.mark.parametrize("kind", ["parse_query", "parse_find", "parse_history"])
 def test_a_listing_or_a_history_changes_nothing(world, stumble, kind):
-    world.batch.lies = ["@submit", "lost after"] if kind == "parse_find" else []
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] if kind == "parse_find" else []
     stumble(kind)
     grid = world.submit(1)
     world.until(lambda: world.state(grid) is State.SUBMITTED)
@@ -95,7 +95,7 @@ ASKED = {
 )
 def test_what_is_no_answer_is_counted_until_there_is_one(channel, verb, lie, error):
     for times in (1, 2, 3):
-        channel.adapter.lies = [lie]
+        channel.adapter.lies = [Instead("", Answers(lie))]
         with pytest.raises(error):
             ASKED[verb](channel)
         assert (channel.health.failures, channel.health.open) == (times, times == 3)
@@ -106,10 +106,10 @@ def test_what_is_no_answer_is_counted_until_there_is_one(channel, verb, lie, err
 
 @pytest.mark.parametrize("error", [Refused, Full])
 def test_a_refusal_and_a_limit_say_nothing_of_health(channel, monkeypatch, error):
-    channel.adapter.lies = ["down"]
+    channel.adapter.lies = [Instead("", Answers.DOWN)]
     with pytest.raises(BatchError):
         channel.listing()
-    channel.adapter.lies = ["refuse"]
+    channel.adapter.lies = [Instead("", Answers.REFUSE)]
     monkeypatch.setattr(StandInBatch, "trouble", lambda self, answer: error(answer.facts()))
     with pytest.raises(error):
         channel.submit(BATCH)
@@ -117,7 +117,7 @@ def test_a_refusal_and_a_limit_say_nothing_of_health(channel, monkeypatch, error
 
 
 def test_the_history_has_a_health_of_its_own(channel):
-    channel.adapter.lies = ["down"]
+    channel.adapter.lies = [Instead("", Answers.DOWN)]
     with pytest.raises(BatchError):
         channel.history(["1"])
     assert (channel.health.failures, channel.past.failures) == (0, 1)
@@ -127,7 +127,7 @@ def test_the_history_has_a_health_of_its_own(channel):
 
 def test_what_is_told_counts_nothing(channel):
     """A cancel is told again until it is seen to be obeyed: whether it was answered says nothing more."""
-    channel.adapter.lies = ["down", "down"]
+    channel.adapter.lies = [Instead("", Answers.DOWN)] * 2
     for tell in (lambda: channel.cancel([("1", 1)]), lambda: channel.change("hold", [("1", 1)])):
         with pytest.raises(BatchError):
             tell()
@@ -135,7 +135,7 @@ def test_what_is_told_counts_nothing(channel):
 
 
 def test_a_command_that_could_not_be_started_is_told_from_one_that_was(channel):
-    channel.adapter.lies = ["not started"]
+    channel.adapter.lies = [Instead("", Answers.NOT_STARTED)]
     with pytest.raises(NotStarted):
         channel.submit(BATCH)
 
@@ -162,7 +162,7 @@ def test_commands_are_run_by_the_programs_of_the_channel_alone():
 @pytest.mark.parametrize("error", [Refused, Full])
 def test_a_question_that_is_refused_is_no_answer(channel, monkeypatch, ask, error):
     """A refusal is an answer to a submission alone: who is told no listing knows nothing, and asks less and less."""
-    channel.adapter.lies = ["refuse"]
+    channel.adapter.lies = [Instead("", Answers.REFUSE)]
     monkeypatch.setattr(StandInBatch, "parse_query", lambda self, answer: self.output(answer))
     monkeypatch.setattr(StandInBatch, "parse_find", lambda self, answer: self.output(answer))
     monkeypatch.setattr(StandInBatch, "parse_history", lambda self, answer: self.output(answer))

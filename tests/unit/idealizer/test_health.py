@@ -8,7 +8,7 @@ import pytest
 
 from jim.model import State
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 LONG_ENOUGH = 60
 
@@ -17,7 +17,7 @@ LONG_ENOUGH = 60
 def world(tmp_path, monkeypatch):
     """A site on which a local job was killed without a trace, after its accounts went down."""
     world = World(tmp_path, monkeypatch, batch=Batch(query_seconds=1.0, visible_seconds=1.0))
-    world.batch.lies = ["@history", "down"] * 10_000
+    world.batch.lies = [Instead("history", Answers.DOWN)] * 10_000
     world.submit()
     world.until(lambda: world.batch.tasks)
     world.batch.start("1")
@@ -34,7 +34,7 @@ def test_other_grid_jobs_go_on(world):
     world.batch.finish("2")
     world.go(5, 1.0)
     assert world.finished(other)
-    assert not world.house.health.trouble
+    assert not world.keeper.health.trouble
 
 
 def test_no_end_is_told_before_they_answer(world):

@@ -86,10 +86,10 @@ def test_a_spool_file_whose_entry_cannot_be_looked_at_is_tried_again(begun, monk
             self.entries = scandir(place)
 
     monkeypatch.setattr("jim.keeper.arrivals.os.scandir", Entries)
-    arrivals.take_spool(begun.house)
+    arrivals.take_spool(begun.keeper)
     assert (rejected(begun), begun.state(1)) == ([], State.SUBMITTED)
     out.clear()
-    arrivals.take_spool(begun.house)
+    arrivals.take_spool(begun.keeper)
     assert begun.state(1) is State.RUNNING
 
 
@@ -121,7 +121,7 @@ def test_a_wish_that_cannot_be_read_for_a_moment_is_not_overtaken(world, monkeyp
     assert len(inbox.names(world.site.state)) == 2
     read_again()
     world.rounds.round()
-    assert [line.now for line in world.store.own_journal(1)][-2:] == ["suspend wished", "resume wished"]
+    assert [line.now for line in world.store.own_journal(1)][-2:] == ["suspend requested", "resume requested"]
     assert inbox.names(world.site.state) == []
 
 

@@ -80,7 +80,7 @@ def test_a_flood_of_publications_holds_up_no_end(tmp_path, monkeypatch):
         (world.site.work / f"spool/{task.mark}.1.pub.name{n}").write_text("phase sim 0 250 events\n")
     for id_, index in world.batch.tasks:
         world.batch.finish(id_, index)
-    take_spool(world.house)
+    take_spool(world.keeper)
     assert not list((world.site.work / "spool").glob("*.exit"))
     assert len(list((world.site.work / "spool").iterdir())) == 450
 
@@ -92,6 +92,6 @@ def test_what_arrives_is_taken_in_whole_or_not_at_all(world, monkeypatch):
     store, was = world.store, world.store.local_job(1, 0)
     monkeypatch.setattr(store, "set_local_job", lambda *_, **__: int("no number"))
     world.batch.finish(1, code=3)
-    take_spool(world.house)
+    take_spool(world.keeper)
     assert store.local_job(1, 0) == was
     assert [each.verdict for each in store.attempts(1, n=0)] == [""]

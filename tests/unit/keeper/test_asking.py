@@ -6,7 +6,7 @@ import pytest
 
 from jim.model import State
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_fresh_exit_record_ends_it_although_the_queue_shows_it_again(world):
 
 
 def test_nothing_else_is_taken_out_of_the_queue(world):
-    world.batch.lies += ["@submit", "lost after"]
+    world.batch.lies += [Instead("submit", Answers.LOST_AFTER)]
     world.submit(1, key="k2")
     world.until(lambda: len(world.batch.tasks) == 3)
     before = world.batch.calls.count("cancel")

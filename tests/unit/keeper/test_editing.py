@@ -35,7 +35,7 @@ def wishes(home):
 def test_it_tells_what_it_changes_and_how_to_undo_it(home):
     add(home, queue="short", environment={"A": "1"})
     assert home.out("edit", "1", "queue=long", "memory_mb=4000", 'environment={"A": "it\'s"}') == (
-        """1: edit wished: queue=long memory_mb=4000 'environment={"A": "it'"'"'s"}' for local jobs: 2 that wait; """
+        """1: edit requested: queue=long memory_mb=4000 'environment={"A": "it'"'"'s"}' for local jobs: 2 that wait; """
         """`jim edit 1 queue=short memory_mb= 'environment={"A": "1"}'` undoes it\n"""
     )
     [wish] = wishes(home)
@@ -46,7 +46,7 @@ def test_it_tells_what_it_changes_and_how_to_undo_it(home):
 
 def test_one_that_is_so_already(home):
     add(home, queue="short")
-    assert home.out("edit", "1", "queue=short", "cores=") == "1: that is so already; edit changes nothing\n"
+    assert home.out("edit", "1", "queue=short", "cores=") == "1: has this value already; edit changes nothing\n"
     assert wishes(home) == []
 
 
@@ -60,7 +60,7 @@ def test_one_that_is_so_already(home):
         (["outputs=a.dat"], """outputs: cannot read 'a.dat'; expected a list of texts such as ["a.dat", "b.dat"]"""),
         (["keep_going=yes"], "keep_going: cannot read 'yes'; expected true or false"),
         (['outputs=["/etc/passwd"]'], "outputs: '/etc/passwd' must be a name or pattern inside"),
-        (['environment={"LD_PRELOAD": "x"}'], "environment: LD_PRELOAD may not be set by a request"),
+        (['environment={"LD_PRELOAD": "x"}'], "environment: a request may not set LD_PRELOAD"),
         (["executable="], "executable: missing"),
         (["key=other"], "key: 1 is known by it; hand in another request instead"),
         (["job_type=executable"], "job_type: "),
@@ -72,9 +72,9 @@ def test_one_that_is_so_already(home):
         (["test=yes"], "test: the local jobs of 1 were made by it"),
         (["proxy=/no/such"], "proxy: cannot read the X.509 proxy /no/such: No such file"),
         (["cores=2", "queue=/x"], "queue: '/x' is not possible"),
-        ([], "edit what? say attribute=value, such as queue=long"),
-        (["--all", "cores=2"], "edit which grid jobs? name them, or say --all with --where attribute=value"),
-        (["--where=cores=1", "cores=2"], "edit which grid jobs?"),
+        ([], "name the change as attribute=value, for example queue=long"),
+        (["--all", "cores=2"], "name the grid jobs, or use --all with --where attribute=value"),
+        (["--where=cores=1", "cores=2"], "name the grid jobs, or use --all"),
     ],
 )
 def test_what_is_refused(home, words, said):
@@ -89,7 +89,7 @@ def test_what_a_site_does_not_allow(home):
     (home.site.state / "site.toml").write_text('[batch]\nqueues = ["short", "long"]\n')
     add(home)
     assert home.run("edit", "1", "queue=lang")[2].startswith(
-        "jim: queue: 'lang' is none that this site allows; did you mean 'long'?"
+        "jim: queue: this site does not allow 'lang'; did you mean 'long'?"
     )
 
 
@@ -105,7 +105,7 @@ def test_what_has_been_sent_is_too_late(home):
 
 def test_what_could_not_be_split_has_no_local_jobs(home):
     home.add(size=0, **{**check(PARAMETRIC)[1], "key": "key-1"})
-    assert "edit wished: queue=long for all of its local jobs" in home.out("edit", "1", "queue=long")
+    assert "edit requested: queue=long for all of its local jobs" in home.out("edit", "1", "queue=long")
     home.finish("failed", "cannot be split: dataset: there is no dataset 'x' in the catalogue")
     code, out, err = home.run("edit", "1", "queue=long")
     said = "jim: 1: it has ended without local jobs; nothing is left to be changed\n"
@@ -118,7 +118,7 @@ def test_what_a_splitter_has_given_to_each_local_job(home):
     home.store.end_split(1, 1)
     said = home.run("edit", "1", 'environment={"N": "1"}', "queue=long")[2]
     assert said == "jim: environment: each local job of 1 has its own, made by the splitter; hand it in anew\n"
-    assert "1: edit wished: queue=long" in home.out("edit", "1", "queue=long")
+    assert "1: edit requested: queue=long" in home.out("edit", "1", "queue=long")
 
 
 def test_variables_are_put_in_only_when_it_is_split(home):
@@ -138,7 +138,7 @@ def test_what_is_in_the_package_is_packed(home):
     home.store.end_split(1, 2)
     assert "events: the local jobs of 1 were made by it" in home.run("edit", "1", "events=600")[2]
     assert "inputs: they have been packed and sent" in home.run("edit", "1", 'inputs=["/x"]')[2]
-    assert "edit wished: mass_min_gev=70.0 for" in home.out("edit", "1", "mass_min_gev=70")
+    assert "edit requested: mass_min_gev=70.0 for" in home.out("edit", "1", "mass_min_gev=70")
 
 
 def dzero(home):
@@ -170,14 +170,14 @@ def test_what_a_catalogue_does_not_know(home, tmp_path):
     ):
         code, out, err = home.run("edit", "1", word)
         assert (code, out, err.startswith(f"jim: {said}")) == (2, "", True)
-    assert "1: edit wished: request_id=13670 for" in home.out("edit", "1", "request_id=13670")
+    assert "1: edit requested: request_id=13670 for" in home.out("edit", "1", "request_id=13670")
 
 
 def test_how_many_events_a_local_job_may_have_is_settled_when_it_is_cut(home):
     dzero(home)
     code, _, err = home.run("edit", "1", "files_per_phase=several")
     assert (code, err.startswith("jim: files_per_phase: the local jobs of 1 were made by it")) == (2, True)
-    assert "edit wished: d0_release_version=p15 for" in home.out("edit", "1", "d0_release_version=p15")
+    assert "edit requested: d0_release_version=p15 for" in home.out("edit", "1", "d0_release_version=p15")
 
 
 def test_a_fix_across_grid_jobs(home):
@@ -191,9 +191,9 @@ def test_a_fix_across_grid_jobs(home):
         home.store.set_local_job(4, n, state=State.RUNNING)
     lines = home.out("edit", "--all", "--where", "queue=short", "queue=medium").splitlines()
     assert [line.split(";")[0] for line in lines] == [
-        "4: left as it is: 4: all of its local jobs have been sent already",
-        "1: edit wished: queue=medium for local jobs: 2 that wait",
-        "3: edit wished: queue=medium for local jobs: 2 that wait",
+        "4: not changed: 4: all of its local jobs have been sent already",
+        "1: edit requested: queue=medium for local jobs: 2 that wait",
+        "3: edit requested: queue=medium for local jobs: 2 that wait",
     ]
     assert [wish["target"] for wish in wishes(home)] == ["1", "3"]
     lines = home.out("edit", "--all", "--where", "queue=short", "--where", "cores=2", "wall_seconds=60").splitlines()
@@ -212,7 +212,7 @@ def test_grid_jobs_are_chosen_by_all_names_of_an_attribute(home):
     add(home, 2)
     for name in ("runjob_requestid", "request_id"):
         [line] = home.out("edit", "--all", "--where", f"{name}=13669", "queue=long").splitlines()
-        assert line.startswith("1: edit wished: queue=long")
+        assert line.startswith("1: edit requested: queue=long")
 
 
 def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,10 +231,10 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
     assert (seen[0].queue, seen[0].cores) == ("long", 2)
     lines = [(line.now, line.witness, line.reason) for line in world.store.journal(grid) if "edit" in line.now]
     assert lines == [
-        ("edit wished", "user", "alice"),
+        ("edit requested", "user", "alice"),
         ("edit", "keeper", "queue=short → queue=long, cores= → cores=2"),
-        ("edit wished", "user", "alice"),
-        ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores this site allows a local job"),
+        ("edit requested", "user", "alice"),
+        ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores that this site allows a local job"),
     ]
 
 
@@ -247,7 +247,7 @@ def test_what_a_job_type_has_packed(home, monkeypatch):
     assert home.run("edit", "1", "mass_min_gev=70")[2] == (
         "jim: mass_min_gev: it has been packed and sent; cancel 1 and hand it in anew\n"
     )
-    assert "edit wished: mass_max_gev=130.0 for all of its local jobs" in home.out("edit", "1", "mass_max_gev=130")
+    assert "edit requested: mass_max_gev=130.0 for all of its local jobs" in home.out("edit", "1", "mass_max_gev=130")
 
 
 @pytest.mark.parametrize(
@@ -272,5 +272,5 @@ def test_a_grid_job_whose_type_is_gone_keeps_no_other_from_being_changed(home):
     home.add(1, job_type="ours.gone")
     add(home, 2, queue="short")
     gone, changed = home.out("edit", "--all", "--where", "queue=short", "queue=long").splitlines()
-    assert gone.startswith("1: left as it is: job_type: unknown job type 'ours.gone'")
-    assert changed.startswith("2: edit wished: queue=long")
+    assert gone.startswith("1: not changed: job_type: unknown job type 'ours.gone'")
+    assert changed.startswith("2: edit requested: queue=long")

@@ -216,7 +216,7 @@ def test_an_attempt_that_is_missed_only_afterwards_is_given_the_same_time(world,
     away.clear()
     world.batch.tasks["1", 1].hidden = 0
     world.go(3, 1.0)
-    assert not world.house.doubts
+    assert not world.keeper.doubts
     forget(world)
     world.go(int(COME_BACK_SECONDS) - 5, 1.0)
     assert verdict(world) == ""

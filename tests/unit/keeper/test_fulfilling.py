@@ -10,6 +10,7 @@ from jim.errors import UnknownJob
 from jim.model import State, Step
 from tests.splitting_work import end_all, states
 from tests.splitting_work import submit as split
+from tests.stand_ins import Answers, Instead
 
 
 def lines(world, n=None, grid=1):
@@ -35,15 +36,13 @@ def ended(world, *codes):
 
 def collecting(world, monkeypatch, *codes):
     """End a grid job whose outputs cannot be gathered yet; give what lets them be."""
-    gather = world.house.workers.start
+    gather = world.keeper.workers.start
     held = []
 
-    def start(name, *rest, **more):
-        if name == ("collect", 1) and not held:
-            return
-        gather(name, *rest, **more)
+    def start(errand):
+        return 0.0 if errand.key == ("collect", 1) and not held else gather(errand)
 
-    monkeypatch.setattr(world.house.workers, "start", start)
+    monkeypatch.setattr(world.keeper.workers, "start", start)
     ended(world, *codes)
     world.until(lambda: world.store.grid_job(1).step is Step.COLLECTING)
     return lambda: held.append(True)
@@ -68,7 +67,7 @@ def test_a_wish_is_fulfilled_once_though_the_keeper_is_killed_before_its_file_is
     world.go(3)
     assert wished(world) == []
     assert [world.state(1, n) for n in range(3)] == [State.SUBMITTED, State.FAILED, State.FAILED]
-    assert [word for word, _ in lines(world)].count("retry wished") == 1
+    assert [word for word, _ in lines(world)].count("retry requested") == 1
 
 
 def test_what_is_remembered_of_wishes_does_not_grow(world):
@@ -114,11 +113,11 @@ def test_a_cancel_of_what_has_completed_is_told(world):
     world.wish("cancel", "1.0-2")
     world.wish("cancel", "1.0,2")
     world.go(1)
-    assert lines(world, 0)[-1] == ("cancel changes nothing", "1.0 is completed already")
+    assert lines(world, 0)[-1] == ("cancel changes nothing", "1.0 is already completed")
     assert lines(world)[-3:] == [
         ("cancel", "2 of 3 have ended already"),
-        ("cancel wished", "1.0,2"),
-        ("cancel changes nothing", "all are completed already"),
+        ("cancel requested", "1.0,2"),
+        ("cancel changes nothing", "all are already completed"),
     ]
     assert [each.wish for each in world.store.local_jobs(1)] == ["", "cancel", ""]
 
@@ -128,7 +127,7 @@ def test_a_suspend_after_a_cancel_is_told(world):
     for verb in ("cancel", "suspend"):
         world.wish(verb, "1")
     world.go(1)
-    assert lines(world)[-1] == ("suspend changes nothing", "a cancel of it is under way")
+    assert lines(world)[-1] == ("suspend changes nothing", "a cancel of it is in progress")
     assert world.store.grid_job(1).wish == "cancel"
 
 
@@ -136,7 +135,7 @@ def test_a_suspend_while_outputs_are_gathered_is_told(world, monkeypatch):
     go_on = collecting(world, monkeypatch, 0)
     world.wish("suspend", "1")
     world.go(1)
-    assert lines(world)[-1] == ("suspend changes nothing", "its outputs are being gathered already")
+    assert lines(world)[-1] == ("suspend changes nothing", "its outputs are being collected")
     go_on()
     world.until(lambda: world.finished(1))
     assert world.store.grid_job(1).wish == ""
@@ -176,7 +175,7 @@ def test_a_cancel_of_a_local_job_that_ends_by_itself_is_told(world, code, state)
     ended(world, None, None)
     world.batch.start(1, 1)
     world.until(lambda: world.state(1, 0) is State.RUNNING)
-    world.batch.lies = ["@cancel", "lost before"]
+    world.batch.lies = [Instead("cancel", Answers.LOST_BEFORE)]
     world.wish("cancel", "1.0")
     world.go(1)
     world.batch.finish(1, 1, code=code)
@@ -218,7 +217,7 @@ def test_a_resplit_that_waits_for_its_pieces_is_not_overtaken(world):
     world.go(3)
     assert wished(world) == []
     assert states(world)[0] == "failed_frozen"
-    assert [word for word, _ in lines(world, 0)] == ["resplit wished", "retry wished"]
+    assert [word for word, _ in lines(world, 0)] == ["resplit requested", "retry requested"]
     assert len(states(world)) == 4
 
 
@@ -228,12 +227,15 @@ def test_a_resplit_that_waits_for_its_pieces_is_not_overtaken(world):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("suspend", "1"), "1: a cancel of it is under way; suspend changes nothing\n"),
-        (("resume", "1"), "1: a cancel of it is under way; resume changes nothing\n"),
-        (("priority", "1", "5"), "1: a cancel of it is under way; priority changes nothing\n"),
-        (("retry", "1.1"), "1.1: a cancel of it is under way; retry it when it is finished; retry changes nothing\n"),
-        (("cancel", "1.0"), "1.0: completed already; cancel changes nothing\n"),
-        (("cancel", "1.0-1"), "1.0-1: completed, failed already; cancel changes nothing\n"),
+        (("suspend", "1"), "1: a cancel of it is in progress; suspend changes nothing\n"),
+        (("resume", "1"), "1: a cancel of it is in progress; resume changes nothing\n"),
+        (("priority", "1", "5"), "1: a cancel of it is in progress; priority changes nothing\n"),
+        (
+            ("retry", "1.1"),
+            "1.1: a cancel of it is in progress; retry it when it has finished; retry changes nothing\n",
+        ),
+        (("cancel", "1.0"), "1.0: already completed; cancel changes nothing\n"),
+        (("cancel", "1.0-1"), "1.0-1: already completed, failed; cancel changes nothing\n"),
     ],
 )
 def test_a_wish_that_is_known_to_be_vain_is_not_left(home, words, said):
@@ -249,7 +251,7 @@ def test_a_wish_that_waits_for_the_outputs_is_told_of(home):
     home.add()
     home.move(1, State.FAILED)
     home.store.set_grid_job(1, step=Step.COLLECTING)
-    told = "1 local job gets another set of attempts, once its outputs have been gathered; "
-    assert home.out("retry", "1.1").startswith(f"1.1: retry wished: {told}")
-    assert "a keeper takes it up once the outputs are gathered" in home.out("explain", "1")
-    assert home.out("suspend", "1") == "1: its outputs are being gathered already; suspend changes nothing\n"
+    told = "1 local job gets another set of attempts, once its outputs are collected; "
+    assert home.out("retry", "1.1").startswith(f"1.1: retry requested: {told}")
+    assert "a keeper applies this once the outputs are collected" in home.out("explain", "1")
+    assert home.out("suspend", "1") == "1: its outputs are being collected; suspend changes nothing\n"

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from jim.errors import Unclear
-from jim.keeper.keeper import Workers
+from jim.keeper.workers import Workers
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 GRID_JOBS = 12
 
@@ -25,7 +25,7 @@ def world(tmp_path, monkeypatch):
 
 @pytest.fixture
 def workers(world):
-    workers = world.house.workers = Workers()
+    workers = world.keeper.workers = Workers(world.clock)
     yield workers
     while not workers.idle():  # what is under way must not meet the next test's batch system
         assert workers.deliver(20)
@@ -45,8 +45,8 @@ class Frozen:
 
 
 def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkeypatch):
-    frozen = Frozen(world.house.channel.submit)
-    monkeypatch.setattr(world.house.channel, "submit", frozen.run)
+    frozen = Frozen(world.keeper.channel.submit)
+    monkeypatch.setattr(world.keeper.channel, "submit", frozen.run)
     for number in range(GRID_JOBS):
         world.submit(key=f"key{number}")
     try:
@@ -64,7 +64,7 @@ def test_a_thread_is_left_for_the_question_about_all_jobs(world, workers, monkey
 
 
 def test_another_one_is_left_for_what_that_question_leaves_open(world, workers, monkeypatch):
-    channel = world.house.channel
+    channel = world.keeper.channel
     sent, history = Frozen(channel.submit), Frozen(channel.history)
     monkeypatch.setattr(channel, "submit", sent.run)
     monkeypatch.setattr(channel, "history", history.run)
@@ -117,8 +117,8 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         world.submit(key=f"key{number}")
     while len(world.batch.accepted) <= GRID_JOBS:
         slow.minute()
-    cancel = world.house.channel.cancel
-    monkeypatch.setattr(world.house.channel, "cancel", slow.cancel)
+    cancel = world.keeper.channel.cancel
+    monkeypatch.setattr(world.keeper.channel, "cancel", slow.cancel)
     for grid in range(1, GRID_JOBS + 2):
         world.wish("cancel", str(grid))
     slow.minute()
@@ -129,7 +129,7 @@ def test_cancels_that_hang_each_time_do_not_take_every_turn(world, workers, monk
         assert len(world.batch.accepted) == GRID_JOBS + 2
         assert len(slow.said) == GRID_JOBS + 1
     finally:
-        monkeypatch.setattr(world.house.channel, "cancel", cancel)
+        monkeypatch.setattr(world.keeper.channel, "cancel", cancel)
         slow.end.set()
 
 
@@ -142,8 +142,8 @@ def test_who_looks_meanwhile_shares_a_listing_of_all_there_is(world, workers, mo
         return (frozen.run if command == ["query"] else really)(command, **more)
 
     monkeypatch.setattr(world.batch, "run", run)
-    world.batch.lies = ["@submit", "lost after"] * 3
-    world.house.next_query = world.clock.now + 1e6  # the usual listing would adopt them, too
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER)] * 3
+    world.keeper.workers.wait("query", 1e6)  # the usual listing would adopt them, too
     for number in range(3):
         world.submit(key=f"key{number}")
 

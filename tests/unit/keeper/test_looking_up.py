@@ -10,10 +10,10 @@ from tests.fake_batch.dialect import Said
 from tests.fake_batch.dialects.condor import Condor
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.liar import Lie
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 TRIES = 12
-ODD = ["@submit", "odd"]
+ODD = [Instead("submit", Answers.ODD)]
 WORDS = "(exit 1 after 0.0 s): Site policy: jobs need a project code"
 
 
@@ -66,7 +66,7 @@ def test_one_that_was_accepted_in_between_starts_the_count_anew(world):
 
 
 def test_a_command_that_does_not_return_has_refused_nothing(world):
-    world.batch.lies = ["@submit", "lost before"] * (TRIES + 3)
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)] * (TRIES + 3)
     grid = world.submit()
     world.until(lambda: world.batch.tasks, seconds=60.0, rounds=2000)
     world.run_all(grid)

@@ -20,12 +20,18 @@ class FullDisk:
         if not self.rounds:
             (self.state / "keeper.lock").unlink()
 
+    def rest(self):
+        return 0.0
+
     def deliver(self, timeout):
         if not self.left:
             return False
         self.left -= 1
         self.lost += 1
         raise OSError(28, "No space left on device")
+
+    def wake(self):
+        pass
 
     def idle(self):
         return False
@@ -68,7 +74,7 @@ def test_its_log_tells_when_a_keeper_began_and_why_it_ended(tmp_path, caplog):
         assert keep(tmp_path, Clock(), 0, lambda: Nothing(tmp_path, rounds=100, results=0))
     assert caplog.messages == [
         f"a keeper begins, pid {os.getpid()}, for {tmp_path}",
-        f"the keeper, pid {os.getpid()}, ends: nothing was to do for 0 s",
+        f"the keeper, pid {os.getpid()}, ends: nothing to do for 0 s",
     ]
 
 

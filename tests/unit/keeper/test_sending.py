@@ -7,7 +7,7 @@ from jim.model import State
 from jim.request import check
 from jim.request.jdf import parse
 from jim.site.file import Limits
-from tests.stand_ins import World
+from tests.stand_ins import Answers, Instead, World
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ NO = "refused by the batch system: submit"
 
 
 def test_a_first_submission_that_is_refused_leaves_the_whole_grid_job_unsent(world):
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     grid = world.submit(5)
     world.until(lambda: world.finished(grid))
     assert world.batch.calls.count("submit") == 1  # and no other is tried
@@ -44,7 +44,7 @@ def test_a_first_submission_that_is_refused_leaves_the_whole_grid_job_unsent(wor
 
 
 def test_a_grid_job_that_was_never_sent_can_be_tried_again(world):
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     grid = world.submit(3)
     world.until(lambda: world.finished(grid))
     world.wish("retry", str(grid))
@@ -57,7 +57,7 @@ def test_a_grid_job_that_was_never_sent_can_be_tried_again(world):
 
 
 def test_after_a_later_submission_that_is_refused_nothing_more_is_sent(world):
-    world.batch.lies = ["@submit", "", "@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.TRUTH), Instead("submit", Answers.REFUSE)]
     grid = world.submit(5)
     world.until(lambda: world.store.counts(grid).get(State.NEW))
     end(world, 1, 1, 2)
@@ -69,7 +69,7 @@ def test_after_a_later_submission_that_is_refused_nothing_more_is_sent(world):
 
 
 def test_a_request_may_say_to_keep_going(world):
-    world.batch.lies = ["@submit", "", "@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.TRUTH), Instead("submit", Answers.REFUSE)]
     grid = world.submit(5, keep_going=True)
     world.until(lambda: world.batch.calls.count("submit") == 3)
     end(world, 1, 1, 2)
@@ -79,7 +79,7 @@ def test_a_request_may_say_to_keep_going(world):
 
 
 def test_where_all_are_refused_keeping_going_sends_nothing_either(world):
-    world.batch.lies = ["@submit", "refuse"] * 3
+    world.batch.lies = [Instead("submit", Answers.REFUSE)] * 3
     grid = world.submit(5, keep_going=True)
     world.until(lambda: world.finished(grid))
     assert world.batch.calls.count("submit") == 3
@@ -88,7 +88,7 @@ def test_where_all_are_refused_keeping_going_sends_nothing_either(world):
 
 
 def test_a_keeper_that_dies_between_the_refusal_and_its_end_stops_all_the_same(world):
-    world.batch.lies = ["@submit", "refuse"]
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
     grid = world.submit(5)
     world.until(lambda: bool(world.store.submissions("refused", grid=grid)))
     world.restart()

@@ -29,6 +29,7 @@ from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
 from tests.formats import TO_FORMAT_4
 from tests.splitting_work import end_all, submit
+from tests.stand_ins import Answers, Instead
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
 
@@ -39,14 +40,14 @@ class Death(BaseException):
 
 def save(world):
     """Save the state directory, as a backup does while no keeper runs."""
-    world.house.store.close()
+    world.keeper.store.close()
     shutil.copytree(world.site.state, world.site.state.parent / "backup", ignore=shutil.ignore_patterns("work"))
     world.restart()
 
 
 def put_back(world, *names):
     """Restore it, or only some files of it."""
-    world.house.store.close()
+    world.keeper.store.close()
     backup = world.site.state.parent / "backup"
     for each in world.site.state.iterdir():
         if each.name != "work" and (not names or each.name in names):
@@ -123,15 +124,15 @@ def test_a_state_directory_that_is_on_another_machine_now_is_noticed(world, monk
         world.restart()
     (tmp_path / "machine-id").write_text("another\n")
     stopped(world, "and is now .*/state on machine another: it was moved or copied")
-    assert world.house.store.close() is None
+    assert world.keeper.store.close() is None
     monkeypatch.setenv("JIM_STATE", str(world.site.state))
     monkeypatch.setattr("jim.run_grid_job.wake", lambda state: None)
     parser = argparse.ArgumentParser()
     site_verbs.add_arguments(parser)
     assert site_verbs.run(parser.parse_args(["moved"])) == 0
-    assert "goes on as" in capsys.readouterr().out
+    assert "continues as" in capsys.readouterr().out
     assert site_verbs.run(parser.parse_args(["moved"])) == 0
-    assert "nothing was to do" in capsys.readouterr().out
+    assert "nothing to do" in capsys.readouterr().out
     world.restart()
     world.run_all(1)
     assert world.store.grid_job(1).outcome == "completed"
@@ -139,7 +140,7 @@ def test_a_state_directory_that_is_on_another_machine_now_is_noticed(world, monk
 
 def test_a_state_directory_in_another_place_is_noticed_and_moved(world):
     sent(world)
-    world.house.store.close()
+    world.keeper.store.close()
     away = world.site.state.with_name("away")
     world.site.state.rename(away)
     world.site = world.site._replace(state=away)
@@ -192,9 +193,9 @@ def test_a_lost_answer_of_the_last_write_is_not_taken_for_another_keeper(world, 
 def test_a_keeper_ends_when_another_one_has_worked_in_its_work_directory(world):
     """As that of a machine that was cloned with its id, or of one that was rolled back with its memory."""
     sent(world)
-    store, world.house.store = world.house.store, None
+    store, world.keeper.store = world.keeper.store, None
     hold_of(world.site, store)
-    world.house.store = store
+    world.keeper.store = store
     world.submit(1, key="k2")
     with pytest.raises(Outdated, match="another keeper has worked in"):
         world.go(3)
@@ -207,11 +208,11 @@ def test_a_keeper_whose_work_directory_another_one_has_taken_removes_nothing_fro
     """What is over for the one may have been retried with the other, and run."""
     sent(world)
     world.run_all(1)
-    store, world.house.store = world.house.store, None
+    store, world.keeper.store = world.keeper.store, None
     hold_of(world.site, store)
-    world.house.store = store
+    world.keeper.store = store
     world.clock.utc = lambda: "2100-01-01T00:00:00.000Z"
-    world.house.next_aging = 0.0
+    world.keeper.workers.forget("age")
     with pytest.raises(Outdated, match="another keeper has worked in"):
         world.go(3)
     assert (world.site.work / "1/result/1.tar").exists()
@@ -233,7 +234,7 @@ def test_a_state_directory_of_the_version_before_opens_and_ends_well(world):
     world.batch.finish(1, 2)
     world.go(1)
     world.submit(1, key="k2")
-    world.house.store.close()
+    world.keeper.store.close()
     with sqlite3.connect(world.site.state / "status.db") as db:
         db.executescript(TO_FORMAT_4)
         db.execute("DELETE FROM meta WHERE name IN ('serial', 'machine', 'path')")
@@ -261,17 +262,17 @@ def test_a_number_told_again_by_a_door_gets_a_directory_of_its_own(world):
     put_back(world)
     assert world.submit(1, key="new") == 1
     told = restored(world)
-    assert any("1 is of a grid job that is not known any more (its key is k1)" in line for line in told)
+    assert any("1 belongs to a grid job that JIM no longer knows (its key is k1)" in line for line in told)
     old = sorted(each.name for each in (world.site.work / "1").iterdir())
     world.run_all(1)
     job = world.store.grid_job(1)
     assert (job.outcome, job.key, job.place) == ("completed", "new", f"1-{job.nonce}")
     assert job.result["tar"] == str(world.site.work / job.place / "result/1.tar")
-    assert [mark for mark, _ in world.batch.ledger] == ["jim-cafe0001-1-1", f"jim-{world.house.hold.instance}-1-1"]
+    assert [mark for mark, _ in world.batch.ledger] == ["jim-cafe0001-1-1", f"jim-{world.keeper.hold.instance}-1-1"]
     world.restart()
-    assert world.house.directory(1) == world.site.work / job.place
+    assert world.keeper.directory(1) == world.site.work / job.place
     world.store.remove(job)
-    world.house.next_aging = 0.0
+    world.keeper.workers.forget("age")
     world.go(3)
     assert not (world.site.work / job.place).exists()
     assert sorted(each.name for each in (world.site.work / "1").iterdir()) == old
@@ -309,7 +310,7 @@ def forgotten(world):
 def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     world = forgotten
     put_back(world)
-    assert "1: submissions 2 were sent after what was restored had been saved: taken up again" in restored(world)
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in restored(world)
     world.batch.start(2, 1)
     world.batch.finish(2, 1)
     world.batch.finish(1, 2)
@@ -332,8 +333,8 @@ def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, mon
     world.until(lambda: ("2", 2) in world.batch.tasks)
     world.batch.start(2, 1)
     put_back(world)
-    told = [line for line in restored(world) if "end these batch jobs" in line]
-    named = "1: before a keeper starts, end these batch jobs, as far as there are any: "
+    told = [line for line in restored(world) if "cancel these batch jobs" in line]
+    named = "1: before a keeper starts, cancel these batch jobs if they exist: "
     assert told == ([] if shared else [f"{named}jim-cafe0001-1-2 index 1, jim-cafe0001-1-2 index 2"])
     assert world.finished(1)
     world.submit(1, key="another, for which the queue is listed")
@@ -354,7 +355,7 @@ def test_a_tar_that_was_made_after_the_backup_is_made_anew(world, content):
     else:
         tar.write_bytes(content)
     put_back(world)
-    assert any("1: its tar was made after" in line for line in restored(world))
+    assert any("1: its tar is newer than the backup" in line for line in restored(world))
     world.until(lambda: world.finished(1))
     assert tar.read_bytes() == was
     assert world.store.grid_job(1).outcome == "completed"
@@ -387,7 +388,7 @@ def test_what_was_sent_after_the_backup_and_is_gone_is_fenced_and_sent_anew(forg
     restored(world)
     world.batch.finish(1, 2)
     world.until(lambda: len(world.batch.accepted) == 3, seconds=30.0)
-    assert world.batch.accepted[-1] == f"jim-{world.house.hold.instance}-1-3"
+    assert world.batch.accepted[-1] == f"jim-{world.keeper.hold.instance}-1-3"
     assert not world.batch.start(2, 1), "it is fenced"
     world.run_all(1)
     assert world.store.counts(1) == {State.COMPLETED: 2}
@@ -415,7 +416,7 @@ def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world):
     (there / "s7/jobs").write_text(jobs)
     (there / "s7/c.1").write_text("nonce abc\nhost n\npid 1\nbatch 9\nrestart -\n")
     os.link(there / "s7/c.1", there / "s7/claim.1")
-    world.house.store.close()
+    world.keeper.store.close()
     restored(world)
     assert (there / "s7/over.1").exists()
     assert fence(there / "s7", [2])[2].fence
@@ -484,7 +485,7 @@ def test_a_request_that_only_its_key_remembers_is_taken_again(world):
     world.store.db.execute("PRAGMA wal_checkpoint")
     shutil.rmtree(world.site.work / "1", ignore_errors=True)
     put_back(world, *OF_STATE)
-    assert "taken in again, for status.db has forgotten them: 1" in restored(world)
+    assert "status.db had forgotten these grid jobs; their requests were submitted again: 1" in restored(world)
     world.run_all(1)
     assert world.store.grid_job(1).outcome == "completed"
     assert world.submit(1) == 1
@@ -503,17 +504,17 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
     with pytest.raises(Outdated, match=r"holds what the status.db has forgotten"):
         world.go(3)
     assert world.batch.accepted == []
-    world.house.store.close()
-    assert "1: submissions 1, 4 were sent after what was restored had been saved: taken up again" in restored(world)
+    world.keeper.store.close()
+    assert "1: submissions 1, 4 were submitted after the backup was made: JIM looks for them again" in restored(world)
     assert fence(world.site.work / "1/s1", [1])[1].fence
     assert [world.store.local_job(1, n).attempt for n in (0, 1)] == [4, 0]
     world.run_all(1)
-    assert world.batch.accepted == [f"jim-{world.house.hold.instance}-1-{k}" for k in (5, 6)]
+    assert world.batch.accepted == [f"jim-{world.keeper.hold.instance}-1-{k}" for k in (5, 6)]
     assert world.store.counts(1) == {State.COMPLETED: 2}
 
 
 def test_a_look_for_a_submission_believes_no_other_s_directory(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     world.submit(1)
     world.until(lambda: world.store.submissions("unknown"))
     jobs = world.site.work / "1/s1/jobs"
@@ -529,7 +530,7 @@ def test_a_look_for_a_submission_believes_no_other_s_directory(world):
 @pytest.mark.parametrize("text", ["a\u20281 n 5", "a\x85* mark other"])
 def test_no_text_of_a_request_makes_its_submission_another_s(world, lie, text):
     """What some take for the end of a line is none in `jobs`."""
-    world.batch.lies = ["@submit", lie]
+    world.batch.lies = [Instead("submit", Answers(lie))]
     grid = world.submit(argument_sets=[[text]])
     world.until(lambda: world.store.submission(grid, 1) and not world.batch.lies)
     world.clock.now += 1000.0
@@ -539,12 +540,12 @@ def test_no_text_of_a_request_makes_its_submission_another_s(world, lie, text):
 
 def test_marks_of_before_are_believed_as_they_are_stored_and_no_others(world):
     sent(world)
-    world.house.store.close()
+    world.keeper.store.close()
     restored(world)
-    assert world.house.hold.instance != "cafe0001"
+    assert world.keeper.hold.instance != "cafe0001"
     spool = world.site.work / "spool"
     claim = "nonce a\nhost n\npid 1\nbatch 1\nrestart -\n"
-    for name in (f"jim-{world.house.hold.instance}-1-1.1.start", "jim-beef0002-1-1.1.start"):
+    for name in (f"jim-{world.keeper.hold.instance}-1-1.1.start", "jim-beef0002-1-1.1.start"):
         (spool / name).write_text(claim)
     world.go(1)
     assert (len(list((world.site.work / "rejected").iterdir())), world.state(1)) == (2, State.SUBMITTED)
@@ -579,7 +580,7 @@ def test_restored_is_given_again_where_it_was_killed(forgotten, monkeypatch):
 
 def test_the_work_directory_of_another_is_not_taken(world, tmp_path):
     sent(world)
-    world.house.store.close()
+    world.keeper.store.close()
     (world.site.work / "instance").write_text("beef0002\n")
     with pytest.raises(BadSite, match="belongs to another state directory"):
         list(restoring.restored(world.site))

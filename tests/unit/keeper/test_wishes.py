@@ -92,7 +92,7 @@ def test_the_site_s_limit_holds(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, limits=Limits(local_jobs=3))
     submit(world)
     world.until(lambda: world.finished(1))
-    assert "more than the 3 local jobs this site allows" in world.store.grid_job(1).reason
+    assert "more than the 3 local jobs that this site allows" in world.store.grid_job(1).reason
     assert herd(world.store.grid_job(1)) == "not split"
 
 
@@ -123,12 +123,11 @@ def test_what_can_never_run_is_never_sent(world):
     submit(world, splitter_parameters={"siteBlacklist": ["A"]})
     world.until(lambda: world.batch.tasks)
     assert states(world) == ["failed"] * 3 + ["submitted"]
-    assert world.store.local_job(1, 0).reason.startswith("failed on creation: no site")
+    assert world.store.local_job(1, 0).reason.startswith("failed on creation: no allowed site")
     assert world.store.local_job(1, 0).reason.endswith("(code 71101)")
     end_all(world, 0)
     assert world.store.grid_job(1).reason == (
-        "3 of 4 local jobs failed: failed on creation: no site that the site lists allow is known to hold "
-        "the input (code 71101)"
+        "3 of 4 local jobs failed: failed on creation: no allowed site is known to hold the input (code 71101)"
     )
     world.wish("retry", "1")
     world.wish("retry", "1.0-3")
@@ -254,7 +253,7 @@ def test_what_is_alive_cannot_be_forced(world):
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.go(1)
     assert states(world) == ["submitted"] * 4
-    assert "1.0 is still submitted, to be cancelled first" in [each.reason for each in world.store.journal(1)]
+    assert "1.0 is still submitted; cancel them first" in [each.reason for each in world.store.journal(1)]
 
 
 @pytest.mark.parametrize(("strict", "outcome"), [(False, "completed"), (True, "killed")])
@@ -275,9 +274,9 @@ def test_people_force(home):
     home.add()
     home.move(2, State.FAILED)
     assert home.run("force", "1", "completed", "--reason", "x")[0] == 2
-    assert "still waiting, to be cancelled first" in home.out("force", "1.0", "failed", "--reason", "x")
-    assert "failed already" in home.out("force", "1.2", "failed", "--reason", "x")
-    assert "1.2: force wished" in home.out("force", "1.2", "completed", "--reason", "x")
+    assert "still waiting; cancel them first" in home.out("force", "1.0", "failed", "--reason", "x")
+    assert "already failed" in home.out("force", "1.2", "failed", "--reason", "x")
+    assert "1.2: force requested" in home.out("force", "1.2", "completed", "--reason", "x")
     for state in (State.KILLED, State.FAILED_FROZEN, State.NEW):
         home.move(1, state)
         said = home.out("force", "1.1", "completed", "--reason", "x")
@@ -291,7 +290,7 @@ def test_what_can_never_run_is_explained(home):
     home.store.end_split(1, 1)
     told = home.out("explain", "1.0")
     assert "ended as failed: failed on creation: no site (code 71101)" in told
-    assert "it can never run; `jim recover 1`" in told
+    assert "it can never run; later, `jim recover 1`" in told
 
 
 def test_a_local_job_of_events_is_copied(home):

@@ -7,75 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from jim import request
 from jim.errors import BadRequest
-from jim.request import check, gram_names, jdf, read, rsl
+from jim.request import check, jdf, read, rsl
 
 HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs/requests.md").read_text()
-TRUE = {"job_type": "executable", "executable": "true"}
-J, R = "job_type = executable\nexecutable = true\n", "&(executable=true)"
-
-SAID_IN_JDF = [
-    ("", {}),
-    ("\n# nothing\n\n", {}),
-    ("arguments = a b  c\n", {"arguments": ["a", "b", "c"]}),
-    ("arguments =\n", {"arguments": []}),
-    ('arguments = "a b" c"d e"f "" """" "#"#1 x#y # z', {"arguments": ["a b", "cd ef", "", '"', "##1", "x#y"]}),
-    ("arguments = it's $HOME `id` a=b \\n 'x'", {"arguments": ["it's", "$HOME", "`id`", "a=b", "\\n", "'x'"]}),
-    ('arguments = a \\\n  b \\\r\n "c"\\\nd\n', {"arguments": ["a", "b", "c", "d"]}),
-    ("arguments = a\r\nqueue = long\r\n", {"arguments": ["a"], "queue": "long"}),
-    ("ARGUMENTS=a\nWallSeconds=60\n\tcores\t=\t2", {"arguments": ["a"], "wall_seconds": 60, "cores": 2}),
-    ("key = request 13669, p14  # of D0", {"key": "request 13669, p14"}),
-    ('key = "13 # 669"', {"key": "13 # 669"}),
-    ("key = one \\\n two", {"key": "one two"}),
-    ('environment = A=1 "B=x = y" C=', {"environment": {"A": "1", "B": "x = y", "C": ""}}),
-    ("+notify_user = me and you\n+Empty =\n", {"environment": {"notify_user": "me and you", "Empty": ""}}),
-    ('+A = "1"\nenvironment = a=2\n+AA = 3', {"environment": {"A": "1", "a": "2", "AA": "3"}}),
-]
-SAID_IN_RSL = [
-    ("", {}),
-    (" (* a * comment ) *)\n(* another *)", {}),
-    ("(arguments=a b  c)", {"arguments": ["a", "b", "c"]}),
-    ("(arguments=)", {"arguments": []}),
-    ("""(arguments="a ""b"" c" 'it''s' "" '"' "'")""", {"arguments": ['a "b" c', "it's", "", '"', "'"]}),
-    ("(arguments=^%100%%%)", {"arguments": ["100%"]}),
-    ('(arguments="(* no comment *)" "$(NO)" "a#b")', {"arguments": ["(* no comment *)", "$(NO)", "a#b"]}),
-    ("(arguments=*.dat -x --y a,b;c\\ https://h:1/x)", None),
-    ("(arguments=a#b c # d 'e'\"f\"g)", {"arguments": ["ab", "cd", "efg"]}),
-    ("(arguments=a(* gap *)b)", {"arguments": ["a", "b"]}),
-    ("(ARGUMENTS=a)(max_wall_time=10)(Max_Memory=200)", {"arguments": ["a"], "wall_seconds": 600, "memory_mb": 200}),
-    ("(maxTime=1)(project=hep)(queue='long')", {"wall_seconds": 60, "account": "hep", "queue": "long"}),
-    ("(wallSeconds=90)(cores=2)", {"wall_seconds": 90, "cores": 2}),
-    ('(environment=(A 1)(B "x y")("C" $(Z z)))', {"environment": {"A": "1", "B": "x y", "C": "z"}}),
-    ("(rsl_substitution=(A a)(B $(A)/b))(RSLSUBSTITUTION=(C $(B)#c))(arguments=$(C) $(A)$(B))", None),
-    ("(rsl_substitution=(A 'x y'))(arguments=$(A) $(A no) $(B $(A)) $( A ))", {"arguments": ["x y"] * 4}),
-    ("(environment=(A 1)(* note *)(B 2) (* (C 3) *))", {"environment": {"A": "1", "B": "2"}}),
-    ("(arguments=a (*) *) )", {"arguments": ["a"]}),
-    ("(jobType=single)(count=4)", {"cores": 4}),
-    ("(jobType=multiple)(count=1)", {}),
-    ("(count=3)(arguments=x)", {"job_type": "parametric", "argument_sets": [[], [], []], "arguments": ["x"]}),
-    ("(argument_sets=(1 '2')())(jobType=parametric)", {"job_type": "parametric", "argument_sets": [["1", "2"], []]}),
-]
-MEANT = {  # where the case is too long for one line
-    7: {"arguments": ["*.dat", "-x", "--y", "a,b;c\\", "https://h:1/x"]},
-    14: {"arguments": ["a/bc", "aa/b"]},
-}
-
-
-@pytest.mark.parametrize(("text", "means"), SAID_IN_JDF)
-def test_jdf_says(text, means):
-    assert jdf.parse(J + text) == TRUE | means
-
-
-@pytest.mark.parametrize(("number", "text", "means"), [(n, *case) for n, case in enumerate(SAID_IN_RSL)])
-def test_rsl_says(number, text, means):
-    assert rsl.parse(R + text) == TRUE | (MEANT[number] if means is None else means)
-
-
-def test_numbers_become_what_the_job_type_declares():
-    means = {"job_type": "pythia_monte_carlo", "events": 1000, "mass_min_gev": 70.5, "mass_max_gev": 100.0}
-    assert jdf.parse("job_type=pythia_monte_carlo\nevents=+1000\nmass_min_gev=7.05e1\nmass_max_gev=100.") == means
-    assert rsl.parse("(jobType=pythia_monte_carlo)(events=1000)(massMinGeV=70.5)(massMaxGeV=100)") == means
 
 
 def test_nothing_is_an_empty_request(tmp_path):
@@ -158,6 +95,9 @@ def test_the_page_s_descriptions_are_accepted(tmp_path):
     }
 
 
-def test_the_page_names_every_word_of_gram():
-    names = {*gram_names.RENAMED, *gram_names.USELESS, *gram_names.NO_JOB_TYPES, "count", "jobtype"}
-    assert names <= {each.lower() for each in re.findall(r"`(\w+)`", PAGE)}
+def test_a_file_larger_than_a_request_may_be_is_refused(tmp_path):
+    file = tmp_path / "large.toml"
+    file.write_text("#" * 1_048_577)
+    with pytest.raises(BadRequest) as error:
+        request.read(file)
+    assert str(error.value) == f"cannot read the request: {file} is larger than 1,048,576 bytes"

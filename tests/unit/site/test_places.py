@@ -130,8 +130,14 @@ def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("file", "{}/file is no state directory, for it is no directory; to use one of your own, unset JIM_STATE"),
-        ("file/below/it", "{0}/file/below/it cannot be a state directory, for {0}/file is no directory; to use one"),
+        (
+            "file",
+            "{}/file cannot be a state directory, because it is not a directory; to use a directory of your own",
+        ),
+        (
+            "file/below/it",
+            "{0}/file/below/it cannot be a state directory, because {0}/file is not a directory; to use a directory",
+        ),
     ],
 )
 def test_a_state_directory_that_can_be_none_is_refused(tmp_path, name, said):
@@ -144,5 +150,7 @@ def test_a_state_directory_that_can_be_none_is_refused(tmp_path, name, said):
 def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda place, mode: False)
     monkeypatch.setattr(site_file, "_name_of", lambda uid: "alice")
-    with pytest.raises(BadSite, match="belongs to alice, and this is alice: run this as alice; to use one of your own"):
+    with pytest.raises(
+        BadSite, match="belongs to alice, but this is alice: run this command as alice; to use a directory of your own"
+    ):
         load(str(tmp_path))

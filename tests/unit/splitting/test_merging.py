@@ -2,20 +2,8 @@
 
 import pytest
 
-from jim.splitting.registry import split
-from jim.splitting.subscription import Producer
-from jim.splitting.units import Settled, SplitJob
-from tests.splitting_work import AB, A, B, file, jobs, names, work
-
-LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
-
-
-def sized(name, size, lumi=1, events=1, run=1, **more):
-    return file(name, events, {run: [lumi]}, size=size, **more)
-
-
-def parentless(*files, is_open=True, injected=True, **params):
-    return names(jobs("ParentlessMergeBySize", work(*files, open=is_open, injected=injected), **LIMITS | params))
+from tests.splitting_work import jobs, work
+from tests.unit.splitting.merges import merge_outputs, parentless, sized
 
 
 def test_merging_collects_in_order_up_to_the_maximum():
@@ -53,83 +41,9 @@ def test_a_file_that_has_waited_long_enough_sends_off_what_is_before_it_and_itse
     assert parentless(sized("a", 40, 1, age_s=10), max_wait_time=10) == []
 
 
-def test_merging_within_runs_and_storages():
-    files = sized("a", 60, 1), sized("b", 30, 2, run=2), sized("c", 30, 3, run=2), sized("d", 60, 1, locations=B)
-    assert parentless(*files) == ["a b", "d"]
-    assert parentless(*files, merge_across_runs=False) == ["a", "b c", "d"]
-
-
-def test_a_file_at_two_storages_is_merged_once_where_the_others_are():
-    subscription = work(sized("a", 30, locations=AB), sized("b", 30, locations=A))
-    (job,) = jobs("ParentlessMergeBySize", subscription, **LIMITS)
-    assert (names([job]), job.sites) == (["a b"], ("a1", "a2"))
-
-
-@pytest.mark.parametrize("splitter", ["ParentlessMergeBySize", "WMBSMergeBySize", "SiblingProcessingBased"])
-def test_files_of_two_storages_stay_apart_even_where_the_site_lists_are_trusted(splitter):
-    files = [sized(name, 30, locations=at, parents=("p",)) for name, at in (("a", A), ("b", B))]
-    subscription = work(*files, producers=(Producer("g", frozenset("p"), "success"),))
-    made = jobs(splitter, subscription, trustSitelists=True, siteWhitelist=["z"])
-    assert [(names([job]), job.sites) for job in made] == [(["a"], ("z",)), (["b"], ("z",))]
-
-
-def test_what_merging_takes():
+def test_a_merge_takes_time_and_disk_for_reading_and_writing():
     (job,) = jobs("ParentlessMergeBySize", work(sized("a", 2048), sized("b", 3072)))
     assert job.estimates == (pytest.approx(300 + 4 * 5120 / 5e6), (5120 + 3072) / 1024, None)
-
-
-def outputs(*names_and_parents, size=20, **more):
-    return [sized(name, size, n + 1, parents=(parent,), **more) for n, (name, parent) in enumerate(names_and_parents)]
-
-
-def merge_outputs(files, producers, **more):
-    subscription = work(
-        *files, producers=tuple(Producer(g, frozenset(p.split()), end) for g, p, end in producers), **more
-    )
-    stream = list(split("WMBSMergeBySize", LIMITS, subscription))
-    settled = [(each.state, [one.lfn for one in each.files]) for each in stream if isinstance(each, Settled)]
-    return names(each for each in stream if isinstance(each, SplitJob)), settled
-
-
-def test_outputs_of_a_parent_are_merged_as_a_whole_or_not_at_all():
-    files = outputs(("a", "p"), ("b", "p"), ("c", "q"), ("d", "q"), ("e", "r"))
-    made, _ = merge_outputs(files, [("g", "p q r", "success")], open=True)
-    assert made == ["a b c d e"]
-    files = outputs(("a", "p"), ("b", "q"), ("c", "q"), ("d", "q"), ("e", "q"), ("f", "q"), ("g", "q"))
-    made, _ = merge_outputs(files, [("g", "p q", "success")], open=False)
-    assert made == ["b c d e f g", "a"]  # six are above the maximum: alone, and whole
-
-
-@pytest.mark.parametrize(
-    ("producers", "made", "failed"),
-    [
-        ([], [], []),
-        ([("1", "p", "success")], ["a"], []),
-        ([("1", "p", "success"), ("1", "p", "running")], [], []),
-        ([("1", "p", "success"), ("2", "p", "running")], ["a"], []),  # one whole group is enough
-        ([("1", "p", "success"), ("2", "p", "failure")], [], [("failed", ["a"])]),
-    ],
-)
-@pytest.mark.parametrize("injected", [True, False])
-def test_all_that_read_a_parent_must_have_succeeded(producers, made, failed, injected):
-    expected = (made if injected else [], failed)
-    assert merge_outputs(outputs(("a", "p")), producers, injected=injected) == expected
-    assert merge_outputs(outputs(("a", "p")), producers, open=True) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("ends", "made"),
-    [(("success", None), ["a"]), (("success", "running"), []), (("success", "success"), ["a"]), ((None, None), [])],
-)
-def test_of_several_parents_those_count_that_jobs_have_read(ends, made):
-    producers = [(group, parent, end) for group, parent, end in zip("12", "pq", ends, strict=True) if end]
-    assert merge_outputs([sized("a", 20, parents=("p", "q"))], producers) == (made, [])
-
-
-def test_outputs_are_never_merged_across_runs_or_places():
-    files = [*outputs(("a", "p")), *outputs(("b", "p"), run=2), *outputs(("c", "p"), locations=AB)]
-    made, _ = merge_outputs(files, [("1", "p", "success")])
-    assert made == ["a", "b", "c"]
 
 
 def test_files_of_a_unit_are_in_the_order_of_their_events():

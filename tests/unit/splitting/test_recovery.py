@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from jim.splitting.files_and_jobs import File
 from jim.splitting.recovery import Recovery, document_of, recovery_from
 from jim.splitting.registry import split
 from jim.splitting.subscription import Subscription
-from jim.splitting.units import File
 
 SE = frozenset({"SE"})
 MC = "MCFakeFile-1"

@@ -17,6 +17,7 @@ import pytest
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, UnknownJob
 from jim.jobs import HELD, Alike, Change, Submission, whole_reason
 from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb import file_of
 from jim.statusdb.contract import Store
 from tests.unit.statusdb.grounds import CREATED, GROUNDS, REQUEST, Sqlite, add, die_halfway
 
@@ -93,6 +94,8 @@ def test_grid_jobs_are_given_by_step_in_order(store: Store) -> None:
     store.set_grid_job(2, step=Step.FINISHED)
     assert [job.id for job in store.grid_jobs()] == [1, 2, 3]
     assert [job.id for job in store.grid_jobs(Step.ACCEPTED)] == [1, 3]
+    assert [job.id for job in store.grid_jobs(last=2)] == [2, 3]
+    assert [job.id for job in store.grid_jobs(Step.ACCEPTED, last=1)] == [3]
     assert store.unfinished()
     for number in (1, 3):
         store.set_grid_job(number, step=Step.FINISHED)
@@ -159,6 +162,8 @@ def test_local_jobs_are_given_by_state_number_and_when_they_are_due(store: Store
     assert numbers() == [0, 1, 2, 3]
     assert numbers(due=99.0) == [1, 3]
     assert numbers(limit=2) == [0, 1]
+    assert numbers(first=1, limit=2) == [1, 2]
+    assert numbers(first=4) == []
     assert [each.n for each in store.local_jobs(1, (State.WAITING, State.FAILED), limit=5)] == [0, 1, 2, 3, 4]
     assert [each.n for each in store.held(1)] == [2]
     assert store.local_job(1, 2).held
@@ -281,8 +286,55 @@ def test_an_intent_stores_all_that_is_to_go_out(store: Store) -> None:
     found = store.submission(1, 1)
     assert found
     assert (found.mark, found.size, found.state, found.wall_seconds) == ("mark", 2, SubmissionState.INTENDED, 60)
-    assert (store.in_batch(), store.grid_job(1).submissions) == ({1: 2}, 1)
+    assert (store.in_batch(), store.grid_job(1).submissions) == (2, 1)
     assert int(store.fact("serial")) == serial + 1
+
+
+def test_what_the_batch_system_has_is_counted_with_each_change_and_never_by_half(store: Store, reader: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+    assert (store.in_batch(), reader.in_batch()) == (6, 6)
+    moved(store, State.SUBMITTING, State.COMPLETED, 0, 1)
+    assert (store.in_batch(), reader.in_batch()) == (4, 4)
+
+    def fails(together: AbstractContextManager[None]) -> None:
+        with together:
+            moved(store, State.SUBMITTING, State.FAILED, 2)
+            assert store.in_batch() == 3
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails(store.transaction())
+    assert (store.in_batch(), reader.in_batch()) == (4, 4)
+    with store.transaction():
+        with pytest.raises(KeyError):
+            fails(store.part())
+        assert store.in_batch() == 4
+
+
+def test_what_is_to_be_verified_is_named_whatever_its_grid_job(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid)
+        sent(store, grid=grid)
+        store.set_local_job(grid, grid, state=State.COMPLETING)
+    assert list(store.completing()) == [(1, 1), (2, 2)]
+
+
+def test_when_the_first_that_waits_is_due(store: Store) -> None:
+    add(store)
+    assert store.next_due(1) == 0.0
+    for n, due in enumerate((70.0, HELD, 50.0)):
+        store.set_local_job(1, n, due=due)
+    assert (store.next_due(1), store.next_due(2)) == (50.0, HELD)
+
+
+def test_whether_anything_has_started_elsewhere(store: Store) -> None:
+    add(store)
+    sent(store)
+    assert not store.has_started_off("node1")
+    store.set_attempt(1, 1, 1, host="node1")
+    assert (store.has_started_off("node1"), store.has_started_off("node2")) == (False, True)
 
 
 def test_submissions_are_given_by_state(store: Store) -> None:
@@ -293,6 +345,8 @@ def test_submissions_are_given_by_state(store: Store) -> None:
     assert [each.grid for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
     assert [each.due for each in store.submissions(SubmissionState.UNKNOWN, SubmissionState.CONFIRMED, grid=2)] == [7.0]
     assert store.submission_numbers(1) == {1}
+    assert store.any_submission(SubmissionState.VOID, SubmissionState.UNKNOWN)
+    assert not store.any_submission(SubmissionState.VOID, SubmissionState.REFUSED)
 
 
 def test_attempts_are_given_of_a_grid_job_a_local_job_or_a_submission(store: Store) -> None:
@@ -361,10 +415,10 @@ def test_a_submission_ends_with_its_last_attempt(store: Store) -> None:
     add(store, size=2)
     sent(store)
     store.set_attempt(1, 1, 1, verdict="completed")
-    store.end_submissions()
+    store.end_submissions(1)
     assert [each.k for each in store.submissions(SubmissionState.CONFIRMED)] == [1]
     store.set_attempt(1, 1, 2, verdict="failed")
-    store.end_submissions()
+    store.end_submissions(1)
     assert [each.k for each in store.submissions(SubmissionState.ENDED)] == [1]
 
 
@@ -407,7 +461,7 @@ def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> Non
     store.remove(store.grid_job(1))
     assert ([job.id for job in store.grid_jobs()], store.known_as("key-1")) == ([2], 0)
     assert (store.local_jobs(1), store.counts(1), store.attempts(1), store.submission_numbers(1)) == ([], {}, [], set())
-    assert (store.journal(1), store.details(1)) == ([], [])
+    assert (store.journal(1), list(store.details(1))) == ([], [])
     assert store.removed() == [(1, "1-nonce")]
     assert store.add_grid_job(3, "key-1", "someone", CREATED, REQUEST)
     store.files_are_gone(1)
@@ -441,6 +495,45 @@ def half(store: Store) -> None:
     with store.transaction():
         moved(store, State.WAITING, State.NEW, 0, attempt=0)
     raise ZeroDivisionError
+
+
+def test_whatever_changes_a_grid_job_tells_that_it_has_changed(store: Store) -> None:
+    add(store)
+    add(store, 2)
+    assert (store.changed(), store.changed()) == ({1, 2}, set())
+    for change in (
+        lambda: store.set_grid_job(1, priority=1),
+        lambda: store.set_local_job(1, 0, wish="cancel"),
+        lambda: store.intend(1, 1, "mark", store.local_jobs(1, WAITING, limit=2)),
+        lambda: moved(store, State.SUBMITTING, State.SUBMITTED, 0),
+        lambda: store.set_submission(1, 1, tries=1),
+        lambda: store.set_attempt(1, 1, 1, host="node1"),
+        lambda: store.end_waiting(1, WHY, 9),
+        lambda: store.end_split(1, 3),
+        lambda: store.forget_submission(1, 1),
+        lambda: store.remove(store.grid_job(1)),
+    ):
+        change()
+        assert store.changed() == {1}, change
+
+
+def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> None:
+    for grid in (1, 2, 3):
+        add(store, grid)
+    for grid in (2, 3):
+        store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
+    assert store.left() == [1, 2, 3]
+    assert [[each.id for each in store.finished(*some)] for some in ((0, 9), (0, 1), (2, 9))] == [[2, 3], [2], [3]]
+    store.is_answered(3)
+    assert store.left() == [1, 2]
+    store.set_grid_job(3, step=Step.ACTIVE)
+    store.remove(store.grid_job(2))
+    assert store.left() == [1, 3]
+    store.set_grid_job(3, step=Step.FINISHED)
+    store.is_answered(3)
+    store.answer_anew()
+    assert store.left() == [1, 3]
+    assert (store.any_grid_job(Step.SPLIT), store.any_grid_job(Step.ACTIVE, Step.COLLECTING)) == (True, False)
 
 
 def test_a_transaction_is_all_or_nothing(store: Store, reader: Store) -> None:
@@ -540,7 +633,7 @@ def test_a_full_disk_changes_nothing_and_is_got_over(ground: Sqlite, store: Stor
         for within in (nullcontext, store.part):
             with pytest.raises(DiskFull, match="disk is full"), store.transaction():
                 publish_at_length(store, within)
-            assert (store.grid_job(1).wish, store.details(1)) == ("", [])
+            assert (store.grid_job(1).wish, list(store.details(1))) == ("", [])
     store.set_grid_job(1, wish="cancel")
     assert store.grid_job(1).wish == "cancel"
 
@@ -552,6 +645,21 @@ def publish_at_length(store: Store, within: Callable[[], AbstractContextManager[
             store.publish(1, 0, f"name {n}", "long" * 1000)
 
 
+def test_a_copy_is_the_store_as_it_is_at_one_moment(
+    ground: Sqlite, store: Store, reader: Store, tmp_path: Path
+) -> None:
+    add(store)
+    sent(store)
+    (tmp_path / "copy").mkdir()
+    with store.transaction():
+        add(store, 2)
+        reader.copy_to(file_of(tmp_path / "copy"))
+    with closing(type(ground)(tmp_path / "copy").open(write=False)) as copy:
+        assert copy.grid_jobs() == [store.grid_job(1)]
+        assert copy.local_jobs(1) == store.local_jobs(1)
+        assert copy.attempts(1) == store.attempts(1)
+
+
 def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
     with closing(ground.open()) as store:
         add(store, size=500)
@@ -560,7 +668,7 @@ def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
         assert store.grid_job(1).size == 500
     ground.damage()
     with (
-        pytest.raises(Damaged, match=r"is damaged .*: end its keeper, and put the whole state directory aside"),
+        pytest.raises(Damaged, match=r"is damaged .*: end its keeper, and move the whole state directory away"),
         closing(ground.open(write=False)) as reader,
     ):
         reader.look_for_damage(10.0)
@@ -569,7 +677,7 @@ def test_what_makes_no_sense_is_damaged(ground: Sqlite) -> None:
 def test_what_is_out_of_reach_is_away(ground: Sqlite) -> None:
     ground.open().close()
     ground.take_away()
-    with pytest.raises(Away, match="cannot be read or written"):
+    with pytest.raises(Away, match="JIM cannot read or write"):
         ground.open()
 
 

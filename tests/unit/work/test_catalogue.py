@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from jim.errors import BadRequest, JimError
-from jim.splitting.units import File
+from jim.splitting.files_and_jobs import File
 from jim.work.catalogue import NotReadable, catalogue_at
 
 EVENTS = {"13669": 20_000, "none": None, "zero": 0, "many": "many", "below": -3, "/d0/x": 7}
@@ -109,7 +109,7 @@ def test_an_empty_dataset_is_refused(catalogue):
         catalogue.files("empty")
 
 
-@pytest.mark.parametrize(("dataset", "words"), [("twice", "is there twice"), ("odd", "lfn")])
+@pytest.mark.parametrize(("dataset", "words"), [("twice", "is listed twice"), ("odd", "lfn")])
 def test_a_dataset_that_is_wrong_is_the_catalogue_s_fault(catalogue, dataset, words):
     with pytest.raises(JimError, match=f"dataset '{dataset}' of the catalogue, .*: .*{words}") as fault:
         catalogue.files(dataset)
@@ -124,10 +124,10 @@ def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
     (tmp_path / "bare").mkdir()
     for there in (place, tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
         for ask in (catalogue_at(str(there)).events, catalogue_at(str(there)).files):
-            with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
+            with pytest.raises(NotReadable, match="JIM cannot read the catalogue: "):
                 ask("13669" if ask.__name__ == "events" else "minbias")
     for there in (tmp_path / "text", tmp_path / "nowhere", tmp_path / "bare"):
-        with pytest.raises(NotReadable, match="the catalogue cannot be read: "):
+        with pytest.raises(NotReadable, match="JIM cannot read the catalogue: "):
             catalogue_at(str(there)).counts()
 
 
@@ -135,7 +135,7 @@ def test_a_catalogue_that_cannot_be_read_is_no_refusal(tmp_path):
 def test_the_file_that_cannot_be_read_is_named(tmp_path, text, words):
     place = directory(tmp_path / "catalogue")
     (place / "requests/13669.json").write_text(text)
-    with pytest.raises(NotReadable, match=f"the catalogue cannot be read: {place}/requests/13669.json: {words}"):
+    with pytest.raises(NotReadable, match=f"JIM cannot read the catalogue: {place}/requests/13669.json: {words}"):
         catalogue_at(str(place)).events("13669")
 
 
@@ -143,6 +143,6 @@ def test_two_files_of_one_name_are_the_catalogue_s_fault(tmp_path):
     """Which one is meant, nobody knows; others are found all the same."""
     place = directory(tmp_path / "catalogue")
     (place / "datasets/minbias.toml").write_text('files = [{ lfn = "/new" }]\n')
-    with pytest.raises(NotReadable, match=r"datasets, has both minbias\.json and minbias\.toml"):
+    with pytest.raises(NotReadable, match=r"datasets has both minbias\.json and minbias\.toml"):
         catalogue_at(str(place)).files("minbias")
     assert catalogue_at(str(place)).files("/MinBias/p14/AOD")

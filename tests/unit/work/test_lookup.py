@@ -108,7 +108,10 @@ def test_events_that_are_given_hold(world):
     world.until(lambda: world.batch.tasks)
     assert commands(world) == ["shoot 1 100 /d0/raw"]
     why = world.store.grid_job(1).why
-    assert "request id 13669 has 600 events, of which 100 are asked for; dataset /d0/raw has 2 files, 40 events" in why
+    assert (
+        "request id 13669 has 600 events, of which the request asks for 100; dataset /d0/raw has 2 files, 40 events"
+        in why
+    )
     assert "input_files" not in world.store.grid_job(1).request
 
 
@@ -122,7 +125,7 @@ def test_a_test_has_few_events_of_those_that_are_looked_up(world):
 def test_more_events_than_the_request_id_has_are_told(world):
     submit(world, SHOOT, request_id="13669", events=601)
     world.until(lambda: world.batch.tasks)
-    assert "request id 13669 has 600 events, but 601 are asked for" in world.store.grid_job(1).why
+    assert "request id 13669 has 600 events, but the request asks for 601" in world.store.grid_job(1).why
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_what_cannot_be_read_is_asked_again(world, catalogue):
     world.go(3)
     job = world.store.grid_job(1)
     assert (job.step, job.outcome, job.tries) == (Step.ACCEPTED, "", 1)
-    assert job.reason.startswith(f"the catalogue cannot be read: {catalogue}/requests/13669.toml: ")
+    assert job.reason.startswith(f"JIM cannot read the catalogue: {catalogue}/requests/13669.toml: ")
     (catalogue / "requests/13669.toml").write_text(text)
     world.until(lambda: world.batch.tasks, seconds=5.0)
     assert world.store.grid_job(1).reason == ""
@@ -180,12 +183,18 @@ def test_what_cannot_be_read_is_asked_again(world, catalogue):
         ),
         (SHOOT | {"request_id": "unlucky"}, "events: 13 is unlucky"),
         (SHOOT | {"request_id": "idle"}, "request_id: request id 'idle' of the catalogue, {}, has no events"),
-        (SHOOT | {"events": 5, "noise": "no"}, "noise: there is no dataset 'no' in the catalogue, {}/datasets"),
+        (
+            SHOOT | {"events": 5, "noise": "no"},
+            "noise: there is no dataset 'no' in the catalogue, {}/datasets",
+        ),
         (
             SPLIT | {"splitter": "FileBased", "dataset": "empty"},
             "dataset: dataset 'empty' of the catalogue, {}, is empty",
         ),
-        (SPLIT | {"splitter": "LumiBased", "dataset": "d0"}, "dataset: there is no dataset 'd0' in the catalogue, {}"),
+        (
+            SPLIT | {"splitter": "LumiBased", "dataset": "d0"},
+            "dataset: there is no dataset 'd0' in the catalogue, {}",
+        ),
         (
             SHOOT | {"request_id": "13669", "events_per_job": 10, "cpu_seconds_per_event": 9e6},
             "a local job of 10 events",
@@ -217,14 +226,14 @@ def test_the_sizes_of_the_site_hold_for_what_was_looked_up(tmp_path, monkeypatch
 
 def test_two_sources_or_none_are_refused(own):
     for more, words in (
-        ({}, "events: missing; give them, or a request_id"),
+        ({}, "events: missing; give the number of events, or a request_id"),
         ({"request_id": "a b"}, "request_id: 'a b' is not possible"),
     ):
         with pytest.raises(BadRequest, match=words):
             check(SHOOT | more, own)
-    with pytest.raises(BadRequest, match="dataset: given without a splitter"):
+    with pytest.raises(BadRequest, match="dataset: needs a splitter; none is given"):
         check(SPLIT)
-    with pytest.raises(BadRequest, match="dataset: give either this or input_files, not both"):
+    with pytest.raises(BadRequest, match="dataset: a request may have either this attribute or input_files, not both"):
         check(SPLIT | {"splitter": "FileBased", "input_files": FILES})
 
 
@@ -251,7 +260,7 @@ def test_a_door_looks_nothing_up(site, catalogue):
     code, _, err = home.run("submit", write(**SPLIT, splitter="FileBased", splitter_parameters={"files": 1}))
     assert (code, "files: unknown parameter" in err) == (2, True)
     code, _, err = home.run("submit", write(**SPLIT, splitter="GenericSplitter"))
-    assert (code, "GenericSplitter splits no input files" in err) == (2, True)
+    assert (code, "GenericSplitter splits requests and takes no input files" in err) == (2, True)
 
 
 def test_a_dry_run_looks_up_and_shows_it(site, catalogue):
@@ -276,7 +285,7 @@ def test_without_a_catalogue_it_is_refused_at_the_door(home, tmp_path, own):
     ):
         file.write_text(json.dumps(asked))
         code, _, err = home.run("submit", str(file))
-        assert (code, f"{what} cannot be found out: this site has no catalogue (site.catalogue)" in err) == (2, True)
+        assert (code, f"cannot look up {what}: this site has no catalogue (site.catalogue)" in err) == (2, True)
     file.write_text(json.dumps(SHOOT | {"events": 5, "request_id": "7", "noise": "known elsewhere"}))
     assert home.run("submit", str(file))[0] == 0  # what is only handed on is the payload's business
 
@@ -284,9 +293,12 @@ def test_without_a_catalogue_it_is_refused_at_the_door(home, tmp_path, own):
 def test_explain_tells_what_the_catalogue_is_asked_for(site):
     home, _ = site
     home.add(size=0, request_id="13669", events=None)
-    home.store.set_grid_job(1, tries=2, due=1030.0, reason="the catalogue cannot be read: /c: gone")
+    home.store.set_grid_job(1, tries=2, due=1030.0, reason="JIM cannot read the catalogue: /c: gone")
     home.beat()
     said = " ".join(home.out("explain", "1").split())
-    assert "it is to be sized, and the site's catalogue to be asked for the events of request id '13669'" in said
-    assert "the catalogue cannot be read: /c: gone" in said
+    assert (
+        "the keeper still has to size it, after it asks the site's catalogue for the events of request id '13669'"
+        in said
+    )
+    assert "JIM cannot read the catalogue: /c: gone" in said
     assert "try 3 in 30 s" in said

@@ -97,7 +97,7 @@ def test_storages_are_told_and_chosen():
 def test_what_no_site_may_run_has_failed_before_it_is_sent():
     files = [*FILES, {"lfn": "/b", "locations": ["B"]}]
     pieces = herd("FileBased", {"siteBlacklist": ["B"]}, input_files=files)
-    told = "no site that the site lists allow is known to hold the input (code 71101)"
+    told = "no allowed site is known to hold the input (code 71101)"
     assert [each.failure for each in pieces] == ["", told]
 
 
@@ -148,13 +148,18 @@ def test_any_attribute_may_be_of_a_local_job_s_own():
         ("ParametricJDL", {"ParametersX": [1]}, {"input_files": []}, r"unknown parameter; did you mean 'Parameters'\?"),
         ("Parametric", {"Parameters": -2}, {"input_files": []}, "Parameters: expected at least one job, found -2"),
         ("LumiBased", {"lumis_per_job": 0}, {}, "expected a whole number, 1 or more, found 0"),
-        ("LumiBased", {}, {"input_files": []}, "input_files: LumiBased splits input files; none are given"),
+        ("LumiBased", {}, {"input_files": []}, "input_files: LumiBased splits input files, but the request has none"),
         ("LumiBased", {}, {"input_files": [{"lfn": "/a", "sise": 1}]}, r"sise: unknown; did you mean 'size'\?"),
-        ("LumiBased", {}, {"input_files": [{"lfn": "/a"}]}, "no local job comes of this request by LumiBased"),
+        ("LumiBased", {}, {"input_files": [{"lfn": "/a"}]}, "LumiBased makes no local job of this request"),
         ("LumiBased", {}, {"recovery": {"documents": 1}}, "recovery.documents: expected a list"),
-        ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits no input files"),
+        ("ArgSplitter", {"args": [["a"]]}, {}, "input_files: ArgSplitter splits requests and takes no input files"),
         ("ArgSplitter", {"args": [["a\x00"]]}, {"input_files": []}, "cannot be passed on safely"),
-        ("GenericSplitter", {"attribute": "inputs", "values": [["a"]]}, {"input_files": []}, "inputs: cannot differ"),
+        (
+            "GenericSplitter",
+            {"attribute": "inputs", "values": [["a"]]},
+            {"input_files": []},
+            "inputs: must be the same",
+        ),
         (
             "GenericSplitter",
             {"attribute": "cores", "values": [2, 0]},
@@ -190,11 +195,11 @@ def test_a_door_refuses(splitter, parameters, more, told):
 @pytest.mark.parametrize("name", ["splitter_parameters", "input_files", "recovery"])
 def test_without_a_splitter_there_is_nothing_to_say_to_it(name):
     more = {name: FILES if name == "input_files" else {"a": 1}}
-    with pytest.raises(BadRequest, match=f"{name}: given without a splitter"):
+    with pytest.raises(BadRequest, match=f"{name}: needs a splitter; none is given"):
         checked({"job_type": "executable", "executable": "x", **more})
 
 
 def test_there_may_be_too_many():
     assert len(herd("FileBased", {"files_per_job": 1}, most=2, input_files=FILES)) == 2
-    with pytest.raises(TooManyJobs, match="more than the 1 local jobs this site allows"):
+    with pytest.raises(TooManyJobs, match="more than the 1 local jobs that this site allows"):
         herd("FileBased", {"files_per_job": 1}, most=1, input_files=FILES)

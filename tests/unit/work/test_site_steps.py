@@ -73,7 +73,7 @@ def test_steps_are_taken_in_turn_before_the_split(tmp_path, monkeypatch, own):
     assert [each.piece.files for each in world.store.local_jobs(1)] == [("/a",)]
     assert [each["lfn"] for each in world.store.grid_job(1).request["input_files"]] == ["/a"]
     told = [each.reason for each in world.store.journal(1) if each.now == "looked up"]
-    assert told == ["taken: stepsite.steps.sane, stepsite.steps.here"]
+    assert told == ["functions called: stepsite.steps.sane, stepsite.steps.here"]
 
 
 def test_a_step_may_refuse(tmp_path, monkeypatch, own):
@@ -90,11 +90,15 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
         ("stepsite.steps.broken", JimError, "step stepsite.steps.broken failed: KeyError: 'nothing'"),
         ("stepsite.steps.mistyped", JimError, r"mistyped failed: NameError: .* \(steps.py, line 21\)"),
         ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
-        ("stepsite.steps.another", JimError, "step stepsite.steps.another gave another key than it was given"),
-        ("stepsite.steps.forgetful", JimError, "forgetful gave NoneType, and not the attributes to go on with"),
-        ("stepsite.steps.none", JimError, "step of site.steps 'stepsite.steps.none' cannot be loaded"),
-        ("stepsite.no.step", JimError, "step of site.steps 'stepsite.no.step' cannot be loaded"),
-        ("step", JimError, "step of site.steps 'step' cannot be loaded"),
+        ("stepsite.steps.another", JimError, "step stepsite.steps.another must not change the attribute key"),
+        (
+            "stepsite.steps.forgetful",
+            JimError,
+            "forgetful must return the attributes of the request, but returned NoneType",
+        ),
+        ("stepsite.steps.none", JimError, "cannot load step of site.steps 'stepsite.steps.none'"),
+        ("stepsite.no.step", JimError, "cannot load step of site.steps 'stepsite.no.step'"),
+        ("step", JimError, "cannot load step of site.steps 'step'"),
     ],
 )
 def test_a_step_that_is_wrong_is_told(own, step, kind, words):

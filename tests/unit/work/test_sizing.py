@@ -32,15 +32,15 @@ def test_a_local_job_has_as_many_events_as_the_site_recommends(recommended, per_
 def test_the_most_that_a_site_allows_counts_where_it_recommends_nothing():
     found = sized(most=3600, events=10**5, cpu_seconds_per_event=0.1)
     assert (found.pieces, found.events_per_job) == (3, 36_000)  # the last one has 28,000
-    assert found.why == "3,600 s of CPU per local job, as the site allows, ÷ 0.1 s per event (the request's)"
+    assert found.why == "3,600 s of CPU per local job, as the site allows, ÷ 0.1 s per event (the request's value)"
 
 
 def test_what_fits_is_told_where_too_many_events_are_asked_for():
     with pytest.raises(BadRequest) as error:
         sized(most=60, events=1000, events_per_job=601, cpu_seconds_per_event=0.1)
     assert str(error.value) == (
-        "events_per_job: 601 events × 0.1 s per event (the request's) = 60.1 s, "
-        "more than the 60 s of CPU this site allows a local job; at most 600 fit"
+        "events_per_job: 601 events × 0.1 s per event (the request's value) = 60.1 s, "
+        "more than the 60 s of CPU that this site allows a local job; at most 600 events fit"
     )
 
 
@@ -49,7 +49,8 @@ def test_one_event_that_takes_longer_than_the_site_allows_is_refused_as_such(eve
     with pytest.raises(BadRequest) as error:
         sized(most=2, events=1000, cpu_seconds_per_event=2.5, **events_per_job)
     assert str(error.value) == (
-        "events: one event takes 2.5 s of CPU (the request's), more than the 2 s this site allows a local job"
+        "events: one event takes 2.5 s of CPU (the request's value), "
+        "more than the 2 s that this site allows a local job"
     )
 
 
@@ -65,5 +66,5 @@ def test_several_cores_give_more_cpu_time_within_a_time_limit():
             check_limits(resources, site, found)
         assert str(error.value) == (
             f"a local job of 250 events needs 1,000 s of CPU, more than its time limit of {limit}; "
-            "give a larger wall_seconds or a smaller events_per_job"
+            "use a larger wall_seconds or a smaller events_per_job"
         )

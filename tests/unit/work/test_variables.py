@@ -43,7 +43,7 @@ from jim.work.variables import LARGEST, expand
         ("\n$n\n", "\n7\n"),
     ],
 )
-def test_one_text(text, expanded):
+def test_each_variable_in_a_text_gets_its_value(text, expanded):
     assert expand({"n": "7", "word": "hi", "text": text})["text"] == expanded
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_text_stays_and_can_be_named():
     }
 
 
-def test_sections():
+def test_a_text_looks_in_its_own_section_first():
     manifest = {
         "n": "7",
         "inner": "$box/a $box/deep/c",
@@ -102,7 +102,7 @@ def test_sections():
 def test_odd_names_of_attributes():
     assert expand({"$": "1", "": "2", "a": "$ $b", "b": "3"}) == {"$": "1", "": "2", "a": "$ $b", "b": "3"}
     assert expand({"x/y": "1", "a": "$x/y"}) == {"x/y": "1", "a": "1"}
-    with pytest.raises(InvalidManifest, match="is also one of a section"):
+    with pytest.raises(InvalidManifest, match="equals the name of an attribute in a section"):
         expand({"x/y": "1", "x": {"y": "2"}})
 
 
@@ -114,7 +114,7 @@ def test_the_manifest_itself_is_not_changed():
 
 def test_a_few_lines_do_not_become_gigabytes():
     doubling = {"a0": "x" * 100} | {f"a{k + 1}": f"$a{k}$a{k}" for k in range(60)}
-    with pytest.raises(InvalidManifest, match=r"^a\d+: variables make it longer than 4,194,304 characters"):
+    with pytest.raises(InvalidManifest, match=r"^a\d+: variables make the request longer than 4,194,304 characters"):
         expand(doubling)
     with pytest.raises(InvalidManifest):
         expand({"big": "x" * 100_000, "text": "$big" * 100})

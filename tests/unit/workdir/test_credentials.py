@@ -90,10 +90,10 @@ def token(**claims: object) -> bytes:
         ("token", b"..", None),
     ],
 )
-def test_when_it_ends(kind: str, content: bytes, end: int | None) -> None:
+def test_a_credential_says_when_it_expires(kind: str, content: bytes, end: int | None) -> None:
     assert credentials.ends(kind, content) == end
     if end is not None:
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.told(end))
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", credentials.shown_time(end))
 
 
 @pytest.mark.parametrize("content", [b"no certificate", LONG[:80] + LONG[300:], LONG.replace(b"MII", b"AAA")])
@@ -112,8 +112,8 @@ def test_a_spoilt_certificate_never_does_more_than_be_refused(at: int) -> None:
     except BadRequest as error:
         said = str(error)
     else:
-        said = "proxy: a certificate in it cannot be read: "  # it was no matter
-    assert said.startswith("proxy: a certificate in it cannot be read: ")
+        said = "proxy: a certificate in it is unreadable: "  # it was no matter
+    assert said.startswith("proxy: a certificate in it is unreadable: ")
 
 
 @pytest.fixture
@@ -138,15 +138,15 @@ def test_what_is_refused_at_the_door(tmp_path: Path) -> None:
     )
     proxy.write_bytes(OLD)
     assert refused(tmp_path, proxy=str(proxy)) == (
-        f"proxy: the X.509 proxy {proxy} has expired at 2026-01-31T12:00:00Z; renew it and try again"
+        f"proxy: the X.509 proxy {proxy} expired at 2026-01-31T12:00:00Z; renew it and try again"
     )
     proxy.write_bytes(token(exp=NOW))
     assert refused(tmp_path, token=str(proxy)) == (
-        f"token: the token {proxy} has expired at 2026-03-03T12:00:00Z; renew it and try again"
+        f"token: the token {proxy} expired at 2026-03-03T12:00:00Z; renew it and try again"
     )
     proxy.write_bytes(b"")
     assert refused(tmp_path, token=str(proxy)) == f"token: {proxy} is empty"
-    assert "no regular file" in refused(tmp_path, proxy="/dev/null")
+    assert "not a regular file" in refused(tmp_path, proxy="/dev/null")
     assert refused(tmp_path, proxy="x509up").startswith("proxy: 'x509up' is not possible")
 
 
@@ -175,7 +175,7 @@ def test_it_is_handed_over_renewed_and_gone_in_the_end(tmp_path: Path, monkeypat
     assert (place / "proxy").read_bytes() == LONGER  # a worse one is not taken
     proxy.unlink()
     world.go(15, seconds=1.0)
-    why = f"proxy: the X.509 proxy {proxy} has expired at 2026-01-31T12:00:00Z; renew it and try again"
+    why = f"proxy: the X.509 proxy {proxy} expired at 2026-01-31T12:00:00Z; renew it and try again"
     gone = f"proxy: cannot read the X.509 proxy {proxy}: No such file or directory"
     assert notes(world, grid) == [
         ("proxy renewed", "good until 2055-01-01T00:00:00Z"),
@@ -198,7 +198,8 @@ def expired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[World, int
     proxy.write_bytes(LONG)
     grid = world.submit(2, proxy=str(proxy))
     world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
-    time[0], world.house.next_renewal = LONG_END + 1.0, 0.0
+    time[0] = LONG_END + 1.0
+    world.keeper.workers.forget("credentials")
     world.go(30, seconds=1.0)
     monkeypatch.setenv("JIM_STATE", str(world.site.state))
     return world, grid
@@ -209,7 +210,7 @@ def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, mon
     assert (world.state(grid), world.batch.tasks) == (State.WAITING, {})
     assert [what for what, _ in notes(world, grid)] == ["proxy expired"]
     waits = [wait.what for wait in of_grid_job(look(), world.store.grid_job(grid))]
-    assert "2 local jobs wait to be sent: its X.509 proxy has expired at 2049-12-31T23:59:59Z" in waits
+    assert "2 local jobs wait to be submitted: its X.509 proxy expired at 2049-12-31T23:59:59Z" in waits
     (tmp_path / "x509up").write_bytes(LONGER)
     world.until(lambda: len(world.batch.tasks) == 2)
 

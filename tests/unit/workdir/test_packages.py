@@ -216,7 +216,7 @@ def test_a_link_by_a_longer_way_out(tmp_path: Path) -> None:
         (["/"], "'/': expected the path of a file or directory"),
         (["relative"], "'relative': expected the path"),
         (["/etc/passwd", "/usr/../etc/passwd"], "/etc/passwd and /usr/../etc/passwd have the same name"),
-        (["/a/tools"], "/a/tools: the name 'tools' means something else"),
+        (["/a/tools"], "/a/tools: a local job uses the name 'tools'"),
     ],
 )
 def test_inputs_that_cannot_be(inputs: list[str], reason: str) -> None:
@@ -233,7 +233,7 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wh
         members([str(code)], MOST)
 
 
-def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_files_than_allowed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "MOST_FILES", 3)
     with pytest.raises(BadRequest, match="more than 3 files; pack them"):
         members([str(tree(tmp_path))], MOST)

@@ -8,9 +8,11 @@ import shutil
 import pytest
 
 from jim.keeper import dividing, serial, verifying
+from jim.keeper.sending import Sending
 from jim.model import State
 from jim.workdir import submission
 from jim.workdir.submission import INSTANCE
+from tests.stand_ins import Answers, Instead
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -83,15 +85,17 @@ def test_a_directory_made_where_nothing_is_mounted_is_made_again(world, unmounte
 
 
 def test_a_serial_written_where_nothing_is_mounted_makes_no_work_directory(world, unmounted):
-    house = world.house
-    times = unmounted((serial, "replace_durably"), (house, "pace"), lambda path, _: path.parent == world.site.work)
+    keeper = world.keeper
+    times = unmounted(
+        (serial, "replace_durably"), (keeper.workers, "pace"), lambda path, _: path.parent == world.site.work
+    )
     world.store.set_fact(serial.FILE, str(int(world.store.fact(serial.FILE)) + 1))
-    house.hold.expect(world.store)
+    keeper.hold.expect(world.store)
     for _ in range(2):
         with pytest.raises(FileNotFoundError, match="instance"):
-            house.hold.reach()
-    house.pace("it is mounted again")
-    house.hold.reach()
+            keeper.hold.reach()
+    keeper.workers.pace("it is mounted again")
+    keeper.hold.reach()
     assert times == ["gone", "back"]
 
 
@@ -140,7 +144,7 @@ def test_a_spoilt_exit_record_is_none(world, grid):
 
 
 def test_a_submission_whose_directory_was_removed_is_not_looked_for_for_ever(world):
-    world.batch.lies = ["@submit", "lost before"]
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE)]
     grid = world.submit(1)
     world.until(lambda: world.store.submission(grid, 1) and world.store.submission(grid, 1).state == "unknown")
     (world.site.work / INSTANCE).touch()  # it is mounted
@@ -200,7 +204,7 @@ def test_what_has_no_directory_any_more_is_cancelled_all_the_same(world, grid, p
 
 
 def test_a_cancel_reaches_what_can_be_fenced_though_something_else_cannot(world, out_of_reach):
-    world.house.chunk = 1
+    world.move(Sending).most = 1
     world.submit(2)
     world.until(lambda: len(world.batch.tasks) == 2)
     come_back = out_of_reach(submission, "replace_durably", errno.EACCES, lambda path, _: path.parent.name == "s1")

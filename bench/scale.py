@@ -1,0 +1,361 @@
+"""Measure what a keeper costs with very many grid jobs: idle, with one change, while many come and go, at its start.
+
+    make bench-scale
+
+The keeper is the real one, in a thread of this process, with its own threads; the batch system is a stub that answers at
+once. What the stub, and those who hand in, take of the processor is measured apart, and not counted. The question about
+all jobs is left out, for its cost is that of the listing: `make bench` measures it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
+
+from bench.taking import Figure
+from jim.adapters.base import Adapter
+from jim.clock import Clock
+from jim.command import spawn
+from jim.doors import inbox
+from jim.idealizer.channel import Channel
+from jim.jobs import Change
+from jim.keeper import opening
+from jim.keeper.keeper import Keeper
+from jim.keeper.looks import Looks
+from jim.keeper.loop import keep
+from jim.keeper.open_doors import OpenDoors
+from jim.keeper.rounds import Rounds
+from jim.keeper.waking import ring
+from jim.keeper.workers import Workers
+from jim.model import Answer, Batch, Piece, State, Step, Witness
+from jim.run_grid_job import moves
+from jim.site.file import Batch as BatchSettings
+from jim.site.file import Limits, Site, make_state
+from jim.statusdb import open_store
+from jim.statusdb.contract import Store
+
+PIECES = 5
+LIMIT_SECONDS = 600.0
+REQUEST = {"job_type": "parametric", "executable": "/bin/true", "argument_sets": [[str(n)] for n in range(PIECES)]}
+CLAIM = "nonce 0123456789abcdef\nhost node1\npid 1\nbatch {}\nrestart -\n"
+
+
+class Stub(Adapter):
+    """A batch system that takes everything, and shows nothing."""
+
+    name = "stub"
+    commands = {}
+    ids, spent = 0, 0.0
+
+    def submit_command(self, batch: Batch) -> list[str]:
+        return ["submit", batch.mark]
+
+    def parse_submit(self, answer: Answer) -> str:
+        return answer.out
+
+    def cancel_command(self, ids: Sequence[tuple[str, int]]) -> list[str]:
+        return ["cancel", *(f"{id_}.{index}" for id_, index in ids)]
+
+    def query_command(self) -> list[str]:
+        return ["query"]
+
+    def find_command(self, mark: str) -> list[str]:
+        return ["find", mark]
+
+    def ping_command(self) -> list[str]:
+        return ["ping"]
+
+    def run(self, command: Sequence[str], *, limit: float, mark: str = "") -> Answer:
+        self.ids += 1
+        return Answer(tuple(command), 0, str(self.ids), "", 0.0)
+
+    def end_marked(self, mark: str, id_variable: str) -> list[int]:
+        return []
+
+
+class Scale:
+    """A state directory with a keeper at work."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.place = Path(tempfile.mkdtemp(prefix="jim-scale-"))
+        batch = BatchSettings(query_seconds=86_400.0)
+        self.site = Site(state=self.place / "state", batch=batch, limits=Limits(**{"queued": 10**6, **limits}))
+        make_state(self.site)
+        self.longest, self.error = 0.0, None
+        self.rounds: Rounds
+        self.thread = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> Scale:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        (self.site.state / "keeper.lock").unlink(missing_ok=True)
+        ring(self.site.state)
+        self.thread.join(60)
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def start(self) -> None:
+        """Let the keeper go on, until it has looked at everything."""
+        self.thread.start()
+        self.until(lambda: hasattr(self, "rounds") and self.quiet())
+
+    def _keep(self) -> None:
+        try:
+            keep(self.site.state, Clock(), 3600.0, self._open)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def _open(self) -> Rounds:
+        clock, stub = Clock(), Stub({}, "")
+        store = open_store(self.site.state, clock, write=True)
+        channel, hold = Channel(stub, 60.0, clock, stub), opening.hold_of(self.site, store)
+        keeper = Keeper(self.site, store, channel, clock, Workers(clock), hold, OpenDoors(""), Looks(clock))
+        rounds = Rounds(keeper, moves())
+        rounds.round, rounds.deliver = self._timed(rounds.round), self._timed(rounds.keeper.workers.deliver)
+        self.rounds = rounds
+        return rounds
+
+    def _timed(self, part: Callable[..., Any]) -> Callable[..., Any]:
+        """Take the longest time for which a part holds the loop, by its own processor time."""
+
+        def made(*arguments: Any) -> Any:
+            began = time.thread_time()
+            try:
+                return part(*arguments)
+            finally:
+                self.longest = max(self.longest, time.thread_time() - began)
+
+        return made
+
+    def quiet(self) -> bool:
+        """Tell whether the keeper has nothing to do now."""
+        keeper = self.rounds.keeper
+        waits = any(not each.name.startswith(".") for each in (self.site.state / "inbox").iterdir())
+        return not waits and keeper.workers.idle() and keeper.looks.soonest() > keeper.clock.boot()
+
+    def until(self, true: Callable[[], Any], pause: float = 0.05) -> float:
+        """Wait until something holds; tell how long that took."""
+        began = time.perf_counter()
+        while not true():
+            if self.error or time.perf_counter() - began > LIMIT_SECONDS:
+                raise TimeoutError("the keeper does not get on") from self.error
+            time.sleep(pause)
+        return time.perf_counter() - began
+
+    def cpu(self, doing: Callable[[], Any]) -> float:
+        """Tell what the keeper takes of the processor until it is quiet again after something was done."""
+        began, mine = time.process_time(), time.thread_time()
+        doing()
+        self.until(self.quiet)
+        return (time.process_time() - began) - (time.thread_time() - mine)
+
+    def reader(self) -> Store:
+        """Open the store to read."""
+        return open_store(self.site.state, Clock())
+
+    def hand_in(self, key: str) -> int:
+        """Hand a request in as a door does."""
+        number = inbox.deposit(self.site.state, key, {**REQUEST, "key": key})
+        ring(self.site.state)
+        return number
+
+    def make_open(self, count: int) -> None:
+        """Store open grid jobs, as a keeper before has left them: all local jobs are in the queue."""
+        with closing(open_store(self.site.state, Clock(), write=True)) as store, store.transaction():
+            for grid in range(1, count + 1):
+                _store_open(store, grid)
+        for grid in range(1, count + 1):
+            (self.site.work / str(grid) / "s1").mkdir(parents=True)
+        (self.site.state / "next-id").write_text(f"{count + 1}\n")
+
+
+def _store_open(store: Store, grid: int) -> None:
+    store.add_grid_job(grid, f"open-{grid}", "me", store.clock.utc(), REQUEST)
+    store.set_grid_job(grid, step=Step.RESOLVED, place=str(grid))
+    store.add_pieces(grid, 0, [Piece(arguments=(str(n),)) for n in range(PIECES)])
+    store.end_split(grid, PIECES)
+    store.intend(grid, 1, _mark(grid), store.local_jobs(grid, (State.WAITING,)))
+    store.set_submission(grid, 1, state="confirmed", batch_id=str(grid))
+    store.change([Change(grid, 1, State.SUBMITTING, State.SUBMITTED, Witness.QUEUE, range(PIECES))])
+    store.set_grid_job(grid, step=Step.ACTIVE)
+
+
+def _mark(grid: int, instance: str = "cafe0001") -> str:
+    return f"jim-{instance}-{grid}-1"
+
+
+def standing_still(open_jobs: int, changes: int) -> Iterator[Figure]:
+    """Measure a keeper that has nothing to do, then one change at a time, then one that is handed in."""
+    with Scale() as scale:
+        (scale.site.state / "instance").write_text("cafe0001\n")
+        scale.make_open(open_jobs)
+        scale.start()
+        began = time.process_time()
+        time.sleep(10.0)
+        idle = (time.process_time() - began) / 10.0
+        yield Figure(f"idle, {open_jobs:,} open of {PIECES}: CPU a second", idle * 1000, "ms", 10)
+        spent, took = 0.0, 0.0
+        for grid in range(1, changes + 1):
+            began = time.perf_counter()
+            spent += scale.cpu(lambda grid=grid: _start(scale, grid))
+            took += time.perf_counter() - began
+        each = (spent - idle * took) / changes
+        yield Figure(f"one change among {open_jobs:,} open: CPU", each * 1000, "ms", 5, f"{changes} starts")
+        with closing(scale.reader()) as store:
+            times = []
+            for n in range(5):
+                number = scale.hand_in(f"new-{n}")
+                times.append(scale.until(lambda number=number: _is_split(store, number), 0.005))
+        yield Figure(f"door's answer → split, {open_jobs:,} open: wall", max(times), "s", 0.3, "the longest of 5")
+
+
+def _start(scale: Scale, grid: int) -> None:
+    """Let a wrapper report that it has begun, and wait until that is stored."""
+    report = scale.site.work / "spool" / f"{_mark(grid)}.1.start"
+    report.with_name(f".{report.name}").write_text(CLAIM.format(grid))
+    report.with_name(f".{report.name}").rename(report)
+    scale.until(lambda: not report.exists(), 0.01)
+
+
+def _is_split(store: Store, number: int) -> bool:
+    return bool(store.known_as("") == 0 and any(each.id == number for each in store.grid_jobs(Step.SPLIT, Step.ACTIVE)))
+
+
+def coming(count: int) -> Iterator[Figure]:
+    """Hand in grid jobs, one after the other, all of which stay in the queue."""
+    with Scale() as scale:
+        scale.start()
+        each = max(1, count // 10)
+        spent = [scale.cpu(lambda n=n: [scale.hand_in(f"{n}-{m}") for m in range(each)]) / each for n in range(10)]
+        told = ", ".join(f"{one * 1000:.1f}" for one in spent)
+        yield Figure(
+            f"{count:,} handed in: keeper's CPU per grid job", max(spent) * 1000, "ms", 15, f"by tenths: {told}"
+        )
+        yield Figure("  the last tenth ÷ the first", spent[-1] / spent[0], "×", 1.5)
+        yield Figure("  longest block of the loop (CPU)", scale.longest * 1000, "ms", 50)
+
+
+def cancelled(count: int) -> Iterator[Figure]:
+    """Cancel very many grid jobs at once, whose local jobs wait for room in the queue."""
+    with Scale(queued=1) as scale:
+        scale.start()
+        for n in range(count):
+            scale.hand_in(str(n))
+        scale.until(scale.quiet)
+        scale.longest = 0.0
+
+        def cancel() -> None:
+            for grid in range(2, count + 1):
+                inbox.wish(scale.site.state, "cancel", str(grid))
+            ring(scale.site.state)
+
+        spent = scale.cpu(cancel)
+        with closing(scale.reader()) as store:
+            left = sum(each.id > 1 for each in store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)))
+        if left:
+            raise RuntimeError(f"{left} are not cancelled")
+        yield Figure(f"cancel of {count:,} that wait: CPU per grid job", spent / count * 1000, "ms", 1, "with its tar")
+        yield Figure("  longest block of the loop (CPU)", scale.longest * 1000, "ms", 50)
+
+
+def begun(count: int) -> Iterator[Figure]:
+    """Start a keeper process where very many grid jobs have ended; hand one in meanwhile."""
+    with Scale() as scale:
+        _store_finished(scale, count)
+        (scale.site.state / "site.toml").write_text("")
+        number = scale.hand_in("new")
+        command = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(scale.site.state))
+        beat, moment = scale.site.state / "heartbeat", time.perf_counter()
+        pid = _spawned(command)
+        first = scale.until(beat.exists, 0.005)
+        with closing(scale.reader()) as store:
+            scale.until(lambda: store.known_as("new") == number, 0.005)
+        taken = time.perf_counter() - moment
+        time.sleep(10.0)
+        ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        os.kill(pid, 15)
+        yield Figure(
+            f"start with {count:,} ended: to the first heartbeat, wall", first, "s", 0.5, "Python's start in it"
+        )
+        yield Figure("  to the first request", taken, "s", 0.5)
+        yield Figure("  CPU of its first 10 s", ticks / os.sysconf("SC_CLK_TCK"), "s")
+
+
+def _spawned(command: Sequence[str]) -> int:
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        "HOME": "/nonexistent",
+    }
+    spawn(command, env=environment)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for each in Path("/proc").iterdir():
+            if each.name.isdigit() and int(each.name) != os.getpid():
+                try:
+                    if (each / "cmdline").read_bytes().split(b"\0")[:-1] == [os.fsencode(word) for word in command]:
+                        return int(each.name)
+                except OSError:
+                    continue
+    raise TimeoutError("the keeper does not start")
+
+
+def _store_finished(scale: Scale, count: int) -> None:
+    text, now = json.dumps({**REQUEST, "key": "k"}), Clock().utc()
+    with closing(open_store(scale.site.state, Clock(), write=True)) as store, store.transaction():
+        store.add_grid_job(1, "1", "me", now, REQUEST)
+        store.set_grid_job(1, step=Step.FINISHED, outcome="completed", place="1")
+        store.is_answered(1)
+        db: Any = store
+        names = ", ".join(column for _, column, *_ in db.db.execute("PRAGMA table_info(grid_job)"))
+        others = names.replace("id, key", "value, 'k' || value").replace(", place", ", value")
+        numbers = json.dumps(list(range(2, count + 1)))
+        db.db.execute(
+            f"INSERT INTO grid_job ({names}) SELECT {others} FROM json_each(?), grid_job WHERE grid_job.id = 1",
+            (numbers,),
+        )
+        db.db.execute("INSERT INTO request SELECT value, ? FROM json_each(?)", (text, numbers))
+        for state, times in (("completed", PIECES),):
+            db.db.execute("INSERT INTO tally SELECT value, ?, ? FROM json_each(?)", (state, times, numbers))
+    for number in range(1, count + 1):
+        (scale.site.state / "answers" / str(number)).write_bytes(b"GRAM_SCRIPT_JOB_STATE:8\n\n")
+    (scale.site.state / "next-id").write_text(f"{count + 1}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, show, and judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="tiny amounts: shows that it works, measures nothing")
+    parser.add_argument("--only", choices=("still", "coming", "cancelled", "begun"), action="append")
+    asked = parser.parse_args(arguments)
+    size = 100 if asked.quick else 1
+    parts = {
+        "still": lambda: standing_still(10_000 // size, 50 // min(size, 10)),
+        "coming": lambda: coming(10_000 // size),
+        "cancelled": lambda: cancelled(5_000 // size),
+        "begun": lambda: begun(100_000 // size),
+    }
+    over = 0
+    for name in asked.only or parts:
+        for each in parts[name]():
+            over += not each.ok
+            bound = "" if each.bound is None else f"≤ {each.bound:g}{'' if each.ok else '  OVER'}"
+            print(f"{each.name:<56} {each.measured:>10.3g} {each.unit:<3} {bound:<14} {each.note}".rstrip(), flush=True)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

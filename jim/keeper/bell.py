@@ -1,0 +1,59 @@
+"""The bell: a socket in the state directory by which doors tell a keeper that something is in the inbox.
+
+A call that is lost, or cannot be heard, costs a moment, nothing else: what was handed in lies in the inbox.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+from jim.keeper.waking import BELL, ring
+
+log = logging.getLogger(__name__)
+
+
+class Bell:
+    """What a keeper hears of doors. Only who may write into the state directory can ring."""
+
+    def __init__(self, state: Path, heard: Callable[[], None]) -> None:
+        self._state, self._heard, self._over = state, heard, False
+        self.hangs = False
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._hang()
+        except OSError as error:  # a file system may know no sockets
+            log.info("doors cannot call the keeper (%s): the inbox is looked at often instead", error)
+            return
+        self.hangs = True
+        self._ear = Thread(target=self._listen, name="bell", daemon=True)
+        self._ear.start()
+
+    def _hang(self) -> None:
+        (self._state / BELL).unlink(missing_ok=True)  # that of a keeper that was killed
+        place = os.open(self._state, os.O_PATH | os.O_DIRECTORY)
+        try:
+            self._socket.bind(f"/proc/self/fd/{place}/{BELL}")  # a socket's own name must be short
+        finally:
+            os.close(place)
+
+    def _listen(self) -> None:
+        while not self._over:
+            with suppress(OSError):
+                self._socket.recv(1)
+            self._heard()
+
+    def close(self) -> None:
+        """Take it down."""
+        self._over = True
+        if self.hangs:
+            ring(self._state)
+            self._ear.join(1.0)
+            with suppress(OSError):  # the state directory may be elsewhere
+                (self._state / BELL).unlink(missing_ok=True)
+        self._socket.close()

@@ -1,0 +1,110 @@
+"""What a worker does to send a submission: it prepares the directory, then runs the batch command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from jim.errors import BadRequest, JimError, Outdated, Unclear, shown
+from jim.evidence.exit_record import Told
+from jim.handlers.base import Attributes, Handler
+from jim.jobs import GridJob, LocalJob, Submission
+from jim.keeper.keeper import Keeper
+from jim.keeper.serial import CHOICE
+from jim.model import Batch, Job
+from jim.request import handler_of
+from jim.site.settings import Payload
+from jim.workdir import credentials
+from jim.workdir.submission import (
+    Line,
+    has_another,
+    mark_sent,
+    prepare_submission,
+    submission_directory,
+    tries_sent,
+    was_removed,
+)
+
+OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
+
+
+def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob], avoid: str) -> str:
+    """Prepare the submission directory, run the batch command, and return the batch id. Runs in a worker."""
+    site, adapter = keeper.site, keeper.adapter
+    handler = handler_of(job.job_type, site.site.handlers)
+    directory = submission_directory(keeper.directory(job.id), submission.k)
+    keeper.hold.reach()
+    _refuse_another_s(directory, submission, jobs)
+    if tries_sent(directory) > submission.tries:  # of which we know that nothing was done
+        raise Unclear("JIM was ended before the batch system's answer was recorded")
+    variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
+    if was_removed(site.work, directory.parent):
+        raise JimError(f"{directory.parent} was removed")
+    with suppress(BadRequest):  # the one it has, then; what is wrong with the new one stands in the journal
+        credentials.hand_over(directory.parent, job.request, credentials.now())
+    lines = [Line(*_line(handler, job, each)) for each in jobs]
+    settings = _settings(keeper, handler, job, submission)
+    script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
+    resources = site.complete(handler.resources({**job.request, **jobs[0].piece.attributes}))
+    hosts = (avoid,) if avoid else ()
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
+    mark_sent(directory, submission.tries + 1)
+    return keeper.channel.submit(batch)
+
+
+def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
+    """Stop where a directory is that of another submission: the store has forgotten it, and it may run."""
+    own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
+    if has_another(directory, own):
+        raise Outdated(f"{directory} holds what the status.db has forgotten, as after a restore. {CHOICE}")
+
+
+def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:
+    attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
+    request = {**job.request, **local.piece.attributes} if local.piece.attributes else job.request
+    # a handler says itself where recovery arguments go
+    words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, local.piece))
+    return attempt, words, _payload_settings(handler, request) if job.splitter else []
+
+
+def _lines(question: str, answer: Iterable[str]) -> list[str]:
+    """Refuse what a handler has answered unless it is a list of texts, of one line each, as wrappers read them."""
+    texts = list(answer)
+    fit = all(isinstance(each, str) and "\n" not in each and "\0" not in each for each in texts)
+    if isinstance(answer, str) or not fit:
+        found = answer if isinstance(answer, str) else texts
+        raise JimError(f"the job type's {question}: expected texts of one line each, found {shown(found)}")
+    return texts
+
+
+def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, str]]:
+    """Say what a payload brings back, and its environment."""
+    return [
+        *(("out", pattern) for pattern in _lines("outputs", handler.outputs(request))),
+        *(("env", each) for each in _lines("environment", map("=".join, handler.environment(request).items()))),
+    ]
+
+
+def _settings(keeper: Keeper, handler: Handler, job: GridJob, submission: Submission) -> list[tuple[str, str]]:
+    site = keeper.site
+    return [
+        ("mark", submission.mark),
+        ("spool", "../../spool"),
+        ("touch", str(site.batch.touch_seconds)),
+        ("limit", str(site.limits.output_bytes)),
+        *_surroundings(site.payload),
+        *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
+        *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has its own
+    ]
+
+
+def _surroundings(payload: Payload) -> list[tuple[str, str]]:
+    """Say what a payload finds on the worker node."""
+    container = [("container", each) for each in payload.container] if payload.image else []
+    one = {"scratch": payload.scratch, "setup": payload.setup, "image": payload.image}
+    return [
+        *(("keep", pattern) for pattern in payload.environment),
+        *container,
+        *((word, value) for word, value in one.items() if value),
+    ]

@@ -1,0 +1,115 @@
+"""Why local jobs are not submitted yet: a limit, a due time of the next attempt, or a person's decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jim.jobs import GridJob, LocalJob
+from jim.model import IN_BATCH, State, Verb
+from jim.reading.quantities import span
+from jim.reading.view import View
+from jim.workdir import credentials
+
+LOOKED_AT = 1000  # number of waiting local jobs in which the next due one is searched
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that a job waits for, and what happens next."""
+
+    what: str
+    next: str
+    witness: str = "keeper"
+    seen: str = ""  # time of the evidence; empty: just now, from the store
+
+
+def many(count: int, words: str, of_one: str) -> str:
+    """Return words about one local job, or about many."""
+    return f"1 local job {of_one}" if count == 1 else f"{count:,} local jobs {words}"
+
+
+def waiting(view: View, job: GridJob) -> Iterator[Wait]:
+    """Explain why waiting local jobs are not submitted."""
+    count = view.store.counts(job.id).get(State.WAITING, 0)
+    if not count or job.wish in (Verb.CANCEL, Verb.SUSPEND):
+        return
+    held = view.store.held(job.id)
+    if held:
+        yield _held(job, held)
+        count -= len(held)
+        if not count:
+            return
+    lapsed = credentials.expired(view.directory(job.id), credentials.now())
+    if lapsed:
+        yield Wait(
+            f"{many(count, 'wait', 'waits')} to be submitted: {lapsed}",
+            "the keeper submits when the file at its path is renewed",
+        )
+        return
+    throttled = _throttle(view, job)
+    if throttled:
+        yield Wait(
+            f"{many(count, 'wait', 'waits')} to be submitted: {throttled}",
+            "the keeper submits as soon as others end",
+        )
+        return
+    if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.steady()):
+        then = (
+            "the keeper submits when the batch system answers again"
+            if view.published.trouble.words
+            else "the keeper submits in its next rounds"
+        )
+        yield Wait(f"{many(count, 'wait', 'waits')} to be submitted", then)
+        return
+    yield _first_of_many(view, job, count)
+
+
+def _first_of_many(view: View, job: GridJob, count: int) -> Wait:
+    later = min(view.store.local_jobs(job.id, (State.WAITING,), limit=LOOKED_AT), key=lambda each: each.due)
+    return Wait(
+        f"{many(count, 'wait', 'waits')} for the next attempt",
+        f"{job.id}.{later.n} in {span(view.due_in(later.due))}, after {later.reason}",
+        later.witness,
+        later.updated,
+    )
+
+
+def _held(job: GridJob, held: list[LocalJob]) -> Wait:
+    first = held[0]
+    here = f"{job.id}.{first.n}" if len(held) == 1 else str(job.id)
+    return Wait(
+        f"{many(len(held), 'are', 'is')} held by JIM, for example {job.id}.{first.n}: {first.reason}",
+        f"nothing happens by itself; `jim retry {here}` tries again, `jim cancel {here}` ends it",
+        first.witness,
+        first.updated,
+    )
+
+
+def _throttle(view: View, job: GridJob) -> str:
+    """Name the limit of the site that delays submissions."""
+    limits, queued = view.site.limits, view.store.in_batch()
+    if queued >= limits.queued:
+        return f"{queued:,} local jobs are in the queue, and limits.queued allows {limits.queued:,}"
+    counts, most = view.store.counts(job.id), limits.queued_per_grid_job
+    mine = sum(counts.get(state, 0) for state in IN_BATCH)
+    if mine >= most:
+        return f"{mine:,} local jobs of it are in the queue, and limits.queued_per_grid_job allows {most:,}"
+    return ""
+
+
+def next_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
+    """Explain why a local job is not submitted."""
+    left = view.due_in(local.due)
+    if local.held:
+        yield _held(job, [local])
+    elif left:
+        spent = f"attempt {local.attempt + 1} ({local.spent} of {view.site.limits.attempts} spent)"
+        yield Wait(
+            f"waits for its next attempt, after {local.reason}",
+            f"{spent}, in {span(left)}",
+            local.witness,
+            local.updated,
+        )
+    else:
+        yield from waiting(view, job)

@@ -1,0 +1,42 @@
+"""Numbers, ages and sizes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def span(seconds: float) -> str:
+    """Return a duration in words: the two largest units."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
+    left = round(seconds)
+    words: list[str] = []
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        if left >= size or (words and left):
+            words.append(f"{left // size} {unit}")
+        left %= size
+    return " ".join([word for word in words if not word.startswith("0 ")][:2])
+
+
+def ago(seconds: float) -> str:
+    """Return an age in words."""
+    return f"{span(seconds)} ago"
+
+
+def size_of(count: float) -> str:
+    """Return a number of bytes in words."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+def counted(counts: Iterable[tuple[str, int]]) -> str:
+    """Return counts of several things in words."""
+    return ", ".join(f"{count:,} {word}" for word, count in counts)
+
+
+def how_many(count: int, noun: str) -> str:
+    """Return the number of one kind of thing in words."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

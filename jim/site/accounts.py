@@ -1,0 +1,67 @@
+"""The accounts of a managed site, and how root acts as one of them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from jim.command import run
+from jim.errors import BadRequest
+from jim.model import Answer
+from jim.site.file import MANAGED_STATE, STATE_VARIABLE
+
+LIMIT_SECONDS, AT_ONCE = 60, 16
+T = TypeVar("T")
+
+
+def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> Iterator[str]:
+    """Give the accounts whose state directories are their own: nothing is done as an account for a mere name."""
+    for directory in sorted(place.iterdir()):
+        if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
+            continue
+        try:
+            owner = pwd.getpwnam(directory.name).pw_uid
+        except KeyError:
+            complain(f"{directory.name}: there is no such account; left alone")
+            continue
+        if directory.stat().st_uid == owner:
+            yield directory.name
+        else:
+            complain(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
+
+
+def run_as(name: str, *words: str) -> Answer:
+    """Run a verb of `jim` as an account, in a process of its own: root reads and writes nothing of its files."""
+    call = "import sys; from jim.cli import main; sys.exit(main())"
+    return run((sys.executable, "-P", "-s", "-c", call, *words), limit=LIMIT_SECONDS, account=name)
+
+
+def for_each(does: Callable[[str], T], complain: Callable[[str], None]) -> list[tuple[str, T]]:
+    """Do something for each account of the site, for several at once: one that hangs holds up no other."""
+    names = list(accounts(complain))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(zip(names, pool.map(does, names), strict=True))
+
+
+def become(name: str) -> None:
+    """Go on as an account, for the rest of this process; only root can become another one."""
+    try:
+        known = pwd.getpwnam(name)
+    except (KeyError, ValueError) as error:
+        raise BadRequest(f"there is no account {name!r} on this machine") from error
+    if known.pw_uid == os.geteuid():
+        return
+    if os.geteuid() != 0:
+        raise BadRequest(f"only root may look at the grid jobs of {name}: run this as root, or as {name}")
+    os.chdir("/")
+    os.initgroups(name, known.pw_gid)
+    os.setgid(known.pw_gid)
+    os.setuid(known.pw_uid)
+    for variable in (STATE_VARIABLE, "XDG_STATE_HOME"):  # where root's own state directory would be
+        os.environ.pop(variable, None)
+    os.environ.update(HOME=known.pw_dir, USER=name, LOGNAME=name)

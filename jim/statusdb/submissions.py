@@ -1,0 +1,82 @@
+"""Submissions and attempts of an SQLite store: reading them, and changing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jim.jobs import Attempt, Ended, Live, Submission
+from jim.model import SubmissionState
+from jim.statusdb import rows
+from jim.statusdb.connected import Connected
+
+
+class Submissions(Connected):
+    """A status DB of which submissions and attempts are known."""
+
+    def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
+        """Change columns of one row."""
+        self._changed.add(where.get("grid") or where["id"])
+        columns = {**columns, "updated": self.clock.utc()}
+        names = ", ".join(f"{name} = ?" for name in columns)
+        which, values = rows.where(**where)
+        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
+
+    def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
+        """Give the submissions in these states."""
+        which, values = rows.where(grid=grid)
+        sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
+        return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
+
+    def any_submission(self, *states: SubmissionState) -> bool:
+        """Tell whether any submission is in one of these states."""
+        sql = f"SELECT 1 FROM submission WHERE state IN ({', '.join('?' * len(states))}) LIMIT 1"
+        return self.db.execute(sql, states).fetchone() is not None
+
+    def submission(self, grid: int, k: int) -> Submission | None:
+        """Give one submission."""
+        row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
+        return rows.submission(row) if row else None
+
+    def set_submission(self, grid: int, k: int, **columns: Any) -> None:
+        """Change columns of a submission."""
+        self._set("submission", rows.with_reason(columns), grid=grid, k=k)
+
+    def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
+        """Give one attempt by its place in a submission."""
+        which = "grid = ? AND k = ? AND idx = ?"
+        found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
+        return next(rows.attempts(found), None)
+
+    def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
+        """Give the attempts of a grid job, of one local job, or of one submission."""
+        which, values = rows.where(grid=grid, n=n, k=k)
+        # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
+        index = "INDEXED BY attempt_of" if n is not None else ""
+        found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
+        return list(rows.attempts(found))
+
+    def given_up(self) -> list[Attempt]:
+        """Give the attempts that are to end, and have no verdict yet."""
+        return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
+
+    def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
+        """Change columns of an attempt."""
+        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
+
+    def live(self, grid: int | None = None) -> Iterator[Live]:
+        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+        which, values = rows.where(**{"s.grid": grid})
+        return map(rows.live, self.db.execute(f"{rows.live_of(self._format)} AND {which}", values))
+
+    def has_started_off(self, host: str) -> bool:
+        """Tell whether any attempt has started on another host."""
+        sql = "SELECT 1 FROM attempt WHERE host NOT IN ('', ?) LIMIT 1"
+        return self.db.execute(sql, (host,)).fetchone() is not None
+
+    def ended(self, grid: int) -> Iterator[Ended]:
+        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
+        first = 0
+        while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
+            yield from map(Ended._make, part)
+            first = part[-1][0] + 1

@@ -1,0 +1,86 @@
+"""jim site backup: what is saved, when, and where to."""
+
+import os
+import tarfile
+from contextlib import closing
+
+import pytest
+
+from jim.admin import saving
+from jim.clock import Clock
+from jim.doors import inbox
+from jim.errors import BadRequest, StoreError, UnknownJob
+from jim.statusdb import open_store
+
+
+def names(file):
+    with tarfile.open(file) as tar:
+        return sorted(tar.getnames())
+
+
+def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path):
+    home.add(1)
+    inbox.deposit(home.site.state, "later", {"job_type": "executable", "executable": "/bin/true", "key": "later"})
+    (home.site.state / "keeper.log").write_text("much\n")
+    (home.site.state / "inbox/.half-written").write_text("{")
+    (home.site.state / "keys/link").symlink_to("/etc/passwd")
+    os.mkfifo(home.site.state / "answers/pipe")
+    file = tmp_path / "backup.tar"
+    told = home.out("site", "backup", str(file))
+    assert told == (
+        f"saved {home.site.state} with 1 grid jobs as {file} ({file.stat().st_size:,} bytes)\n"
+        f"the work directory {home.site.work}, with the tars, is no part of it\n"
+    )
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.tar", "state"]
+    saved = names(file)
+    assert {"status.db", "next-id", "answers/1"} <= {*saved}
+    assert [name for name in saved if name.startswith(("inbox/", "keys/"))] == sorted(
+        str(path.relative_to(home.site.state))
+        for room in ("inbox", "keys")
+        for path in (home.site.state / room).iterdir()
+        if path.name not in (".half-written", "link")
+    )
+    with tarfile.open(file) as tar:
+        tar.extractall(tmp_path / "back", filter="data")
+    with closing(open_store(tmp_path / "back", Clock())) as store:
+        assert [(job.id, job.key) for job in store.grid_jobs()] == [(1, "key-1")]
+        assert store.counts(1) == home.store.counts(1)
+
+
+def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, monkeypatch):
+    """Then it is no more in the inbox; so the store is copied last."""
+    home.add(1)
+    inbox.deposit(home.site.state, "key-2", {"job_type": "executable", "executable": "/bin/true", "key": "key-2"})
+    files = saving._files
+
+    def taken_in(state):
+        yield from files(state)
+        home.add(2)
+
+    monkeypatch.setattr("jim.admin.saving._files", taken_in)
+    list(saving.save(home.site, tmp_path / "backup.tar"))
+    with tarfile.open(tmp_path / "backup.tar") as tar:
+        tar.extract("status.db", tmp_path, filter="data")
+    with closing(open_store(tmp_path, Clock())) as store:
+        assert [job.id for job in store.grid_jobs()] == [1, 2]
+
+
+def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monkeypatch):
+    file = tmp_path / "backup.tar"
+    with pytest.raises(UnknownJob, match="nothing to save"):
+        list(saving.save(home.site, file))
+    home.add(1)
+
+    def full(self, file):
+        raise StoreError("no room")
+
+    with monkeypatch.context() as here:
+        here.setattr("jim.statusdb.sqlite.Store.copy_to", full)
+        with pytest.raises(StoreError):
+            list(saving.save(home.site, file))
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    file.write_text("of somebody")
+    with pytest.raises(BadRequest, match="is there already: name a new file"):
+        list(saving.save(home.site, file))
+    assert file.read_text() == "of somebody"

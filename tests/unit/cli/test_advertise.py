@@ -1,0 +1,108 @@
+"""jim advertise: the ClassAd."""
+
+import json
+
+import pytest
+
+from jim import __version__
+from jim.admin import advertise
+from jim.cli.advertise import classad
+from tests.cli_home import EVIL, EVIL_SHOWN, Home
+
+SITE = """
+[site]
+name = "Wide Area"
+[batch]
+system = "slurm"
+queue = "long"
+queues = ["short", "long"]
+account = "hep"
+accounts = ["hep"]
+wall_seconds = 7200
+most_wall_seconds = 86400
+most_memory_mb = 4000
+most_cores = 8
+[limits]
+local_jobs = 5000
+"""
+
+
+@pytest.fixture
+def home(tmp_path, capsys, monkeypatch):
+    place = Home(tmp_path / "state", capsys, monkeypatch)
+    (place.site.state / "site.toml").write_text(SITE)
+    monkeypatch.setattr("jim.cli.advertise.Clock", lambda: place.clock)
+    monkeypatch.setattr("socket.gethostname", lambda: "node1")
+    monkeypatch.setattr(advertise, "job_types", lambda own: ["executable", "parametric"])
+    yield place
+    place.close()
+
+
+def summary(*counts, at="2026-01-31T11:59:00.000Z", trouble=""):
+    jobs = [{"id": 1, "counts": each} for each in counts]
+    return json.dumps({"site": "x", "at": at, "trouble": trouble, "failures": 0, "retry_due": 0, "jobs": jobs})
+
+
+def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
+    (home.site.state / "summary.json").write_text(summary({"running": 3, "waiting": 2}, {"running": 1}))
+    tested = {"at": "2026-01-31T11:00:00.000Z", "status": "ok", "line": "JIM SITE OK - 9 checks, 33 local jobs"}
+    (home.site.state / "site-test.json").write_text(json.dumps(tested | {"checks": []}))
+    lines = home.out("advertise").splitlines()
+    counts = [line for line in lines if line.startswith("LocalJobs")]
+    assert counts == [
+        "LocalJobsWaiting = 2",
+        "LocalJobsSubmitting = 0",
+        "LocalJobsSubmitted = 0",
+        "LocalJobsRunning = 4",
+        "LocalJobsCompleting = 0",
+        "LocalJobsCompleted = 0",
+        "LocalJobsFailed = 0",
+        "LocalJobsKilled = 0",
+        "LocalJobsHeld = 0",
+        "LocalJobsSuspended = 0",
+        "LocalJobsNew = 0",
+        "LocalJobsCompletedFrozen = 0",
+        "LocalJobsFailedFrozen = 0",
+    ]
+    assert [line for line in lines if line not in counts] == [
+        'MyType = "JimSite"',
+        'Name = "Wide Area@node1"',
+        'Site = "Wide Area"',
+        'Host = "node1"',
+        f'Version = "{__version__}"',
+        "At = 1769860800",
+        'JobTypes = "executable,parametric"',
+        'BatchSystem = "slurm"',
+        'Queue = "long"',
+        'Queues = "short,long"',
+        'Accounts = "hep"',
+        "WallSeconds = 7200",
+        "MostWallSeconds = 86400",
+        "MostMemoryMb = 4000",
+        "MostCores = 8",
+        "MostLocalJobs = 5000",
+        'Drained = ""',
+        "GridJobs = 2",
+        "Changed = 1769860740",
+        'Trouble = ""',
+        "Unread = 0",
+        "SiteTestAt = 1769857200",
+        'SiteTestStatus = "ok"',
+        'SiteTestLine = "JIM SITE OK - 9 checks, 33 local jobs"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('say "no"', r'"say \"no\""'),
+        ("back\\slash\\", '"back\\slash\\"'),
+        ('\\"', r'"\\""'),
+        ("two\nlines", r'"two\nlines"'),
+        ("Straße", '"Straße"'),
+        (EVIL, f'"{EVIL_SHOWN}"'),
+    ],
+)
+def test_texts_stay_in_their_quotes_and_in_their_line(text, shown):
+    offered = {"site": "s", "host": "h", "trouble": text}
+    assert list(classad(offered))[-1] == f"Trouble = {shown}"

@@ -1,0 +1,196 @@
+"""jim submit."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jim.model import Step
+from jim.site.file import Keep
+from tests.cli_home import RECORD_NAMES
+from tests.stand_ins import World
+
+# submit
+
+
+@pytest.fixture
+def request_file(tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "pythia_monte_carlo"\nevents = 1100\nevents_per_job = 250\ncpu_seconds_per_event = 2\n')
+    return str(file)
+
+
+def test_a_dry_run_shows_the_size_and_stores_nothing(home, request_file):
+    (home.site.state / "site.toml").write_text("[batch]\nslots = 2\nqueue = 'long'\n")
+    assert home.out("submit", request_file, "--dry-run") == (
+        "job type     pythia_monte_carlo\n"
+        "local jobs   5, of 250 events each, the last one 100 (1,100 in all)\n"
+        "why          events_per_job of the request\n"
+        "each takes   about 8 min 20 s of CPU\n"
+        "all take     about 36 min 40 s of CPU, 20 min on the 2 slots of this machine\n"
+        "resources    queue long, at most 1 d each, no memory requested\n"
+        "stored       nothing: this was a dry run\n"
+    )
+    assert list((home.site.state / "inbox").iterdir()) == []
+    assert home.woken == []
+
+
+@pytest.mark.parametrize(
+    ("events", "slots", "told"),
+    [
+        (1000, 2, "16 min 40 s"),  # 500 s twice
+        (1100, 1, "36 min 40 s"),  # four times 500 s, and 200 s
+        (1100, 3, "16 min 40 s"),  # 500 s twice: the last one runs beside another
+        (1100, 4, "11 min 40 s"),  # 500 s, and then the last one alone, 200 s
+        (1100, 9, "8 min 20 s"),
+        (100, 2, "3 min 20 s"),
+    ],
+)
+def test_dry_run_counts_the_turns_of_the_slots(home, request_file, events, slots, told):
+    file = Path(request_file)
+    file.write_text(file.read_text().replace("1100", str(events)))
+    (home.site.state / "site.toml").write_text(f"[batch]\nslots = {slots}\n")
+    said = home.out("submit", request_file, "--dry-run").splitlines()[4]
+    assert said.endswith(f" of CPU, {told} on the {slots} slots of this machine")
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        (1101, "5, of 220 or 221 events each (1,101 in all)"),
+        (1100, "5, of 220 events each (1,100 in all)"),
+        (250, "1, of 250 events each (250 in all)"),
+    ],
+)
+def test_dry_run_of_balanced_local_jobs(home, tmp_path, events, told):
+    file = tmp_path / "request.toml"
+    file.write_text(f'job_type = "pythia_monte_carlo"\nevents = {events}\nevents_per_job = 250\nbalanced = true\n')
+    assert home.out("submit", str(file), "--dry-run").splitlines()[1:3] == [
+        f"local jobs   {told}",
+        "why          events_per_job of the request, balanced",
+    ]
+
+
+def test_dry_run_as_json(home, request_file):
+    assert home.json("submit", request_file, "--dry-run") == {
+        "type": "pythia_monte_carlo",
+        "pieces": 5,
+        "events": 1100,
+        "events_per_job": 250,
+        "cpu_seconds": 500,
+        "why": "events_per_job of the request",
+        "resources": {
+            "queue": None,
+            "wall_seconds": 86_400,
+            "memory_mb": None,
+            "account": None,
+            "cores": None,
+            "disk_mb": None,
+        },
+    }
+
+
+def test_dry_run_of_what_would_be_refused(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "pythia_monte_carlo"\nevents = 10\nevents_per_job = 10\ncpu_seconds_per_event = 9000\n')
+    code, out, err = home.run("submit", str(file), "--dry-run")
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"jim: {file}: a local job of 10 events needs 90,000 s of CPU, more than its time limit of 86,400 s"
+    )
+
+
+def test_submit_prints_the_id_alone(home, request_file):
+    code, out, err = home.run("submit", request_file)
+    assert (code, out, err) == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
+    assert home.woken == [home.site.state]
+
+
+def test_submit_with_the_same_key_is_the_same_grid_job(home, request_file):
+    first, again = (home.run("submit", request_file, "--key", "k") for _ in range(2))
+    assert first == (0, "1\n", "submitted; `jim watch 1` follows it to its end\n")
+    assert again[:2] == (0, "1\n")
+    assert re.match(
+        r"its key belongs to grid job 1, submitted [0-9.]+ s ago: nothing has changed; `jim watch 1`", again[2]
+    )
+
+
+def test_submit_gives_the_record_before_the_keeper_has_it(home, request_file):
+    record = home.json("submit", request_file, "--key", "k")
+    assert list(record) == RECORD_NAMES
+    assert (record["id"], record["key"], record["step"], record["counts"]) == (1, "k", "accepted", {})
+    assert home.json("status") == [record]
+
+
+# keeper
+
+
+def hand_in(home, *words, **attributes):
+    file = home.site.state.parent / "request.json"
+    file.write_text(json.dumps(attributes))
+    return home.run("submit", str(file), *words)
+
+
+def handed_in(home):
+    return [json.loads(each.read_text())["request"] for each in sorted((home.site.state / "inbox").glob("request-*"))]
+
+
+def test_a_test_is_one_small_piece_under_a_name_of_its_own(home):
+    events = {"job_type": "pythia_monte_carlo", "events": 20_000, "key": "request-13669"}
+    assert hand_in(home, "--test", **events) == (0, "1\n", "submitted as a test; `jim watch 1` follows it to its end\n")
+    [request] = handed_in(home)
+    assert (request["events"], request["events_per_job"], request["test"]) == (10, 10, "yes")
+    assert request["key"].startswith("test-")
+    # The production that follows is not taken for the test.
+    assert hand_in(home, **events)[1] == "2\n"
+    assert {each["key"]: each["events"] for each in handed_in(home)}["request-13669"] == 20_000
+
+
+def test_a_test_under_a_key_leaves_that_to_the_production(home):
+    hello = {"job_type": "executable", "executable": "/bin/echo"}
+    assert [
+        hand_in(home, *words, **hello)[1] for words in (["--test", "--key=k"], ["--key=k"], ["--test", "--key=k"])
+    ] == [
+        "1\n",
+        "2\n",
+        "1\n",
+    ]
+    assert {each["key"] for each in handed_in(home)} == {"test-k", "k"}
+
+
+def test_what_a_test_would_become(home):
+    sets = {"job_type": "parametric", "executable": "/bin/echo", "argument_sets": [["1"], ["2"], ["3"]]}
+    code, out, err = hand_in(home, "--test", "--dry-run", **sets)
+    assert (code, err) == (0, "")
+    assert "local jobs   1\n" in out
+    assert "why          one small local job: this is a test\n" in out
+
+
+@pytest.mark.parametrize(("size", "more"), [(5, {}), (1, {"events": 3})])
+def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, more: dict[str, int]
+) -> None:
+    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=30))
+    if more:
+        from jim import request
+        from jim.doors import inbox
+        from jim.work import sizing
+
+        asked = request.check({"job_type": "pythia_monte_carlo", "test": "yes", **more})[1]
+        grid = inbox.deposit(world.site.state, "k1", {**sizing.of_test(asked), "key": "k1"})
+    else:
+        grid = world.submit(size, test="yes")
+    other = world.submit(1, key="production")
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert world.store.grid_job(grid).size == 1
+    for id_ in (1, 2):
+        world.batch.start(id_)
+        world.batch.finish(id_, files=[("events.tsv", b""), ("summary.json", b"")], code=3)
+    world.until(lambda: len(world.store.grid_jobs(Step.FINISHED)) == 2)
+    later = "2999-01-01T00:00:00.000Z"
+    for id_ in (grid, other):
+        world.store.db.execute("UPDATE grid_job SET updated = ? WHERE id = ?", ("2998-12-30T00:00:00.000Z", id_))
+    monkeypatch.setattr(world.clock, "utc", lambda: later)
+    world.go(3, seconds=3600.0)
+    assert [job.id for job in world.store.grid_jobs()] == [other]

@@ -1,0 +1,79 @@
+"""jim watch."""
+
+from jim.cli import watch
+from jim.model import State, Witness
+from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
+
+# watch
+
+
+def steps(home, *moves):
+    """Give a pause that makes the next move instead of waiting."""
+    left = list(moves)
+
+    def pause(seconds):
+        left.pop(0)()
+
+    return pause
+
+
+def test_watch_prints_a_line_for_each_change(home):
+    home.beat()
+    home.add(size=2)
+    code = watch.follow(
+        1,
+        pause=steps(
+            home,
+            lambda: home.move(0, State.RUNNING, Witness.CLAIM),
+            lambda: None,
+            lambda: home.store.publish(1, 0, "g", PHASE.format("g", 1, 2, "events")),  # too soon for a line of its own
+            lambda: home.move(1, State.FAILED, Witness.CLAIM),
+            lambda: home.finish("failed", f"1 of 2 {EVIL}", tar="/w/1.tar", bytes=10, local_jobs=1, line=""),
+        ),
+    )
+    assert code == 1
+    assert home.capsys.readouterr().out == (
+        "1 split (2 waiting)\n"
+        "1 split (1 running, 1 waiting)\n"
+        "1 split (1 failed, 1 running) | g 1 of 2 events\n"
+        f"1 finished (1 failed, 1 running): 1 of 2 {EVIL_SHOWN} | g 1 of 2 events\n"
+        f"1 failed: 1 of 2 {EVIL_SHOWN}\n"
+        "tar          /w/1.tar (10 bytes, outputs of 1 of 2 local jobs)\n"
+    )
+    assert home.woken == []
+
+
+def test_watch_of_what_completed(home):
+    home.add(size=0)
+    home.finish()
+    assert home.run("watch", "1")[:2] == (0, "1 finished\n1 completed\n")
+
+
+def test_watch_gives_the_record_in_the_end_and_nothing_before(home):
+    home.add()
+    home.finish()
+    record = home.json("watch", "1")
+    assert (list(record), record["id"], record["step"]) == (RECORD_NAMES, 1, "finished")
+    assert home.json("status", "1") == [record]
+
+
+def test_watch_wakes_the_keeper_that_is_missing(home, monkeypatch):
+    home.add(size=0)
+    ticks = iter(range(0, 1000, 6))
+    monkeypatch.setattr("time.monotonic", lambda: next(ticks))
+    watch.follow(1, pause=steps(home, lambda: None, lambda: None, home.finish), quiet=True)
+    assert set(home.woken) == {home.site.state}
+
+
+def test_bars_on_a_terminal(home, monkeypatch):
+    home.beat()
+    home.add(size=2)
+    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert watch.follow(1, pause=steps(home, home.finish)) == 0
+    out = home.capsys.readouterr().out
+    assert "1 local job" in out
+    assert "0/2" in out
+    assert "117/250" in out
+    assert out.endswith("1 completed\n")

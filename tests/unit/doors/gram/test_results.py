@@ -1,0 +1,57 @@
+"""What JIM delivers to GRAM."""
+
+from jim.doors.gram.results import deliver
+from tests.gram.script import DONE, FAILED, description, ended
+
+# Results
+
+
+def test_a_single_program_s_own_files_come_back(place):
+    tar = ended(place, DONE)
+    pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["missing", "https://x/m"]]
+    for _ in range(2):
+        assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == DONE
+        results = [f"jim-results/{name}" for name in ("result.dat", "all.tar")]
+        contents = [(place.directory / name).read_bytes() for name in ("out", "err", *results)]
+        assert contents == [b"out", b"err", b"42", tar]
+
+
+def test_jobs_with_one_name_do_not_meet(place):
+    """Each has a directory of its own from GRAM; the directory that a description names may be the same."""
+    ended(place, DONE)
+    there = place.directory / "job"
+    pairs = [["result.dat", "https://x/r"]]
+    assert deliver(place.state, 7, description(place.directory, jobdir=[str(there)], filestageout=pairs)) == DONE
+    assert (there / "jim-results/result.dat").read_bytes() == b"42"
+    assert not (place.directory / "result.dat").exists()
+
+
+def test_of_many_the_tar_comes_back(place):
+    tar = ended(place, FAILED, size=3)
+    assert deliver(place.state, 7, description(place.directory)) == FAILED
+    assert (place.directory / "out").read_bytes() == tar
+
+
+def test_an_output_brings_its_directory_along(place):
+    ended(place, DONE)
+    assert deliver(place.state, 7, description(place.directory, filestageout=[["made/all.tar", "https://x/t"]])) == DONE
+    assert (place.directory / "jim-results/made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
+
+
+def test_stdout_and_stderr_may_share_a_file(place):
+    ended(place, DONE)
+    for _ in range(2):
+        assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["./both"])) == DONE
+        assert (place.directory / "both").read_bytes() == b"outerr"
+
+
+def test_what_cannot_be_delivered_is_told(place):
+    ended(place, DONE)
+    said = deliver(place.state, 7, description(place.directory, stdout=["/nowhere/out"]))
+    reason = b"cannot deliver the results: No such file or directory: /nowhere/out"
+    assert said == b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:%s\nGRAM_SCRIPT_ERROR:155\n\n" % reason
+
+
+def test_a_full_disk_is_waited_for(place):
+    ended(place, DONE)
+    assert deliver(place.state, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"

@@ -1,0 +1,61 @@
+"""The job type executable."""
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.model import Job, Piece
+from jim.request import check
+
+JOB = Job(grid_job=12, key="k", n=0, attempt=1)
+
+
+def checked(**attributes):
+    return check(attributes)
+
+
+# executable and parametric
+
+
+def test_executable_is_one_piece_with_its_arguments():
+    handler, request = checked(job_type="executable", executable="/bin/echo", arguments=["a b", "", "-n"])
+    (piece,) = handler.work(request).pieces
+    assert piece == Piece(arguments=("a b", "", "-n"))
+    assert tuple(handler.command_and_arguments(request, JOB, piece)) == ("/bin/echo", "a b", "", "-n")
+
+
+def test_executable_needs_no_arguments_and_takes_those_of_an_earlier_attempt():
+    handler, request = checked(job_type="executable", executable="true")
+    (piece,) = handler.work(request).pieces
+    again = Job(12, "k", 0, 2, recovery=("--from", "7"))
+    assert tuple(handler.command_and_arguments(request, again, piece)) == ("true", "--from", "7")
+
+
+@pytest.mark.parametrize("program", ["/bin/sh", "sh", "/opt/my program/run", "g++", "/opt/été", "x-y", "..."])
+def test_programs_that_are_possible(program):
+    assert checked(job_type="executable", executable=program)[1]["executable"] == program
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "",
+        "-n",
+        "--help",
+        "./run",
+        "bin/run",
+        "../run",
+        "/",
+        "-/bin/sh",
+        "/bin/sh\n",
+        "s\th",
+        "/bin/\x7f",
+        "/bin/\x9b1m",
+        "/a\u2028b",
+        "a\u2028b",
+        "a\x85b",
+    ],
+)
+@pytest.mark.parametrize("job_type", ["executable", "parametric"])
+def test_programs_that_are_refused(job_type, program):
+    with pytest.raises(BadRequest, match="executable"):
+        checked(job_type=job_type, executable=program, argument_sets=[[]])

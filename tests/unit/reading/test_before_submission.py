@@ -1,0 +1,40 @@
+"""Local jobs that are not submitted yet."""
+
+import pytest
+
+from jim.model import State, Witness
+from tests.cli_home import sent
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("queued = 3", "3 local jobs are in the queue, and limits.queued allows 3"),
+        ("queued_per_grid_job = 2", "3 local jobs of it are in the queue, and limits.queued_per_grid_job allows 2"),
+    ],
+)
+def test_explain_the_throttle(home, limits, said):
+    (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
+    sent(home)
+    home.move(2, State.SUBMITTED)
+    assert f"* 1 local job waits to be submitted: {said}\n" in home.out("explain", "1")
+    assert "  next:     the keeper submits as soon as others end\n" in home.out("explain", "1")
+
+
+def test_explain_the_next_attempt(home):
+    home.beat()
+    home.add(size=1)
+    home.move(0, State.RUNNING)
+    home.move(0, State.WAITING, Witness.CLAIM, "attempt 1: vanished", attempt=1, spent=1, due=1005.0)
+    home.later("2026-01-31T12:00:02.000Z", now=1002.0)
+    assert home.out("explain", "1").partition("\n")[2] == (
+        "\n* 1 local job waits for the next attempt\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     1.0 in 3 s, after attempt 1: vanished\n"
+    )
+    assert home.out("explain", "1.0") == (
+        "1.0: waiting, attempt 1\n"
+        "\n* waits for its next attempt, after attempt 1: vanished\n"
+        "  evidence: claim, seen 2 s ago\n"
+        "  next:     attempt 2 (1 of 3 spent), in 3 s\n"
+    )

@@ -1,0 +1,16 @@
+"""A store for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jim.clock import Clock
+from jim.statusdb.sqlite import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "status.db", Clock(), write=True)
+    yield made
+    made.close()

@@ -1,0 +1,85 @@
+"""Files that survive a crash, and safe reading of files that others have made."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from jim.errors import JimError
+from jim.files import cut, missed, open_to_all, passes, put_once, read_regular, replace, resolved
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
+    file = tmp_path / "status"
+    replace(file, b"old")
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full", "hidden")))
+    with pytest.raises(OSError, match="full") as refused:
+        replace(file, b"new")
+    assert refused.value.filename == str(file)
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("status", b"old")]
+
+
+def test_a_file_has_the_mode_that_was_asked_for_whatever_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        replace(tmp_path / "summary", b"", 0o644)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "summary").stat().st_mode & 0o777 == 0o644
+
+
+def test_only_the_first_of_two_writers_is_kept(tmp_path):
+    assert put_once(tmp_path / "claim", b"first") == b"first"
+    assert put_once(tmp_path / "claim", b"second") == b"first"
+    assert [each.name for each in tmp_path.iterdir()] == ["claim"]
+
+
+def test_links_pipes_and_long_files_are_refused_without_waiting(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(file)
+    os.mkfifo(tmp_path / "pipe")
+    for name, limit, why in (("link", 9, "is a link"), ("pipe", 9, "not a regular file"), ("file", 4, "larger than 4")):
+        with pytest.raises(JimError, match=why):
+            read_regular(tmp_path / name, limit)
+    assert read_regular(file, 5) == b"12345"
+
+
+def test_links_in_a_circle_are_an_error_and_a_missing_file_is_none(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links"):
+        resolved(tmp_path / "a")
+    assert resolved(tmp_path / "new") == tmp_path / "new"
+    with pytest.raises(FileNotFoundError):
+        resolved(tmp_path / "new", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "soon", "gone"),
+    [
+        (errno.ENOSPC, True, True),
+        (errno.ESTALE, True, True),
+        (errno.EACCES, False, False),
+        (errno.ENOENT, False, True),  # only of a file that existed a moment ago
+    ],
+)
+def test_which_errors_pass_and_which_prove_nothing(number, soon, gone):
+    error = OSError(number, "x")
+    assert (passes(error), missed(error)) == (soon, gone)
+
+
+def test_what_everybody_can_write_is_found_and_links_are_not_followed(tmp_path):
+    (tmp_path / "own").mkdir(mode=0o755)
+    (tmp_path / "own/open.py").touch()
+    (tmp_path / "own/open.py").chmod(0o666)
+    (tmp_path / "own/link").symlink_to(tmp_path / "own/open.py")
+    assert open_to_all(tmp_path / "own") == [tmp_path / "own/open.py"]
+
+
+def test_a_long_name_is_cut_in_bytes_not_in_letters():
+    assert cut("ü" * 150) == "ü" * 100
+    assert cut("short") == "short"
