@@ -19,7 +19,7 @@ $(VENV)/core: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check lxml psutil tenacity rich
 	@touch $@
 
-$(VENV)/demo: $(VENV)/core
+$(VENV)/demo: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
 	@touch $@
 
@@ -50,7 +50,7 @@ test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST) -m 'not torture and not live'
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
+	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
 
 corpus: $(VENV)/core  ## run only the splitting cases; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")

@@ -22,6 +22,7 @@ MOST_CLIENTS = 1_000
 AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
 ORPHAN = "0"  # the inode of a socket that nobody has any more
 LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
+CONNECTION = "waitress.client_disconnected"  # a method of the connection that a request came by
 NOBODY = ""  # all requests without a session are one client
 
 
@@ -82,11 +83,21 @@ class Access:
 
     def is_own_peer(self, environ: Mapping[str, object]) -> bool:
         """Tell whether the account itself is at the other end."""
+        # A connection stays with its owner, and to look through all of the kernel's takes milliseconds.
+        connection = getattr(environ.get(CONNECTION), "__self__", None)
+        owner = getattr(connection, "owner", None)
+        if owner is None:
+            owner = self._owner(environ)
+            if connection is not None:
+                connection.owner = owner
+        return owner == self.uid
+
+    def _owner(self, environ: Mapping[str, object]) -> int | None:
         try:
             address, port = str(environ["REMOTE_ADDR"]), int(str(environ["REMOTE_PORT"]))
-            return self.peer(address, port, "127.0.0.1", self.port) == self.uid
+            return self.peer(address, port, "127.0.0.1", self.port)
         except (KeyError, ValueError):
-            return False
+            return None
 
     def is_own_host(self, host: str) -> bool:
         """Tell whether a request was meant for this machine by its loopback name, with any port."""

@@ -10,27 +10,25 @@ import mimetypes
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import Flask, Response, g, redirect, render_template, request
 from jinja2 import StrictUndefined
-from werkzeug.exceptions import HTTPException
 
 from jim import __version__
-from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import NOBODY, Access, Large, Rates
 from jim.pages.lately import Lately
-from jim.pages.live import Made, Renderings
+from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
+from jim.pages.refusals import Refused, failed
 from jim.reading import lists, quantities
-from jim.reading.files import Gone
 from jim.reading.history import MOST
 from jim.reading.site_view import health
 from jim.reading.view import View, look
@@ -49,13 +47,6 @@ SECURITY = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-HTML, JSON, CSV, XML, TEXT = (
-    "text/html; charset=utf-8",
-    "application/json",
-    "text/csv; charset=utf-8",
-    "application/xml",
-    "text/plain; charset=utf-8",
-)
 KINDS = {"html": HTML, "json": JSON, "csv": CSV, "xml": XML}
 Make = Callable[..., Made]
 
@@ -93,6 +84,11 @@ class Pages:
         view = self.open()
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
+
+    def is_removed(self, number: int) -> bool:
+        """Tell whether a grid job was there, and its files are being removed."""
+        with self.viewing() as view:
+            return any(number == each for each, _ in view.store.removed())
 
     def why(self, view: View, job: GridJob) -> str:
         """Tell the reason of a grid job; of very many local jobs it takes a while to find out."""
@@ -196,7 +192,7 @@ def make_app(pages: Pages) -> Flask:
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
     app.before_request(lambda: _admit(pages))
     app.after_request(_finish)
-    app.register_error_handler(Exception, lambda error: _failed(pages, error))
+    app.register_error_handler(Exception, lambda error: failed(error, pages.is_removed))
     return app
 
 
@@ -222,14 +218,6 @@ def _static(pages: Pages, name: str) -> Response:
 
 
 # Before and after each request
-
-
-class Refused(JimError):
-    """A request that is not served, with its status."""
-
-    def __init__(self, status: int, words: str, **headers: str) -> None:
-        super().__init__(words)
-        self.status, self.headers = status, headers
 
 
 def _admit(pages: Pages) -> Response | None:
@@ -276,67 +264,3 @@ def _finish(response: Response) -> Response:
     took = 1000 * (time.monotonic() - g.get("began", time.monotonic()))
     log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, took)
     return response
-
-
-# Errors
-
-
-def _failed(pages: Pages, error: Exception) -> Response:
-    """Say what failed, what is known nevertheless, and what to do."""
-    status, said, todo = _told(error)
-    if status == 404 and _is_removed(pages):
-        status, said = 410, "this grid job was removed; its files are being removed"
-    if status >= 500 and not isinstance(error, JimError):
-        log.error("%s %s: %s", request.method, shown.visible(request.path), error, exc_info=error)
-    facts = {"status": status, "phrase": HTTPStatus(status).phrase, "said": said, "todo": todo}
-    if request.path.endswith(".json"):
-        document = {"error": said, "status": status, "todo": todo}
-        response = Response(json.dumps(document, indent=2), status, content_type=JSON)
-    else:
-        known = _known_nevertheless(pages) if isinstance(error, StoreError) else {}
-        styled = g.get("client", NOBODY) != NOBODY
-        page = render_template("error.html", known=known, styled=styled, **facts)
-        response = Response(page, status, content_type=HTML)
-    for name, value in (error.headers if isinstance(error, Refused) else {}).items():
-        response.headers[name] = value
-    return response
-
-
-def _told(error: Exception) -> tuple[int, str, str]:
-    if isinstance(error, Refused):
-        return error.status, str(error), ""
-    if isinstance(error, HTTPException):
-        words = {404: "there is no such page", 405: "these pages can only be read"}
-        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
-    if isinstance(error, BadRequest):
-        return 400, str(error), "Correct the address, or go back."
-    if isinstance(error, Gone):
-        return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
-    if isinstance(error, UnknownJob):
-        return 404, str(error), "Grid jobs are removed some time after they have ended; the site says when."
-    if isinstance(error, TooLong):
-        return 503, str(error), "Give a state or a range of numbers, and try again."
-    if isinstance(error, JimError | OSError):
-        return 503, str(error), "What runs goes on meanwhile. Try again, or run `jim site check`."
-    return 500, "a fault in JIM itself", "Please report it, with what the pages have logged."
-
-
-def _is_removed(pages: Pages) -> bool:
-    """Tell whether a page is about a grid job that was there."""
-    number = (request.view_args or {}).get("number")
-    with suppress(JimError, OSError):
-        if number is not None:
-            with pages.viewing() as view:
-                return any(number == each for each, _ in view.store.removed())
-    return False
-
-
-def _known_nevertheless(pages: Pages) -> dict[str, Any]:
-    """Give what the keeper last published, where the store itself cannot be read."""
-    from jim.site import file as site_file
-
-    with suppress(OSError, ValueError, JimError):
-        site = site_file.load()
-        told = json.loads(site.summary.read_text())
-        return {"at": str(told["at"]), "jobs": [each for each in told["jobs"] if isinstance(each, dict)][:50]}
-    return {}

@@ -27,6 +27,8 @@ LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection that is closed if a request does not come in time: byte by byte it could hold its place for ever."""
 
+    owner: int | None = None  # the uid at the other end, once that was asked for
+
     def __init__(self, *told: Any, **more: Any) -> None:
         self._begun = time.monotonic()
         super().__init__(*told, **more)

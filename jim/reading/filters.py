@@ -21,14 +21,14 @@ class Filter(NamedTuple):
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    words: str = ".+"  # what a value must match as a whole, where there are no choices
+    pattern: str = ".+"  # what a value must match as a whole, where there are no choices
     once: bool = False  # it has one value; any other, given twice, means either
 
     def check(self, name: str, value: str) -> None:
         """Refuse a value that it cannot have."""
         if self.choices and value not in self.choices:
             raise BadRequest(f"{name} cannot be {value!r}{nearest(value, self.choices)}")
-        if len(value) > LONGEST or not re.fullmatch(self.words, value, re.ASCII | re.DOTALL):
+        if len(value) > LONGEST or not re.fullmatch(self.pattern, value, re.ASCII | re.DOTALL):
             raise BadRequest(f"{name} cannot be {value[:80]!r}: expected {self.help}")
 
 

@@ -112,6 +112,7 @@ def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
     if job.step is not Step.ACTIVE or job.wish:
         return None
     now = datetime.fromisoformat(view.now())
+    now = now.replace(second=now.second // 30 * 30, microsecond=0)  # an estimate that never rests is none
     since = (now - timedelta(hours=1)).isoformat()[:16]
     done = sum(each.times for each in found if each.what == State.COMPLETED.value and each.at >= since)
     counts = view.store.counts(job.id)
@@ -121,7 +122,7 @@ def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
     if done < FEWEST or not left:
         return None
     end = now + timedelta(seconds=left * span / done)
-    return Pace(f"{end.isoformat()[:19]}Z", done, left)
+    return Pace(f"{end.isoformat()[:16]}:00Z", done, left)
 
 
 def spreads(view: View, job: GridJob) -> list[Spread]:

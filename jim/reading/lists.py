@@ -33,7 +33,7 @@ WAITS: Mapping[str, tuple[State, ...]] = {
     "verification": (State.COMPLETING,),
 }
 STATES = tuple(state.value for state in State if state is not State.UNKNOWN)
-LIMIT = Filter(f"rows on a page, 1 to {LONGEST_PAGE}", "N", words=r"[1-9]\d?|1\d\d|200", once=True)
+LIMIT = Filter(f"rows on a page, 1 to {LONGEST_PAGE}", "N", pattern=r"[1-9]\d?|1\d\d|200", once=True)
 GRID_JOBS = {
     "failed": Filter("only those of which a local job has failed or was killed", choices=("yes",), once=True),
     "status": Filter("the status of a grid job", choices=STATUSES),
@@ -42,22 +42,24 @@ GRID_JOBS = {
     "owner": Filter("who handed it in", "NAME"),
     "herd": Filter("whether a splitter made a herd of it", choices=HERDS),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
-    "since": Filter("created then or later: 2026-01-31, 2026-01-31T12:00Z, or so long ago: 2h, 3d", "TIME", words=TIME),
-    "until": Filter("created before then", "TIME", words=TIME),
+    "since": Filter(
+        "created then or later: 2026-01-31, 2026-01-31T12:00Z, or so long ago: 2h, 3d", "TIME", pattern=TIME
+    ),
+    "until": Filter("created before then", "TIME", pattern=TIME),
     "sort": Filter("the order: by id, or by the last change", choices=("id", "changed"), once=True),
-    "after": Filter("where the page begins: the id of the last row before", words=r"([0-9T:.Z-]{1,40},)?\d{1,15}"),
+    "after": Filter("where the page begins: the id of the last row before", pattern=r"([0-9T:.Z-]{1,40},)?\d{1,15}"),
     "limit": LIMIT,
 }
 LOCAL_JOBS = {
     "state": Filter("the state of a local job", choices=STATES),
     "reason": Filter("a reason as written; * stands for any words", "WORDS"),
     "host": Filter("a host on which an attempt ran", "NAME"),
-    "attempt": Filter("the number of the latest attempt", "N", words=r"\d{1,6}"),
+    "attempt": Filter("the number of the latest attempt", "N", pattern=r"\d{1,6}"),
     "wait": Filter("what is waited for", choices=tuple(WAITS)),
     "phase": Filter("a phase that has begun", "NAME"),
-    "submission": Filter("the submission of the latest attempt", "K", words=r"\d{1,9}"),
-    "n": Filter("numbers and ranges, such as 1-4,7", words=r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?){0,99}"),
-    "after": Filter("where the page begins: the number of the last row before", words=r"\d{1,8}", once=True),
+    "submission": Filter("the submission of the latest attempt", "K", pattern=r"\d{1,9}"),
+    "n": Filter("numbers and ranges, such as 1-4,7", pattern=r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?){0,99}"),
+    "after": Filter("where the page begins: the number of the last row before", pattern=r"\d{1,8}", once=True),
     "limit": LIMIT,
 }
 NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))

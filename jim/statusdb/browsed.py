@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from jim.errors import TooLong
-from jim.jobs import HELD, GridJob
+from jim.jobs import HELD, Alike, GridJob
 from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
@@ -23,7 +23,7 @@ HERDS = {
     "will split": "splitter <> '' AND size = 0 AND step <> 'finished'",
 }
 BADLY = "('failed', 'killed', 'new')"
-FAILED = f"EXISTS (SELECT 1 FROM tally WHERE grid = id AND state IN {BADLY} AND count > 0)"
+FAILED = f"id IN (SELECT grid FROM tally WHERE state IN {BADLY} AND count > 0)"
 WORD = (
     "(job_type LIKE ?1 ESCAPE '\\' OR owner LIKE ?1 ESCAPE '\\' OR reason LIKE ?1 ESCAPE '\\' "
     "OR key LIKE ?1 ESCAPE '\\' OR CAST(id AS TEXT) = ?2)"
@@ -141,6 +141,28 @@ class Browsed(Connected):
     def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
         """Count the local jobs that fit, wherever a list is; not further than one more than `at_most`."""
         return self._count("local_job l", _local_jobs(grid, asked), at_most)
+
+    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
+        """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
+        sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
+        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
+        found = self.db.execute(sql, (grid, limit)).fetchall()
+        return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
+
+    def completing(self) -> Iterator[tuple[int, int]]:
+        """Name the local jobs whose outputs are not verified yet."""
+        return iter(self.db.execute(rows.COMPLETING).fetchall())
+
+    def next_due(self, grid: int) -> float:
+        """Tell when the first of the local jobs that wait is due."""
+        due = self.db.execute(rows.NEXT_DUE, (grid,)).fetchone()[0]
+        return HELD if due is None else float(due)
+
+    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
+        """Give each content that was published, and how often: progress is alike in most local jobs."""
+        which, values = rows.where(grid=grid, n=n)
+        sql = f"SELECT content, count(*) FROM detail WHERE {which} GROUP BY content ORDER BY min(n), min(name)"
+        return list(self.db.execute(sql, values))
 
     def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
         """Give the state of each local job that fits, by their numbers."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Alike, Change, GridJob, Journal, LocalJob, Submission, whole_reason
+from jim.jobs import HELD, Change, GridJob, Journal, LocalJob, Submission, whole_reason
 from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.browsed import Browsed
@@ -217,22 +217,6 @@ class Store(Browsed, Submissions):
         )
         return list(rows.local_jobs(self.db.execute(sql, (grid, first, due, limit))))
 
-    def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
-        """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
-        sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
-        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
-        found = self.db.execute(sql, (grid, limit)).fetchall()
-        return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
-
-    def completing(self) -> Iterator[tuple[int, int]]:
-        """Name the local jobs whose outputs are not verified yet."""
-        return iter(self.db.execute(rows.COMPLETING).fetchall())
-
-    def next_due(self, grid: int) -> float:
-        """Tell when the first of the local jobs that wait is due."""
-        due = self.db.execute(rows.NEXT_DUE, (grid,)).fetchone()[0]
-        return HELD if due is None else float(due)
-
     def state(self, grid: int, n: int) -> State:
         """Return only the state of one local job."""
         row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
@@ -360,12 +344,6 @@ class Store(Browsed, Submissions):
         while part := self.db.execute(rows.DETAILS, (grid, *last, n)).fetchall():
             yield from part
             last = part[-1][:2]
-
-    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Give each content that was published, and how often: progress is alike in most local jobs."""
-        which, values = rows.where(grid=grid, n=n)
-        sql = f"SELECT content, count(*) FROM detail WHERE {which} GROUP BY content ORDER BY min(n), min(name)"
-        return list(self.db.execute(sql, values))
 
     def remove(self, job: GridJob) -> None:
         """Hide a grid job, free its key, and record that its files must be removed."""

@@ -14,7 +14,7 @@ from jim.model import State, Witness
 from tests.pages.grounds import png
 
 HOME = Path(__file__).parents[2]
-AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))
+AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))  # from npm: see the Makefile
 PAGES = {
     "overview": "/",
     "list": "/jobs",
@@ -245,6 +245,16 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     page.wait_for_timeout(7000)
     assert len(seen.asked) == before, "a hidden tab asks for nothing"
     assert seen.odd == []
+
+
+def test_an_open_part_is_in_the_address(served, look) -> None:
+    page = look(served).go("/jobs/16?state=failed")
+    page.locator("#journal summary").click()
+    page.wait_for_url(served.at("/jobs/16?state=failed#journal"))
+    again = look(served).go("/jobs/16?state=failed#journal")
+    expect(again.locator("#journal table")).to_be_visible()
+    again.locator("#journal summary").click()
+    again.wait_for_url(served.at("/jobs/16?state=failed"))
 
 
 def test_31_ages_go_on_without_an_answer_that_is_new(served, look) -> None:

@@ -64,6 +64,8 @@ class Page(HTMLParser):
         self.names: list[str] = []  # of rows
         self.inside = False  # of a table
         self.feed(html)
+        kept = [(row, name) for row, name in zip(self.rows, self.names, strict=True) if row]
+        self.rows, self.names = [row for row, _ in kept], [name for _, name in kept]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))

@@ -26,7 +26,7 @@ def test_6_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
     assert one.ids() == ["1.0"]
     assert one.all("svg", **{"class": "map c25"})[0]["data-count"] == "1"
     for path, words in (
-        ("/jobs/2", "It is to be sized"),
+        ("/jobs/2", "the keeper still has to size it"),
         ("/jobs/3", "finished as failed: no such file: x.root"),
         ("/jobs/4", "It is not split yet."),
     ):
@@ -108,7 +108,7 @@ def test_12_a_keeper_that_is_stopped_is_told_with_its_pid_and_what_to_do(ground:
         page = person.page("/jobs/1")
     finally:
         os.close(lock)
-    assert f"keeper holds the lock (pid {os.getpid()}), but has said nothing for 3" in page.text
+    assert f"keeper holds the lock (pid {os.getpid()}), but has not updated its heartbeat for 3" in page.text
     assert f"kill -CONT {os.getpid()}" in page.text
     assert person.get("/healthz").status_code == 503
 

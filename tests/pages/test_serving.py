@@ -81,6 +81,17 @@ def test_36_another_uid_is_refused_on_a_real_connection(served: Serving, reader:
     assert reader.get("/jobs").status == 403
 
 
+def test_36_the_kernel_is_asked_once_for_a_connection_and_anew_for_the_next(served: Serving, reader: Reader) -> None:
+    asked, ask = [], served.access.peer
+    served.access.peer = lambda *ends: asked.append(ends) or ask(*ends)  # type: ignore[func-returns-value]
+    assert [reader.get("/jobs").status for _ in range(3)] == [200] * 3
+    assert asked == [], "it was asked when the person was let in"
+    other = Reader(served)
+    assert [other.get("/jobs").status for _ in range(3)] == [401] * 3
+    assert len(asked) == 1
+    other.connection.close()
+
+
 def test_87_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:
     other = serve(ground.site)
     try:

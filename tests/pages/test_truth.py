@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ import pytest
 
 from jim.errors import TooLong
 from jim.model import State, Witness
+from jim.pages.live import Made, Renderings
 from jim.statusdb import file_of
 from jim.statusdb.asked import LocalJobsAsked
 from tests.formats import TO_FORMAT_5
@@ -29,7 +31,9 @@ def running(ground: Ground) -> Ground:
     """One of four local jobs runs, one has completed."""
     ground.add(1, 4, 600)
     ground.send(1, 1, range(3), 500)
+    ground.clock.at = ground.now - 300
     ground.change(1, [0], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
+    ground.clock.at = None
     ground.store.set_attempt(1, 1, 1, host="wn1", started=text(ground.now - 300)[:19] + "Z")
     return ground
 
@@ -240,6 +244,12 @@ def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
         assert (again.status_code, again.data) == (304, b""), path
         assert again.headers["JIM-Batch-Seen"] == running.store.fact("seen")
         assert again.headers["JIM-Keeper-Seen"]
+    claim = running.leave(1, 1, 1, "../claim.1", b"")
+    tag = person.get("/jobs/1/0").headers["ETag"]
+    assert "claim touched" in person.page("/jobs/1/0").text
+    os.utime(claim, (running.now - 40, running.now - 40))
+    assert person.get("/jobs/1/0", If_None_Match=tag).status_code == 304, "ages in sentences are ages, too"
+    tag = person.get("/jobs/1").headers["ETag"]
     running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
     assert person.get("/jobs/1", If_None_Match=tag).status_code == 200
     tag = person.get("/jobs/1").headers["ETag"]
@@ -267,6 +277,21 @@ def test_viewers_of_one_page_share_a_rendering(running: Ground, person: Person) 
     assert len(made) == 1
     person.get("/jobs?limit=8")
     assert len(made) == 2
+
+
+def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
+    now, used, made = [100.0], [0.0], []
+
+    def make() -> Made:
+        used[0] += 0.1
+        made.append(now[0])
+        return Made(b"", "text/html")
+
+    renderings = Renderings(lambda: now[0], cost=lambda: used[0])
+    for seconds in (0.0, 1.1, 1.3, 0.2, 3.0):  # 0.1 s of a processor are good for 2.5 s
+        now[0] += seconds
+        renderings.get("x", make)
+    assert [round(each - 100, 1) for each in made] == [0.0, 2.6, 5.6]
 
 
 def test_no_log_tells_a_query(running: Ground, person: Person, caplog: pytest.LogCaptureFixture) -> None:

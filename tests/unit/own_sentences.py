@@ -20,7 +20,6 @@ JUSTIFIED = {
     "jim/errors.py: 'int_max_str_digits' in str(error)": "a sentence of Python's",
     "jim/evidence/exit_record.py: self.reason.startswith(LACKING)": "the format of the exit record",
     "jim/evidence/transitions.py: words.search(each.reason)": "a person's search: `jim retry --reason`",
-    "jim/reading/filters.py: re.fullmatch(self.words, value, re.ASCII | re.DOTALL)": "a pattern, called words",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
     "jim/site/settings.py: re.fullmatch(rule.words, value)": "a pattern, called words",
 }

@@ -14,8 +14,9 @@ from werkzeug.wsgi import wrap_file
 
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.jobs import Attempt
-from jim.pages.app import XML, Pages, Refused, in_full
-from jim.pages.live import Made
+from jim.pages.app import Pages, in_full
+from jim.pages.live import XML, Made
+from jim.pages.refusals import Refused
 from jim.reading import files
 from jim.reading.files import Found
 from jim.reading.view import View

@@ -9,8 +9,8 @@ from flask import Flask
 
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
-from jim.pages.app import XML, Pages, as_json
-from jim.pages.live import Made
+from jim.pages.app import Pages, as_json
+from jim.pages.live import XML, Made
 from jim.reading import documents, history
 from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running

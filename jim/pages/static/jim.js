@@ -108,6 +108,11 @@
 		setInterval(tick, 1000);
 	}
 
+	// Open parts are in the address
+	const opened = location.hash && id(location.hash.slice(1));
+	if (opened && opened.tagName === "DETAILS") opened.open = true;
+	document.addEventListener("toggle", ({ target }) => { if (target.id) history.replaceState(null, "", target.open ? "#" + target.id : location.pathname + location.search); }, true);
+
 	// The map
 	let cell = -1, asked;
 	const facts = () => {

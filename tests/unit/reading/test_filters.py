@@ -16,7 +16,7 @@ KNOWN = {
     "failed": Filter("only with failures", choices=("yes",), once=True),
     "state": Filter("a state", choices=("running", "failed")),
     "reason": Filter("a reason"),
-    "after": Filter("a number", words=r"\d{1,8}", once=True),
+    "after": Filter("a number", pattern=r"\d{1,8}", once=True),
 }
 
 

@@ -1,0 +1,87 @@
+"""Errors as pages: what failed, what is known nevertheless, and what to do."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from flask import Response, g, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.pages.access import NOBODY
+from jim.pages.live import HTML, JSON
+from jim.pages.shown import visible
+from jim.reading.files import Gone
+from jim.site import file as site_file
+
+log = logging.getLogger(__name__)
+
+
+class Refused(JimError):
+    """A request that is not served, with its status."""
+
+    def __init__(self, status: int, words: str, **headers: str) -> None:
+        super().__init__(words)
+        self.status, self.headers = status, headers
+
+
+def failed(error: Exception, is_removed: Callable[[int], bool]) -> Response:
+    """Say what failed, what is known nevertheless, and what to do."""
+    status, said, todo = _told(error)
+    if status == 404 and _is_removed(is_removed):
+        status, said = 410, "this grid job was removed; its files are being removed"
+    if status >= 500 and not isinstance(error, JimError):
+        log.error("%s %s: %s", request.method, visible(request.path), error, exc_info=error)
+    facts = {"status": status, "phrase": HTTPStatus(status).phrase, "said": said, "todo": todo}
+    if request.path.endswith(".json"):
+        document = {"error": said, "status": status, "todo": todo}
+        response = Response(json.dumps(document, indent=2), status, content_type=JSON)
+    else:
+        known = _known_nevertheless() if isinstance(error, StoreError) else {}
+        styled = g.get("client", NOBODY) != NOBODY
+        page = render_template("error.html", known=known, styled=styled, **facts)
+        response = Response(page, status, content_type=HTML)
+    for name, value in (error.headers if isinstance(error, Refused) else {}).items():
+        response.headers[name] = value
+    return response
+
+
+def _is_removed(is_removed: Callable[[int], bool]) -> bool:
+    """Tell whether a page is about a grid job that was there."""
+    number = (request.view_args or {}).get("number")
+    with suppress(JimError, OSError):
+        return number is not None and is_removed(number)
+    return False
+
+
+def _told(error: Exception) -> tuple[int, str, str]:
+    if isinstance(error, Refused):
+        return error.status, str(error), ""
+    if isinstance(error, HTTPException):
+        words = {404: "there is no such page", 405: "these pages can only be read"}
+        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
+    if isinstance(error, BadRequest):
+        return 400, str(error), "Correct the address, or go back."
+    if isinstance(error, Gone):
+        return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
+    if isinstance(error, UnknownJob):
+        return 404, str(error), "Grid jobs are removed some time after they have ended; the site says when."
+    if isinstance(error, TooLong):
+        return 503, str(error), "Give a state or a range of numbers, and try again."
+    if isinstance(error, JimError | OSError):
+        return 503, str(error), "What runs goes on meanwhile. Try again, or run `jim site check`."
+    return 500, "a fault in JIM itself", "Please report it, with what the pages have logged."
+
+
+def _known_nevertheless() -> dict[str, Any]:
+    """Give what the keeper last published, where the store itself cannot be read."""
+    with suppress(OSError, ValueError, JimError):
+        site = site_file.load()
+        told = json.loads(site.summary.read_text())
+        return {"at": str(told["at"]), "jobs": [each for each in told["jobs"] if isinstance(each, dict)][:50]}
+    return {}
