@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser corpus lint types bench torture root figures live live-long glitch-report clean
+.PHONY: help demo test browser corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ types: $(VENV)/checks  ## mypy --strict
 
 bench: $(VENV)/tests  ## measure the promised figures
 	$(BIN)/python -P -s bench/figures.py
+
+bench-scale: $(VENV)/tests  ## measure the keeper with 10,000 open grid jobs, and 100,000 that have ended
+	$(BIN)/python -P -s bench/scale.py
 
 figures: $(VENV)/tests  ## measure the source: rooms, import circles, sizes
 	@$(BIN)/python -s -m bench.house

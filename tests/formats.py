@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TO_FORMAT_6 = """
     DROP TABLE unanswered;
+    DROP INDEX grid_job_elsewhere;
     DROP INDEX local_job_waiting;
     CREATE INDEX local_job_waiting ON local_job (grid, n) WHERE state = 'waiting';
     PRAGMA user_version = 6;

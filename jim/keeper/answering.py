@@ -21,6 +21,7 @@ from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536
+OF_A_MOMENT = {"seen", "age_s"}  # what a record of a grid job says of when it is read; the page says `seen` for all
 PAGE, PAUSES = "page", 100  # so many times as long as it takes to write the page, the next one is not written
 
 
@@ -29,6 +30,7 @@ class Answering:
 
     def __init__(self) -> None:
         self._records: dict[int, str] = {}  # of open grid jobs, as JSON
+        self._ended: set[int] = set()  # grid jobs whose last answer is written
         self._changed = True
         self._trouble: tuple[object, ...] = ()
 
@@ -44,7 +46,10 @@ class Answering:
             replace(file, answer)
         answered[job.id] = answer
         if job.step is Step.FINISHED:
-            _is_answered(keeper, job.id)
+            self._ended.add(job.id)
+            del answered[job.id]
+            for each in ("wish", "cancel"):
+                keeper.workers.forget((each, job.id))
         return NEVER
 
     def _note(self, keeper: Keeper, job: GridJob) -> None:
@@ -52,26 +57,23 @@ class Answering:
         if job.step is Step.FINISHED:
             self._records.pop(job.id, None)
         else:
-            told = record(keeper.store, job, keeper.health.seen, strict=keeper.site.site.strict_status)
-            self._records[job.id] = json.dumps(told)
+            told = record(keeper.store, job, strict=keeper.site.site.strict_status)
+            lasting = {name: value for name, value in told.items() if name not in OF_A_MOMENT}
+            self._records[job.id] = json.dumps(lasting)
 
     def publish(self, keeper: Keeper) -> None:
-        """Write what the group may read, if anything has changed; where that takes long, less often."""
+        """Write what the group may read if anything has changed, once all was looked at; if it takes long, rarely."""
+        if self._ended:
+            keeper.store.are_answered(self._ended)
+            self._ended.clear()
         trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
-        if (self._changed or trouble != self._trouble) and keeper.workers.ready(PAGE):
+        changed, calm = self._changed or trouble != self._trouble, keeper.looks.soonest() > 0.0
+        if changed and calm and keeper.workers.ready(PAGE):
             began = keeper.clock.boot()
             with suppress(OSError):  # a page that cannot be shown must not hold up a job
                 replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
             self._changed, self._trouble = False, trouble
             keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
-
-
-def _is_answered(keeper: Keeper, number: int) -> None:
-    """Forget what was needed until the last answer was written."""
-    keeper.store.is_answered(number)
-    del keeper.doors.answered[number]
-    for each in ("wish", "cancel"):
-        keeper.workers.forget((each, number))
 
 
 def _written(file: Path) -> bytes:
@@ -107,6 +109,7 @@ def _page(keeper: Keeper, records: Iterable[str]) -> str:
     summary = {
         "site": keeper.site.site.name,
         "at": keeper.clock.utc(),
+        "seen": health.seen,
         "trouble": health.trouble.words,
         "failures": health.failures,
         "retry_due": keeper.clock.steady(health.retry_at),

@@ -31,7 +31,8 @@ from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
-BEFORE = (Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE)
+UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore takes the second back to the first
+BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
 SUMMARY = "summary.json"  # the first file of each tar
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
@@ -40,7 +41,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     """Gather the outputs of a grid job whose local jobs have all ended, and finish it."""
     if job.step in BEFORE and _all_ended(keeper, job):
         with keeper.store.transaction():
-            if job.step is Step.RESOLVED:
+            if job.step in UNSPLIT:
                 keeper.store.empty(job.id)  # of what was cancelled while it was split
             keeper.store.set_grid_job(job.id, step=Step.COLLECTING)
         job = keeper.store.grid_job(job.id)
@@ -52,7 +53,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
-    if job.step in (Step.ACCEPTED, Step.RESOLVED):  # nothing was sent yet: a cancel, or a split that failed, ends it
+    if job.step in UNSPLIT:  # nothing was sent yet: a cancel, or a split that failed, ends it
         return bool(job.outcome) or (job.wish == Verb.CANCEL and not keeper.workers.busy(("split", job.id)))
     return all(state.final for state in keeper.store.counts(job.id))
 

@@ -113,13 +113,15 @@ class _Pieces:
         self._stream = _pieces(keeper.site, job)
         self.stored, self.torn = 0, False
 
-    def chunk(self) -> list[Piece]:
-        """Give the next pieces, fewer of large ones; none when there are no more."""
+    def chunk(self) -> tuple[list[Piece], bool]:
+        """Give the next pieces, fewer of large ones, and tell whether these are the last."""
         first = next(self._stream, None)
         if first is None:
-            return []
+            return [], True
         alike = max(1, LARGEST_CHUNK // len(pieces_text({0: first})))  # most are of about one size
-        return [first, *itertools.islice(self._stream, min(alike, STORED_AT_ONCE) - 1)]
+        most = min(alike, STORED_AT_ONCE)
+        found = [first, *itertools.islice(self._stream, most - 1)]
+        return found, len(found) < most
 
 
 def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
@@ -138,7 +140,8 @@ def _split_on(keeper: Keeper, job: GridJob, pieces: _Pieces) -> float:
     return keeper.workers.start(_errand(keeper, job, pieces.chunk, partial(_store, keeper, job, pieces)))
 
 
-def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, chunk: list[Piece]) -> None:
+def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piece], bool]) -> None:
+    chunk, last = found
     if pieces.torn:
         return  # the pieces before these could not be stored: the next round splits anew
     if keeper.store.grid_job(job.id).wish == Verb.CANCEL:
@@ -146,20 +149,27 @@ def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, chunk: list[Piece]) ->
     if not chunk and not pieces.stored:
         _failed(keeper, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
         return
-    if not chunk:
-        with keeper.store.transaction():
-            keeper.store.end_split(job.id, pieces.stored)
-            failed = keeper.store.counts(job.id).get(State.FAILED, 0)
-            if failed:
-                what = f"{failed:,} of {pieces.stored:,} local jobs can never run"
-                keeper.store.note(job.id, "failed on creation", Witness.KEEPER, what)
-        log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, pieces.stored, failed)
+    if last:
+        _store_last(keeper, job, pieces.stored, chunk)
         return
     _split_on(keeper, job, pieces)  # first, for while these are stored the next can be made
     pieces.torn = True
     keeper.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.torn = False
     pieces.stored += len(chunk)
+
+
+def _store_last(keeper: Keeper, job: GridJob, stored: int, chunk: list[Piece]) -> None:
+    """Store the last pieces, and that these are all: in one transaction."""
+    size = stored + len(chunk)
+    with keeper.store.transaction():
+        keeper.store.add_pieces(job.id, stored, chunk)
+        keeper.store.end_split(job.id, size)
+        failed = keeper.store.counts(job.id).get(State.FAILED, 0)
+        if failed:
+            what = f"{failed:,} of {size:,} local jobs can never run"
+            keeper.store.note(job.id, "failed on creation", Witness.KEEPER, what)
+    log.info("%d: split into %d local jobs, of which %d have failed on creation", job.id, size, failed)
 
 
 def _failed(keeper: Keeper, job: GridJob, error: BaseException) -> None:

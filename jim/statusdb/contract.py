@@ -145,8 +145,8 @@ class Store(Protocol):
     def left(self) -> list[int]:
         """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
 
-    def is_answered(self, number: int) -> None:
-        """Remember that the last answer of a grid job that has ended is written."""
+    def are_answered(self, numbers: Iterable[int]) -> None:
+        """Remember that the last answers of grid jobs that have ended are written."""
 
     def answer_anew(self) -> None:
         """Let the last answers of all that have ended be written again: they may not be those of this store."""

@@ -53,6 +53,7 @@ UPGRADES = (
     INSERT INTO unanswered SELECT id FROM grid_job WHERE step = 'finished';
     DROP INDEX local_job_waiting;
     CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
+    CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
     """,
 )
 
@@ -88,6 +89,7 @@ IN_BATCH_STATES = frozenset(state.value for state in IN_BATCH)
 IN_BATCH_WORDS = ", ".join(map(repr, sorted(IN_BATCH_STATES)))
 COMPLETING = "SELECT grid, n FROM local_job INDEXED BY local_job_completing WHERE state = 'completing' ORDER BY grid, n"
 NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ?"
+ELSEWHERE = "SELECT id, place FROM grid_job INDEXED BY grid_job_elsewhere WHERE place NOT IN ('', CAST(id AS TEXT))"
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"

@@ -29,6 +29,7 @@ CREATE TABLE grid_job (
     door TEXT NOT NULL DEFAULT ''       -- in whose words its polls are answered; empty: an older version took it in
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
+CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
 
 -- The checked attributes, JSON. They may be megabytes, and the rows of grid_job are read and written all the time.
 CREATE TABLE request (grid INTEGER PRIMARY KEY, text TEXT NOT NULL);

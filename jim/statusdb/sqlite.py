@@ -85,7 +85,7 @@ class Store(Browsed, Submissions):
 
     def places(self) -> dict[int, str]:
         """Return the directories of grid jobs whose name is not the number."""
-        return dict(self.db.execute("SELECT id, place FROM grid_job WHERE place NOT IN ('', CAST(id AS TEXT))"))
+        return dict(self.db.execute(rows.ELSEWHERE))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
         """Add their requests to rows of grid_job."""
@@ -119,9 +119,10 @@ class Store(Browsed, Submissions):
         sql = f"{open_ones} UNION SELECT grid FROM unanswered ORDER BY 1"
         return [number for (number,) in self.db.execute(sql, _values(OPEN))]
 
-    def is_answered(self, number: int) -> None:
-        """Remember that the last answer of a grid job that has ended is written."""
-        self.db.execute("DELETE FROM unanswered WHERE grid = ?", (number,))
+    def are_answered(self, numbers: Iterable[int]) -> None:
+        """Remember that the last answers of grid jobs that have ended are written."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM unanswered WHERE grid = ?", ((number,) for number in numbers))
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
         """Change a grid job, or its request, which is JSON."""

@@ -14,9 +14,10 @@ MOVES = {move.name for move in moves()} | {"deliver"}
 # The first answer of the batch system is lost, and a node dies under the first attempt: every move has something to do,
 NODE_DIES = '[ "$JIM_LOCAL_JOB $JIM_ATTEMPT" != "0 1" ] || kill -9 0'
 ANSWER_LOST = 'once || exec "$@"; "$@" >/dev/null; exit 1'
-# but these: nothing is wished, nothing is old or to be renewed, GRAM is told of nothing; a wrapper that starts early
-# tells what would be looked up; and the local batch system proves a death, so nothing has to be given up.
-IDLE = {"Fulfilling", "Aging", "Renewing", "tell", "look_up", "end"}
+# but these: nothing is wished, nothing is old or to be renewed, no clock jumps, GRAM is told of nothing; what is sent
+# is sent where room is shared; a wrapper that starts early tells what would be looked up; and the local batch system
+# proves a death, so nothing has to be given up.
+IDLE = {"follow_clock", "Fulfilling", "Aging", "Renewing", "renew", "tell", "Sending", "look_up", "end"}
 
 
 def rough(place, name: str):

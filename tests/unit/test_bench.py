@@ -37,6 +37,16 @@ def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bou
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.torture
+def test_the_scale_is_measured_and_nothing_is_left(tmp_path):
+    command = [sys.executable, "-P", "-s", str(FIGURES.with_name("scale.py")), "--quick"]
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.count("≤") == 9
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_bound_that_is_passed_shows():
     sys.path.insert(0, str(FIGURES.parents[1]))
     from bench.taking import Figure

@@ -138,6 +138,18 @@ def nobody_looks_whose_the_work_directory_is(patch):
     patch.setattr(Hold, "reach", lambda hold: None)
 
 
+def one_change_is_forgotten(patch):
+    """Look at a grid job that has changed, but for each third time."""
+    changed = Store.changed
+
+    def forgetful(store):
+        found = changed(store)
+        store.told = getattr(store, "told", 0) + bool(found)
+        return found if store.told % 3 else set()
+
+    patch.setattr(Store, "changed", forgetful)
+
+
 def play_enough(machine, dialect, seed, block):
     for number in range(seed, seed + ENOUGH // block):
         play(machine, dialect, number, block, (Phase.generate,))
@@ -148,6 +160,7 @@ def play_enough(machine, dialect, seed, block):
     [
         (no_fence, "Troubles", "local", 1, FEW),
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
+        (one_change_is_forgotten, "Glitches", "slurm", 1, FEW),
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [

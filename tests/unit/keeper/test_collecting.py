@@ -13,7 +13,8 @@ import pytest
 
 from jim.handlers.parametric import Parametric
 from jim.keeper import collecting
-from jim.model import State
+from jim.keeper.arrivals import TakingInbox
+from jim.model import Piece, State
 from jim.workdir.tar import Tar
 from tests.stand_ins import World
 
@@ -116,6 +117,16 @@ def test_what_was_cancelled_brings_nothing(world):
     world.wish("cancel", str(grid))
     world.until(lambda: "cancel" in world.batch.calls)
     assert set(tar_of(world, grid)) == {"summary.json", "1.0/stdout"}
+
+
+def test_what_was_half_split_before_a_restore_is_forgotten_once_it_is_cancelled(world):
+    """Such a grid job is accepted anew: none of its local jobs counts."""
+    grid = world.submit(2)
+    world.move(TakingInbox)(world.keeper)
+    world.store.add_pieces(grid, 0, [Piece(), Piece()])
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    assert (world.store.grid_job(grid).outcome, world.store.local_jobs(grid)) == ("killed", [])
 
 
 @pytest.mark.parametrize("change", [b"DATA", b"da", b"data and more"])

@@ -524,13 +524,13 @@ def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> 
         store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
     assert store.left() == [1, 2, 3]
     assert [[each.id for each in store.finished(*some)] for some in ((0, 9), (0, 1), (2, 9))] == [[2, 3], [2], [3]]
-    store.is_answered(3)
+    store.are_answered([3])
     assert store.left() == [1, 2]
     store.set_grid_job(3, step=Step.ACTIVE)
     store.remove(store.grid_job(2))
     assert store.left() == [1, 3]
     store.set_grid_job(3, step=Step.FINISHED)
-    store.is_answered(3)
+    store.are_answered([3])
     store.answer_anew()
     assert store.left() == [1, 3]
     assert (store.any_grid_job(Step.SPLIT), store.any_grid_job(Step.ACTIVE, Step.COLLECTING)) == (True, False)
