@@ -57,7 +57,7 @@ class Sge(DeclaredAdapter):
     index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
     can_avoid = True
     array_limit = 75_000
-    end_is_death = True  # because its histories ensure this
+    end_is_death = True  # execd writes the accounting of a job, which qacct reads, once all its processes are dead
     # Both names depend on the site; these are the usual ones. Memory is counted for each slot.
     parallel_environment, memory_resource = "smp", "h_vmem"
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT

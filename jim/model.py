@@ -54,7 +54,7 @@ FINAL = frozenset({State.COMPLETED, State.FAILED, State.KILLED, State.NEW}) | FR
 
 
 class Step(Enum):
-    """The next thing that JIM does with a grid job."""
+    """How far a grid job is: each step but COLLECTING names what has been done."""
 
     ACCEPTED = "accepted"
     RESOLVED = "resolved"

@@ -120,7 +120,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(split),  # resolved ─> split: its local jobs. The first one that is accepted makes it active
         of_grid_job(Fulfilling()),  # cancel, suspend, resume
         of_grid_job(renewing),  # the proxies and tokens that it names
-        of_grid_job(sending),  # waiting ─> submitting ─> submitted: the intent is stored, then a thread sends
+        of_grid_job(sending),  # waiting ─> submitting ─> submitted; `share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collect),  # active ─> collecting ─> finished
         of_grid_job(answering),  # what polls print

@@ -1,7 +1,7 @@
 """Failure messages of qsub, qstat, qdel and qalter. Unknown versions: Grid Engine's own tables of messages."""
 
 # If qmaster does not answer, the command looks for it once more and reports the result. So only a refused connection,
-# without a lost one before, proves that nothing was asked.
+# without a lost one before, makes it likely that nothing was asked. JIM fences all the same.
 UNCLEAR: tuple[str, ...] = (
     r"commlib error: (?!got select error \(connection refused\)|access denied)",  # unknown
     r"(?s)\A(?!.*commlib error: ).*unable to contact ",  # unknown

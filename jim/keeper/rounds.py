@@ -44,18 +44,26 @@ def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
     return Move(make, is_of_grid_job=True)
 
 
+def _groups(moves: Sequence[Move]) -> Iterator[tuple[bool, Iterator[Move]]]:
+    return groupby(moves, key=attrgetter("is_of_grid_job"))
+
+
 class Rounds:
     """The keeper's work on one state directory."""
 
     def __init__(self, keeper: Keeper, moves: Sequence[Move]) -> None:
         self.keeper, self.moves = keeper, moves
+        if (
+            sum(of_one for of_one, _ in _groups(moves)) > 1
+        ):  # one look asks all of them; the next time is their earliest
+            raise ValueError("the moves about grid jobs must stand together in moves()")
         keeper.looks.add(keeper.store.left())  # after a start; from then on what changes, and what is due
 
     def round(self) -> None:
         """Make every move once: those about the site, and those about each grid job that is to be looked at now."""
-        for of_grid_job, together in groupby(self.moves, key=attrgetter("is_of_grid_job")):
+        for of_one, together in _groups(self.moves):
             made = tuple(each.make for each in together)
-            if of_grid_job:
+            if of_one:
                 self._look_around(made)
             else:
                 for move in made:

@@ -8,7 +8,7 @@ import pytest
 from jim.errand import Errand
 from jim.errors import DiskFull
 from jim.keeper import answering, rounds
-from jim.keeper.rounds import of_grid_job
+from jim.keeper.rounds import Rounds, of_grid_job, of_site
 from jim.run_grid_job import moves
 
 
@@ -19,6 +19,13 @@ def test_each_move_is_about_the_site_or_about_one_grid_job():
         *("resolve", "split", "Fulfilling", "Renewing", "Sending", "look_up", "collect"),
         "Answering",
     ]
+
+
+def test_moves_about_grid_jobs_stand_together_for_a_second_group_would_lose_the_times_of_the_first(world):
+    apart = [of_grid_job(lambda keeper, job: 0.0), of_site(lambda keeper: None), of_grid_job(lambda keeper, job: 0.0)]
+    with pytest.raises(ValueError, match="must stand together"):
+        Rounds(world.keeper, apart)
+    Rounds(world.keeper, apart[:2])
 
 
 @pytest.fixture
