@@ -13,13 +13,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from jim.clock import Clock
 from jim.statusdb import open_store
 from tests.pages.grounds import Ground, many
 
 HOME = Path(__file__).parents[2]
+# A busy machine shares a rendering for 5 s, and a live page asks every 5 s.
+expect.set_options(timeout=30_000)
 CALL = 'import sys; from jim.cli import main; sys.exit(main(["pages", *sys.argv[1:]]))'
 
 
