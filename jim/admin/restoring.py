@@ -2,6 +2,10 @@
 
 The directories decide: JIM takes up again all submissions that they hold and the store has forgotten. No keeper runs
 until the last step is done. If the command is killed, simply run it again.
+
+Where worker nodes do not see the work directory, people must end the batch jobs that count no more. JIM names these
+before it stores what it has found, so a killed command has named them or will do so. Then the command stops: only the
+next one takes the last step.
 """
 
 from __future__ import annotations
@@ -11,11 +15,13 @@ import logging
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from jim.clock import Clock
+from jim.command import end_marked
 from jim.doors import inbox
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
@@ -53,6 +59,7 @@ from jim.workdir.submission import (
 )
 
 log = logging.getLogger(__name__)
+End = Callable[[str], object]  # ends the batch commands of a mark that still run
 # Name of a grid job's directory, or of its remains.
 PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
 
@@ -118,11 +125,12 @@ def _numbers(site: Site) -> Iterator[int]:
 
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:
     """Take up forgotten submissions; report forgotten grid jobs."""
-    mine, shared = set(), adapter_of(site).shared_work
+    mine, adapter, named = set(), adapter_of(site), False
+    end = None if adapter.shared_work else partial(end_marked, id_variable=adapter.id_variable)
     for job in store.grid_jobs():
         if job.place:
             mine.add(job.place)
-            yield from _take_up(site.work / job.place, store, job, shared=shared)
+            named |= yield from _take_up(site.work / job.place, store, job, end)
             yield from _gather_anew(site.work / job.place, store, store.grid_job(job.id))
     known = {job.id: job for job in store.grid_jobs()}
     for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
@@ -136,6 +144,10 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
                 "may still run, and JIM will not report on them; the same request would make a new grid "
                 "job"
             )
+    if named:
+        raise BadSite(
+            f"{site.state} does not continue yet: cancel the batch jobs named above, then run `jim site restored` again"
+        )
 
 
 def _key_of(place: Path) -> str:
@@ -145,10 +157,11 @@ def _key_of(place: Path) -> str:
         return ""
 
 
-def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterator[str]:
-    """Take up the submissions of a grid job that have a directory and no row.
+def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Generator[str, None, bool]:
+    """Take up the submissions of a grid job that have a directory and no row; tell whether batch jobs were named.
 
-    If worker nodes do not see that directory, JIM cannot stop a running batch job of it there.
+    If worker nodes do not see that directory, JIM cannot stop a running batch job of it there, only its batch command:
+    `end` does so.
     """
     there = submissions_in(place)
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
@@ -157,25 +170,35 @@ def _take_up(place: Path, store: Store, job: GridJob, *, shared: bool) -> Iterat
             lost.void(store, job, row.k)
     unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - store.submission_numbers(job.id))}
     if not unknown:
-        return
+        return False
     if (place / OWNER).exists() and not is_owned(place, job):
         raise JimError(
             f"{place} is not the directory of grid job {job.id}: its {OWNER} names another. Move it away first"
         )
     if job.step in (Step.ACCEPTED, Step.RESOLVED):  # the keeper finds it when it makes the directory
         store.set_grid_job(job.id, step=Step.ACCEPTED, place="")
-        return
+        return False
     sent = {k: told for k, told in unknown.items() if told.attempts}
     found = {k: told.attempts for k, told in sent.items()}
     over = list(lost.superseded(store, job, found, lost.latest(store, job, found)))
     _end(place, over)
-    if over and not shared:
-        marks = {each.k: each.mark for each in store.submissions(*SubmissionState, grid=job.id)}
-        marks |= {k: told.mark for k, told in sent.items()}
-        jobs = ", ".join(f"{marks[k]} index {idx}" for k, idx in over)
-        yield f"{job.id}: before a keeper starts, cancel these batch jobs if they exist: {jobs}"
+    if over and end:
+        yield (
+            f"{job.id}: before you run `jim site restored` again, cancel these batch jobs if they exist: "
+            f"{_named(store, job, sent, over, end)}"
+        )
     lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
     yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: JIM looks for them again"
+    return bool(over and end)
+
+
+def _named(store: Store, job: GridJob, sent: Mapping[int, Told], over: Sequence[tuple[int, int]], end: End) -> str:
+    """Name batch jobs as people find them; a batch command that still runs hands over none of them after that."""
+    marks = {each.k: each.mark for each in store.submissions(*SubmissionState, grid=job.id)}
+    marks |= {k: told.mark for k, told in sent.items()}
+    for k in dict.fromkeys(k for k, _ in over):
+        end(marks[k])
+    return ", ".join(f"{marks[k]} index {idx}" for k, idx in over)
 
 
 def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:

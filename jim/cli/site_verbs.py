@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,6 +88,7 @@ def _go_on(arguments: argparse.Namespace) -> int:
         raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing was moved or restored there")
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)
+        sys.stdout.flush()  # if the command is killed, the next one does not say this again
     wake(site.state)
     return 0
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fake_batch.engine import Task
-from tests.fake_batch.node import Nodes, Run
+from tests.fake_batch.node import TROUBLE, Nodes, Run
 
 
 class FarNodes(Nodes):
     """No claim keeps a second start from running here, and none is touched."""
 
-    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run:
+    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run | None:
         self.wrappers += 1
+        if not (directory.parent / "local-job").exists():
+            # The grid job was removed, a restore has brought it back, and somebody has tried it anew.
+            self.engine.end(task, TROUBLE)
+            return None
         luggage = {each.name for each in (directory / "luggage").iterdir() if each.exists()}
         assert {"remote-job", "local-job", "jobs"} <= luggage, "it cannot run without what it needs"
         return self._run(task, directory, index, f"{self.wrappers:032x}", told)

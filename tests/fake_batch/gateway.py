@@ -17,7 +17,7 @@ from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine
 from tests.fake_batch.far_node import FarNodes
 from tests.fake_batch.kill import Kill, Killed
-from tests.fake_batch.liar import Liar
+from tests.fake_batch.liar import Liar, Listing
 from tests.fake_batch.node import TOUCH, Nodes, Run
 from tests.stand_ins import INSTANCE, StandInClock, World
 
@@ -59,6 +59,8 @@ class Gateway(World):
         (self.site.state / "instance").write_text(INSTANCE)
         self.elapsed = 1.0  # no boot sets it back
         self.clock, self.batch = OneClock(lambda: self.elapsed), dialect.adapter
+        query = self.batch.query_command
+        monkeypatch.setattr(self.batch, "query_command", lambda: Listing(query()))  # some adapters look for a mark so
         self.engine = Engine(lambda: self.elapsed)
         nodes = Nodes if dialect.adapter.shared_work else FarNodes
         self.nodes = nodes(self.engine, dialect, seen_as=(str(self.shared), str(self.disk)))

@@ -57,6 +57,10 @@ class Lie(NamedTuple):
     knob: int = 0
 
 
+class Listing(list[str]):
+    """A command that lists all jobs for all that the keeper knows: from others it learns of one mark alone."""
+
+
 class Liar:
     """A batch system as its commands show it."""
 
@@ -78,7 +82,7 @@ class Liar:
         try:
             question = self.dialect.read(list(command))
             self._die_here(question)
-            said = self._answer(question, limit)
+            said = self._answer(question, limit, listing=isinstance(command, Listing))
         except Usage as error:
             self.engine.note("misunderstood", mark, note=f"{command}: {error}")
             said = error.said
@@ -97,7 +101,7 @@ class Liar:
                 self.clients[question.mark] = question
             raise
 
-    def _answer(self, question: Question, limit: float) -> Said:
+    def _answer(self, question: Question, limit: float, *, listing: bool) -> Said:
         kind, answer = {
             Submission: ("submit", self._submitted),
             Ask: ("ask", self._told),
@@ -110,7 +114,7 @@ class Liar:
         else:
             lie = self.lies[kind].pop(0) if self.lies[kind] else Lie("")
         if isinstance(question, Ask):
-            lie = self._bounded(question, lie)
+            lie = self._bounded(lie, listing=listing)
         self.engine.note(f"was spoken to: {kind}", "", note=lie.what or "honest")
         said = answer(question, lie)
         if lie.what in ("lost", "late"):
@@ -166,8 +170,12 @@ class Liar:
             ]
         return self.dialect.told(ask, tasks, self.engine.now())
 
-    def _bounded(self, ask: Ask, lie: Lie) -> Lie:
-        """Let the truth be told once patience is over; a listing that is honest begins it anew."""
+    def _bounded(self, lie: Lie, *, listing: bool) -> Lie:
+        """Let the truth be told once patience is over; a listing that is honest begins it anew.
+
+        A look for a mark begins nothing anew, although it may list all: looks for another one, before and after, may
+        both be denied, and that is given up.
+        """
         tasks, now = self.engine.tasks.values(), self.engine.now()
         if lie.what in DENYING or any(task.hidden for task in tasks):
             if self.denied_since is None:
@@ -177,7 +185,7 @@ class Liar:
             for task in tasks:
                 task.hidden = 0
             lie = Lie("")
-        if lie.what in ("", "odd") and not ask.ids:
+        if lie.what in ("", "odd") and listing:
             self.denied_since = None
         return lie
 

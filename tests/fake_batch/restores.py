@@ -24,7 +24,7 @@ from hypothesis.stateful import precondition, rule
 
 from jim.admin import restoring
 from jim.doors.gram import protocol
-from jim.errors import Outdated, UnknownJob
+from jim.errors import BadSite, Outdated, UnknownJob
 from jim.keeper import serial
 from jim.keeper.keeper import Keeper
 from jim.keeper.loop import FAILURES
@@ -69,6 +69,10 @@ class Restores(People):
         self.others: list[tuple[Keeper, Rounds]] = []  # keepers of copies, who do not know yet
         self.copies = 0
         self.patch.setattr(restoring, "Clock", lambda: self.gateway.clock)
+        self.patch.setattr(restoring, "adapter_of", lambda _: self.gateway.batch)
+        self.patch.setattr(
+            restoring, "end_marked", lambda mark, id_variable: self.gateway.liar.end_marked(mark, id_variable)
+        )
         self.patch.setattr(serial, "MACHINE", Path(self.place) / "machine-id")
         self.be_on_machine("machine")
         self.gateway.store.set_fact("machine", "machine")
@@ -233,22 +237,34 @@ class Restores(People):
         assert self.gateway.stopped or sent <= known, f"it goes on, and has forgotten {sent - known}"
 
     def say_restored(self, steps=0):
-        """Say what has happened; the command may be killed, and is then given again."""
+        """Say what has happened; the command may be killed, or stop for people to act, and is then given again."""
         gateway, before = self.gateway, self.told_over()
         gateway.keeper.store.close()
         gateway.kill.left, gateway.kill.instead, gateway.kill.armed = steps, None, bool(steps)
-        told: list[str] = []
         try:
-            told += restoring.restored(gateway.site)
-        except Killed:
-            told += restoring.restored(gateway.site)
+            while not self.has_restored():
+                pass
         finally:
             gateway.kill.left, gateway.kill.armed = 0, False
-        self.end_what_is_named(told)
         gateway.restores += 1
         gateway.superseded |= self.told_over() - before
         gateway.may_be_outdated = False
         gateway.restart()
+
+    def has_restored(self):
+        """Give the command once, and do what it says; what has been read of a killed one counts, too."""
+        told: list[str] = []
+        try:
+            told += restoring.restored(self.gateway.site)
+        except Killed:
+            return False
+        except BadSite as error:
+            if "cancel the batch jobs named above" not in str(error):
+                raise
+            return False
+        finally:
+            self.end_what_is_named(told)
+        return True
 
     def end_what_is_named(self, told):
         """End the batch jobs that count no more, as people are told to where no wrapper can learn it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -40,3 +42,23 @@ def test_only_a_failure_makes_the_check_fail(state, level, code, monkeypatch, ca
 def test_where_no_grid_job_ever_was_nothing_can_have_been_moved_or_restored(state, verb, capsys):
     assert main(["site", verb]) == 4
     assert "nothing was moved or restored there" in capsys.readouterr().err
+
+
+def test_what_restored_says_is_read_before_the_next_step(state, monkeypatch):
+    """Into a pipe, too: killed there, the next command does not say what this one has said and stored."""
+    (state / "status.db").parent.mkdir()
+    (state / "status.db").touch()
+    reading, writing = os.pipe()
+    heard = []
+
+    def restored(site):
+        yield "cancel these batch jobs"
+        heard.append(os.read(reading, 100))
+
+    os.set_blocking(reading, False)
+    monkeypatch.setattr("jim.admin.restoring.restored", restored)
+    monkeypatch.setattr("jim.run_grid_job.wake", lambda state: None)
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main(["site", "restored"]) == 0
+    assert heard == [b"cancel these batch jobs\n"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jim.admin import restoring
-from jim.cli import site_verbs
+from jim.cli import main, site_verbs
 from jim.doors import inbox
 from jim.errors import BadSite, Outdated
 from jim.jobs import whole_reason
@@ -61,6 +61,15 @@ def put_back(world, *names):
 def restored(world):
     told = list(restoring.restored(world.site))
     world.restart()
+    return told
+
+
+def stopped_for_people(world):
+    """Restore it up to where people are to act; no keeper goes on before the command is given again."""
+    told = []
+    with pytest.raises(BadSite, match="cancel the batch jobs named above, then run `jim site restored` again"):
+        told += restoring.restored(world.site)
+    stopped(world, "taken over by another copy")
     return told
 
 
@@ -320,8 +329,8 @@ def test_what_was_sent_after_the_backup_and_waits_is_taken_up(forgotten):
     assert [each.verdict for each in world.store.attempts(1, n=0)] == ["again", "completed"]
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, monkeypatch, shared):
+def resplit_after_the_backup(world, monkeypatch, *, shared):
+    """Send two local jobs of which the backup knows nothing, not even that they are."""
     monkeypatch.setattr(world.batch, "shared_work", shared)
     monkeypatch.setattr(restoring, "adapter_of", lambda _: world.batch)
     submit(world, splitter_parameters={"lumis_per_job": 3})
@@ -331,15 +340,69 @@ def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, mon
     wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.until(lambda: ("2", 2) in world.batch.tasks)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_a_forgotten_resplit_has_sent_is_cancelled_where_it_runs(world, monkeypatch, shared):
+    resplit_after_the_backup(world, monkeypatch, shared=shared)
     world.batch.start(2, 1)
     put_back(world)
-    told = [line for line in restored(world) if "cancel these batch jobs" in line]
-    named = "1: before a keeper starts, cancel these batch jobs if they exist: "
-    assert told == ([] if shared else [f"{named}jim-cafe0001-1-2 index 1, jim-cafe0001-1-2 index 2"])
+    if not shared:  # no fence reaches it, so people end it before a keeper goes on
+        assert "cancel these batch jobs" in stopped_for_people(world)[0]
+    assert not [line for line in restored(world) if "cancel these batch jobs" in line]
     assert world.finished(1)
     world.submit(1, key="another, for which the queue is listed")
     world.until(lambda: {world.batch.tasks["2", index].state for index in (1, 2)} == {State.KILLED}, seconds=30.0)
     assert world.store.counts(1) == {State.FAILED: 1, State.COMPLETED: 1}
+
+
+@pytest.fixture
+def far_and_forgotten(world, monkeypatch):
+    """A grid job whose forgotten resplit has sent two local jobs to worker nodes that see no work directory."""
+    resplit_after_the_backup(world, monkeypatch, shared=False)
+    put_back(world)
+    return world
+
+
+NAMED = (
+    "1: before you run `jim site restored` again, cancel these batch jobs if they exist: "
+    "jim-cafe0001-1-2 index 1, jim-cafe0001-1-2 index 2"
+)
+
+
+def test_batch_jobs_that_people_must_cancel_are_named_before_a_keeper_can_start(far_and_forgotten, monkeypatch, capsys):
+    """The command itself starts a keeper, as doors do, and that may send the same work again."""
+    world, awake = far_and_forgotten, []
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    monkeypatch.setattr("jim.run_grid_job.wake", awake.append)
+    monkeypatch.setattr("jim.cli.site_verbs.site_file.load", lambda: world.site)
+    assert main(["site", "restored"]) != 0
+    printed = capsys.readouterr()
+    assert NAMED in printed.out.splitlines()
+    assert "then run `jim site restored` again" in printed.err
+    assert not awake
+    stopped(world, "taken over by another copy")
+    assert main(["site", "restored"]) == 0
+    assert "cancel" not in capsys.readouterr().out
+    assert awake
+
+
+def test_batch_jobs_that_people_must_cancel_are_named_before_that_is_forgotten(far_and_forgotten, monkeypatch):
+    """Killed after the line was printed or before: the one command or the next has named them."""
+    world, reader = far_and_forgotten, restoring.restored(far_and_forgotten.site)
+    assert next(reader) == NAMED
+    reader.close()  # killed here, nothing of it is stored
+    assert NAMED in stopped_for_people(world)
+    restored(world)
+
+
+def test_a_batch_command_that_outlived_its_keeper_hands_over_nothing_that_people_were_told_to_cancel(
+    far_and_forgotten, monkeypatch
+):
+    ended = []
+    monkeypatch.setattr(restoring, "end_marked", lambda mark, id_variable: ended.append((mark, id_variable)))
+    stopped_for_people(far_and_forgotten)
+    assert ended == [("jim-cafe0001-1-2", "B")]
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", None])
