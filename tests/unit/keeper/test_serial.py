@@ -6,7 +6,9 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sqlite3
+import subprocess
 import tarfile
 import threading
 from contextlib import closing
@@ -22,7 +24,7 @@ from jim.jobs import whole_reason
 from jim.keeper import serial
 from jim.keeper.opening import hold_of
 from jim.keeper.serial import instances_in, own_work, serials
-from jim.model import State, Step
+from jim.model import MARK_VARIABLE, State, Step
 from jim.site.file import Site, make_state
 from jim.statusdb.found import SUPERSEDED, TAKEN_UP
 from jim.statusdb.sqlite import Store
@@ -387,7 +389,7 @@ def test_batch_jobs_that_people_must_cancel_are_named_before_a_keeper_can_start(
     assert awake
 
 
-def test_batch_jobs_that_people_must_cancel_are_named_before_that_is_forgotten(far_and_forgotten, monkeypatch):
+def test_batch_jobs_that_people_must_cancel_are_named_before_that_is_forgotten(far_and_forgotten):
     """Killed after the line was printed or before: the one command or the next has named them."""
     world, reader = far_and_forgotten, restoring.restored(far_and_forgotten.site)
     assert next(reader) == NAMED
@@ -397,12 +399,18 @@ def test_batch_jobs_that_people_must_cancel_are_named_before_that_is_forgotten(f
 
 
 def test_a_batch_command_that_outlived_its_keeper_hands_over_nothing_that_people_were_told_to_cancel(
-    far_and_forgotten, monkeypatch
+    far_and_forgotten,
 ):
-    ended = []
-    monkeypatch.setattr(restoring, "end_marked", lambda mark, id_variable: ended.append((mark, id_variable)))
-    stopped_for_people(far_and_forgotten)
-    assert ended == [("jim-cafe0001-1-2", "B")]
+    its = subprocess.Popen(["sleep", "60"], env={MARK_VARIABLE: "jim-cafe0001-1-2"})
+    others = subprocess.Popen(["sleep", "60"], env={MARK_VARIABLE: "jim-cafe0001-1-1"})
+    try:
+        stopped_for_people(far_and_forgotten)
+        assert its.wait(10) == -signal.SIGKILL
+        assert others.poll() is None
+    finally:
+        for each in (its, others):
+            each.kill()
+            each.wait()
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", None])
