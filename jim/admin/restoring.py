@@ -20,8 +20,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from jim import command
 from jim.clock import Clock
-from jim.command import end_marked
 from jim.doors import inbox
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
@@ -126,7 +126,7 @@ def _numbers(site: Site) -> Iterator[int]:
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:
     """Take up forgotten submissions; report forgotten grid jobs."""
     mine, adapter, named = set(), adapter_of(site), False
-    end = None if adapter.shared_work else partial(end_marked, id_variable=adapter.id_variable)
+    end = None if adapter.shared_work else partial(command.end_marked, id_variable=adapter.id_variable)
     for job in store.grid_jobs():
         if job.place:
             mine.add(job.place)

@@ -71,7 +71,7 @@ class Restores(People):
         self.patch.setattr(restoring, "Clock", lambda: self.gateway.clock)
         self.patch.setattr(restoring, "adapter_of", lambda _: self.gateway.batch)
         self.patch.setattr(
-            restoring, "end_marked", lambda mark, id_variable: self.gateway.liar.end_marked(mark, id_variable)
+            "jim.command.end_marked", lambda mark, id_variable: self.gateway.liar.end_marked(mark, id_variable)
         )
         self.patch.setattr(serial, "MACHINE", Path(self.place) / "machine-id")
         self.be_on_machine("machine")
