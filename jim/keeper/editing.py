@@ -1,4 +1,4 @@
-"""Changing what a grid job asks for, as far as it has not been sent: what may be changed, and doing it."""
+"""Changes attributes of a grid job for local jobs that are not yet sent, and refuses all other changes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from jim.work import sizing
 from jim.work.lookup import refuse_unknown
 from jim.workdir import credentials, packages
 
-# What local jobs were made of, what went into the package, and what a grid job is known by.
+# Attributes that decided the split, and attributes that identify a grid job.
 CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
 KNOWN_BY = frozenset({"job_type", "key"})
-UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # what ended badly may be sent once more
+UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # a failed or killed local job may be retried
 Changes = Mapping[str, Any]
 
 
 def meanings(declared: Mapping[str, Attribute]) -> dict[str, str]:
-    """Give what each name means: an attribute's own, and those that JDF and RSL have for it."""
+    """Return the attribute of each name: its own name, and its names in JDF and RSL."""
     return {also: name for name, one in declared.items() for also in (*one.also, name)}
 
 
 def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
-    """Read `attribute=value`: a text or a number as it is, anything else as JSON; no value means as if never said."""
+    """Read `attribute=value`: texts and numbers plain, other kinds as JSON. An empty value removes the attribute."""
     name, _, text = word.partition("=")
     known = meanings(declared)
     if name not in known:
@@ -51,13 +51,13 @@ def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
 
 
 def written(name: str, value: Any) -> str:
-    """Write `attribute=value` so that a shell and `read` give it back."""
+    """Return `attribute=value` quoted for a shell, in the form that `read` reads."""
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
     return shlex.quote(f"{name}={text}")
 
 
 def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
-    """Give what an edit changes in a request; nothing, where all is so already. What cannot be changed is refused."""
+    """Return the changes that an edit makes to a request, without equal values. Refuse attributes that are fixed."""
     handler = handler_of(job.job_type, site.site.handlers)
     wanted = dict(read(each, declarations(handler)) for each in words)
     for name in (name for name, value in wanted.items() if value != job.request.get(name)):
@@ -72,7 +72,8 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
     _refuse_variables(job, changes)
     if changes.keys() - COMMON.keys():
         _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
-    refuse_unknown(handler, new, changes, site)  # an edit waits for the split, and what is looked up is so before
+    # Looked up again here: an edit waits for the split, so the grid job's own lookup is over.
+    refuse_unknown(handler, new, changes, site)
     return changes
 
 
@@ -83,7 +84,7 @@ def _refuse_variables(job: GridJob, changes: Changes) -> None:
 
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
-    """Check the request that a change makes, as if it were handed in."""
+    """Check the changed request as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers)
     sizing.check_limits(handler.resources(new), site)
     for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
@@ -92,7 +93,7 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
 
 
 def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse a change of what local jobs, or their package, were made of: it would change nothing any more."""
+    """Refuse a change that only the split or the package could use: both are made already."""
     whose = " and ".join(names)
     if any(made_by(new) != made_by(job.request) for made_by in (handler.work, handler.most_events_per_job)):
         raise BadRequest(f"{whose}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
@@ -101,7 +102,7 @@ def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any],
 
 
 def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    """Give what a job type packs for a request."""
+    """Return the files that a job type packs for a request."""
     with tempfile.TemporaryDirectory(prefix="jim-area-") as area:
         handler.prepare_work_area(request, Path(area))
         files = [one for one in packages.walked(Path(area)) if one.source.is_file()]
@@ -109,7 +110,7 @@ def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes
 
 
 def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
-    """Say how much a change is for; refuse it where nothing is left that it could change."""
+    """Return which local jobs a change applies to; refuse a change that applies to none."""
     counts = store.counts(job.id)
     waiting, ended = counts.get(State.WAITING, 0), sum(counts.get(state, 0) for state in UNSENT[1:])
     if job.size and not waiting + ended:
@@ -127,7 +128,7 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
 
 
 def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
-    """Change a request, and say how. Since a door has looked, it may have been split, and all of it sent."""
+    """Change a request and return the changes in words. Check again: since the door checked, all may have been sent."""
     changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
     if not changes:
         raise BadRequest(f"{job.id}: that is so already")
@@ -137,6 +138,7 @@ def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
     was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
     request = {**job.request, **{name: new[name] for name in changes}}
     keeper.store.set_grid_job(job.id, request=json.dumps(request))
-    keeper.workers.forget(("send", job.id))  # by one that is asked for no more; what has expired is soon seen again
+    # Sending may wait for a credential that is no longer named; one that is still expired is soon noticed again.
+    keeper.workers.forget(("send", job.id))
     credentials.take_back(keeper.directory(job.id), request)
     return was
