@@ -31,13 +31,13 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> bool:
         log.info("%d: %s", number, "accepted" if new else "known already")
         inbox.keep(path, content)
     elif not owner:
-        raise ValueError(f"{number} is another grid job's number")
+        raise ValueError(f"number {number} belongs to another grid job")
     elif inbox.kept_id(keeper.site.state, path.name) == owner:  # so the door returned the owner's id
-        log.info("%d: dropped, for its key is that of %d", number, owner)
+        log.info("%d: request dropped: its key belongs to grid job %d", number, owner)
         inbox.drop(path, number)
     else:
         if not is_going(keeper, keeper.store.grid_job(owner)) and keeper.workers.pace(("key", number)):
-            log.warning("%d: waits, for its key is still that of %d", number, owner)
+            log.warning("%d: request waits: its key still belongs to grid job %d", number, owner)
         return False
     return True
 

@@ -73,7 +73,7 @@ class Aging:
         """
         inbox.free(keeper.site.state, job.key, job.id)
         keeper.store.remove(job)
-        log.info("%d: removed, its time was over", job.id)
+        log.info("%d: removed: older than the site's age limit", job.id)
         self._remove_files(keeper, job.id, job.place)
 
     def _remove_files(self, keeper: Keeper, number: int, place: str) -> None:

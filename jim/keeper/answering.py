@@ -93,13 +93,13 @@ def _answer(keeper: Keeper, job: GridJob) -> bytes:
         told = Told(job.id, now, reason, exit_code(keeper.store, job))
     try:
         door = keeper.doors.named(job.door)
-        with foreign(f"the door {door.name!r} cannot say how a grid job is"):
+        with foreign(f"the door {door.name!r} cannot tell the status of a grid job"):
             return door.state(told)
     except StoreError:
         raise
     except (JimError, OSError) as error:
         if keeper.workers.pace(("door", job.door)):
-            log.error("%d: polls print what they did: %s", job.id, error)
+            log.error("%d: polls print the same answer as before: %s", job.id, error)
         return b""
 
 

@@ -185,9 +185,9 @@ def _reject(keeper: Keeper, path: Path) -> None:
         path.rename(keeper.site.work / "rejected" / name)
     except OSError as error:
         if keeper.workers.pace(("rejected", path.name)):
-            log.warning("spool: %r is not what a wrapper writes, and cannot be moved away: %s", path.name, error)
+            log.warning("spool: %r is not a valid report of a wrapper, and cannot be moved away: %s", path.name, error)
         return
-    log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, keeper.site.work / "rejected")
+    log.warning("spool: %r is not a valid report of a wrapper; moved to %s", path.name, keeper.site.work / "rejected")
 
 
 def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
@@ -226,7 +226,7 @@ def _attempt_of(keeper: Keeper, key: Key, mark: str) -> Attempt:
     """Return an attempt of ours. Its mark is checked: before a restore, another attempt may have had this key."""
     attempt, submission = keeper.store.attempt(*key), keeper.store.submission(*key[:2])
     if attempt is None or submission is None or submission.mark != mark:
-        raise JimError("it belongs to no submission of ours")
+        raise JimError("the report belongs to no submission of this state directory")
     return attempt
 
 
@@ -277,7 +277,7 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     store, record = keeper.store, read_exit_record(text)
     attempt = _attempt_of(keeper, key, record.mark)
     if (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
-        raise JimError("its exit record belongs to no attempt of ours")
+        raise JimError("the exit record belongs to no attempt of this state directory")
     if attempt.verdict:
         store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
         return

@@ -54,7 +54,7 @@ class Asking:
 
     def _asked(self, keeper: Keeper, began: float, compared: Compared) -> None:
         for word in compared.unknown_words - self._odd_words:
-            log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
+            log.warning("the batch system uses a word that its adapter does not know: %r; job state unchanged", word)
         self._odd_words |= compared.unknown_words
         take_in(keeper, began, compared)
 

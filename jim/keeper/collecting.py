@@ -158,7 +158,7 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
     except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
         if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:
-            return f"nothing was made of the outputs: {error}"
+            return f"the job type could not use the outputs: {error}"
         raise OSError(f"the job type's collect step: {error}") from error  # tried again until a cancel
 
 
@@ -186,7 +186,7 @@ def _end(keeper: Keeper, grid: int, outcome: State, reason: str, result: Mapping
         else:  # a finished grid job is neither suspended nor cancelled
             kept = ""
             if wish and wish != Verb.RESUME:
-                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
+                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"already {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
         keeper.store.set_grid_job(grid, step=Step.FINISHED, **told)
 

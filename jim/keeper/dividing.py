@@ -78,7 +78,7 @@ def _refuse_what_was_sent(place: Path) -> None:
         fence(directory, told.attempts if told else ())
     if there:
         raise JimError(
-            f"it was split and sent before the state directory was restored: see {place}, then hand it in anew"
+            f"local jobs were sent before the state directory was restored: see {place}, then hand in a new request"
         )
 
 
@@ -93,7 +93,7 @@ def _resolved(keeper: Keeper, job: GridJob, done: tuple[Resolved, dict[str, str]
     if more["place"] != str(job.id):
         keeper.hold.places[job.id] = more["place"]
         log.warning(
-            "%d: works in %s, for %d in the work directory is another grid job's", job.id, more["place"], job.id
+            "%d: works in %s, as %d in the work directory belongs to another grid job", job.id, more["place"], job.id
         )
 
 
@@ -147,7 +147,7 @@ def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piec
     if keeper.store.grid_job(job.id).wish == Verb.CANCEL:
         return  # the stored pieces do not count yet, and are dropped
     if not chunk and not pieces.stored:
-        _failed(keeper, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
+        _failed(keeper, job, BadRequest(f"job type {job.job_type} makes no local job of this request"))
         return
     if last:
         _store_last(keeper, job, pieces.stored, chunk)

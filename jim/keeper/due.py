@@ -33,7 +33,7 @@ def follow_clock(keeper: Keeper) -> None:
     if abs(jump) > JUMP_SECONDS:
         _count_anew(keeper.store, keeper.clock)
         keeper.looks.add(keeper.store.left())
-        log.warning("the clock has jumped by %+.0f s: what was to be tried again later is tried again now", jump)
+        log.warning("the clock has jumped by %+.0f s: all delayed tries are due now", jump)
 
 
 def _count_anew(store: Store, clock: Clock) -> None:

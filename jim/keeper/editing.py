@@ -62,11 +62,11 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
     wanted = dict(read(each, declarations(handler)) for each in words)
     for name in (name for name, value in wanted.items() if value != job.request.get(name)):
         if name in KNOWN_BY:
-            raise BadRequest(f"{job.id} is known by it; hand in another request instead", name)
+            raise BadRequest(f"identifies {job.id} and cannot be changed; hand in another request", name)
         if name in CUT_BY:
-            raise BadRequest(f"the local jobs of {job.id} were made by it; cancel it and hand it in anew", name)
+            raise BadRequest(f"already used to split {job.id}; cancel {job.id} and hand in a new request", name)
         if name == "inputs":
-            raise BadRequest(f"they have been packed and sent; cancel {job.id} and hand it in anew", name)
+            raise BadRequest(f"already packed for {job.id}; cancel {job.id} and hand in a new request", name)
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
     _refuse_variables(job, changes)
@@ -80,7 +80,7 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
 def _refuse_variables(job: GridJob, changes: Changes) -> None:
     for name in changes if job.splitter and job.size else ():
         if has_variable(changes[name]):
-            raise BadRequest(f"{job.id} has been split, and variables are put in only then; hand it in anew", name)
+            raise BadRequest(f"{job.id} is already split, which replaces variables; hand in a new request", name)
 
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
@@ -96,9 +96,9 @@ def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any],
     """Refuse a change that only the split or the package could use: both are made already."""
     whose = " and ".join(names)
     if any(made_by(new) != made_by(job.request) for made_by in (handler.work, handler.most_events_per_job)):
-        raise BadRequest(f"{whose}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
+        raise BadRequest(f"{whose}: already used to split {job.id}; cancel {job.id} and hand in a new request")
     if _area(handler, new) != _area(handler, job.request):
-        raise BadRequest(f"{whose}: it has been packed and sent; cancel {job.id} and hand it in anew")
+        raise BadRequest(f"{whose}: already packed for {job.id}; cancel {job.id} and hand in a new request")
 
 
 def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes]]:
@@ -114,16 +114,16 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     counts = store.counts(job.id)
     waiting, ended = counts.get(State.WAITING, 0), sum(counts.get(state, 0) for state in UNSENT[1:])
     if job.size and not waiting + ended:
-        raise BadRequest(f"{job.id}: all of its local jobs have been sent already; nothing is left to be changed")
+        raise BadRequest(f"{job.id}: all of its local jobs are already sent; nothing is left to change")
     if not job.size and job.outcome:
-        raise BadRequest(f"{job.id}: it has ended without local jobs; nothing is left to be changed")
+        raise BadRequest(f"{job.id}: it ended without local jobs; nothing is left to change")
     if not job.size:
         return "all of its local jobs"
     first = store.local_jobs(job.id, UNSENT, limit=1)
     own = sorted(changes.keys() & first[0].piece.attributes.keys()) if first else []
     if own:
-        raise BadRequest(f"each local job of {job.id} has its own, made by the splitter; hand it in anew", own[0])
-    words = [f"{waiting:,} that wait" if waiting else "", f"{ended:,} that ended badly, if retried" if ended else ""]
+        raise BadRequest(f"the splitter set this for each local job of {job.id}; hand in a new request", own[0])
+    words = [f"{waiting:,} waiting" if waiting else "", f"{ended:,} failed or killed, if retried" if ended else ""]
     return "local jobs: " + ", ".join(filter(None, words))
 
 
@@ -131,7 +131,7 @@ def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
     """Change a request and return the changes in words. Check again: since the door checked, all may have been sent."""
     changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
     if not changes:
-        raise BadRequest(f"{job.id}: that is so already")
+        raise BadRequest(f"{job.id}: the request has these values already")
     _refuse_variables(job, changes)
     refuse_what_is_sent(keeper.store, job, changes)
     new = checked(keeper.site, job, changes)

@@ -176,11 +176,11 @@ def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]]) -> str:
 
 
 def _said(what: int | str, said: str) -> None:
-    log.info("%s: %s told to the batch system; believed when seen", what, said)
+    log.info("%s: %s sent to the batch system; states change once the effect is seen", what, said)
 
 
 def _not_said(what: int | str, error: BaseException) -> None:
-    log.warning("%s: the batch system could not be told: %s", what, error)
+    log.warning("%s: the command to the batch system failed: %s", what, error)
 
 
 def unsaid(keeper: Keeper) -> dict[int, str]:

@@ -57,7 +57,7 @@ def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJ
     """Stop if the directory belongs to a submission that the store has forgotten: its jobs may run."""
     own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
     if has_another(directory, own):
-        raise Outdated(f"{directory} holds what the status.db has forgotten, as after a restore. {CHOICE}")
+        raise Outdated(f"{directory} holds a submission that status.db does not know, as after a restore. {CHOICE}")
 
 
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:

@@ -91,7 +91,7 @@ def _decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict)
         return Decision(Action.GIVE_UP)
     if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # the attempt never began: nothing to analyse
         if verdict.again and _is_no(verdict.reason) and _noes(keeper, attempt) >= NOES_AT_MOST:
-            return Decision(Action.GIVE_UP, f"so it was {NOES_AT_MOST} times")
+            return Decision(Action.GIVE_UP, f"refused {NOES_AT_MOST} times in a row")
         return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
     site, grid_job = keeper.site, keeper.store.grid_job(attempt.grid)
     try:
@@ -134,7 +134,7 @@ def _noes(keeper: Keeper, attempt: Attempt) -> int:
 
 def _elsewhere(keeper: Keeper, decision: Decision, host: str) -> Decision:
     """Avoid a host; if the batch system cannot do so, or no other host is known, retry anywhere."""
-    action, where = Action.RETRY, "elsewhere only by chance"
+    action, where = Action.RETRY, "on any host"
     if not host or not keeper.adapter.can_avoid:
         where += f": the batch system cannot be told to avoid {host or 'that host'}"
     elif not keeper.store.has_started_off(host):
@@ -164,7 +164,7 @@ def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
     if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself before the wish took effect
         more["wish"] = ""
-        keeper.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
+        keeper.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"already {state.value}", job.n)
     reason = verdict.reason.worded(said)
     keeper.store.set_local_job(
         job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more

@@ -65,7 +65,7 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
     keeper.channel.end_client(submission.mark)
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
     if has_another(directory, own):
-        raise JimError(f"{directory} is that of another submission")
+        raise JimError(f"{directory} belongs to another submission")
     started = [keeper.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or keeper.channel.find(submission.mark, since))

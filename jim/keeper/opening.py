@@ -111,7 +111,7 @@ def superseded(site: Site) -> str:
     lines = [f"{verb} = {json.dumps(words)}" for verb, words in _of_directory(site, plain).items()]
     return "\n    ".join(
         (
-            "leave batch.programs out, for the next version does not know it, and say instead:",
+            "remove batch.programs, which the next version does not know, and write instead:",
             "[batch.commands]",
             *lines,
         )
@@ -126,8 +126,8 @@ def superseded_history(site: Site) -> str:
         return ""
     named = adapter_of(site._replace(batch=site.batch._replace(history=name, commands=_but_history(site))))
     needless = named.commands["history"] == adapter.commands["history"] and "history" in site.batch.commands
-    also = ", and leave batch.commands.history out" if needless else ""
-    said = f"name the source that tells how jobs ended{also}, for the next version does not guess it from a program:"
+    also = " and remove batch.commands.history" if needless else ""
+    said = f"name the source that reports how jobs ended{also}; the next version does not guess it from a program:"
     return f'{said}\n    [batch]\n    history = "{name}"'
 
 

@@ -56,4 +56,4 @@ def refused(k: int, why: Reason) -> Reason:
 
 def avoiding(why: Reason, host: str) -> Reason:
     """Return the reason of a refusal that the request to avoid a host may have caused."""
-    return why.worded(f"{why} (told to avoid {host})")
+    return why.worded(f"{why} (with the request to avoid {host})")

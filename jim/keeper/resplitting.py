@@ -84,7 +84,7 @@ def _resplittable(keeper: Keeper, job: GridJob, slices: Slices) -> LocalJob:
         raise NotPossible(f"a {job.wish} of {job.id} is under way")
     old, *others = chosen(keeper.store, job.id, slices)
     if others:
-        raise NotPossible("local jobs are split again one by one")
+        raise NotPossible("only one local job at a time can be split again")
     if wrong := not_split_again(old):
         raise NotPossible(f"{job.id}.{old.n} {wrong}")
     return old

@@ -26,9 +26,9 @@ from jim.workdir.submission import INSTANCE
 FILE, MACHINE = "serial", Path("/etc/machine-id")
 LONGEST = 100_000  # bytes of these files: each restore adds one instance to a list
 CHOICE = (
-    "Nothing is sent or judged until you have decided; requests are taken in, and wait. If it comes from a backup or a "
-    "snapshot, or is a copy: end the keeper of the other one, if there is one, then say `jim site restored`. If it was "
-    "only moved here, and nothing works with the old one: `jim site moved`. docs/operating.md, Restored or moved"
+    "Nothing is sent or judged until you decide; requests are taken in, and wait. If the state directory comes from a "
+    "backup or a snapshot, or is a copy: end the keeper of the other one, if any, then run `jim site restored`. If it "
+    "was only moved, and nothing uses the old one: run `jim site moved`. docs/operating.md, Restored or moved"
 )
 
 
@@ -107,10 +107,10 @@ def refuse_outdated(site: Site, store: Store, instances: tuple[str, ...]) -> Non
     told = instances_in(site.work)
     if told and told[0] != instances[0] and instances[0] in told:
         raise Outdated(
-            f"{site.work} has been taken over by another copy of {site.state}: it is {told[0]} now. {CHOICE}"
+            f"{site.work} has been taken over by another copy of {site.state}: its instance is {told[0]} now. {CHOICE}"
         )
     if found.behind:
-        raise Outdated(f"{site.state} is older than what was done with it: its serial is {found}. {CHOICE}")
+        raise Outdated(f"{site.state} is older than the work done with it: its serial is {found}. {CHOICE}")
     if is_elsewhere(here, before):
         raise Outdated(f"{site.state} was at work as {before}, and is now {here}: it was moved or copied. {CHOICE}")
 

@@ -159,7 +159,7 @@ def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
         return Sight(blind=not is_seen(keeper.site.work))
     slow = keeper.clock.boot() - began > SLOW_SECONDS
     if left.unreadable:
-        log.warning("%s.%s: what it left cannot be read just now, if there is anything", live.mark, live.idx)
+        log.warning("%s.%s: its traces in the work directory cannot be read just now", live.mark, live.idx)
         return Sight(record, blind=slow or not is_seen(keeper.site.work))
     return Sight(record, None if slow else left, slow)
 
@@ -268,7 +268,7 @@ def _may_be_stopped(keeper: Keeper, doubt: Doubt) -> bool:
 def _say_that_it_may_be_stopped(keeper: Keeper, doubt: Doubt) -> None:
     grid, missed_for = doubt.live.grid, doubt.last - doubt.since
     if missed_for > keeper.site.batch.silent_seconds and keeper.workers.pace(("stopped", grid)):
-        log.warning("%d: not in the queue any more, though only told to stop: nothing of it is tried again yet", grid)
+        log.warning("%d: suspended local jobs are no longer in the queue: none of them is tried again yet", grid)
 
 
 def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) -> None:

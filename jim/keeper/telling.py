@@ -23,4 +23,4 @@ def tell(keeper: Keeper) -> None:
             raise
         except (JimError, OSError) as error:
             if keeper.workers.pace(("door", name)):
-                log.error("what the door %r has to tell is not told: %s", name, error)
+                log.error("the work of the door %r failed: %s", name, error)

@@ -112,7 +112,7 @@ def _release(keeper: Keeper, grid: int) -> None:
     for each in held:
         keeper.store.set_local_job(grid, each.n, due=0.0, spent=0, reason=reasons.RESUMED, witness=Witness.USER)
     if held:
-        keeper.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
+        keeper.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} held local jobs")
 
 
 def _force(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
