@@ -1,10 +1,10 @@
-"""Measure what a keeper costs with very many grid jobs: idle, with one change, while many come and go, at its start.
+"""Measure a keeper's cost with very many grid jobs: idle, after a change, while many come and go, at its start.
 
     make bench-scale
 
 The keeper is the real one, in a thread of this process, with its own threads; the batch system is a stub that answers
-at once, and wrappers are files that are put into the spool. What those who hand in take of the processor is not
-counted. The question about all jobs is left out, for its cost is that of the listing: `make bench` measures it.
+at once, and wrappers are files that are put into the spool. The CPU time of the submitters is not counted. The query of
+all jobs is left out, as its cost is the cost of the listing, which `make bench` measures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python -P` leaves the directory out
 
 from bench.taking import Figure
 from jim import request
@@ -56,7 +56,7 @@ CLAIM = "nonce 0123456789abcdef\nhost node1\npid 1\nbatch {}\nrestart -\n"
 
 
 class Stub(Adapter):
-    """A batch system that takes everything, and shows nothing."""
+    """A batch system that accepts every job and lists none."""
 
     name = "stub"
     commands: Mapping[str, tuple[str, ...]] = {}  # type: ignore[assignment]
@@ -108,7 +108,7 @@ class Scale:
         batch = BatchSettings(query_seconds=86_400.0)
         self.site = Site(state=self.place / "state", batch=batch, limits=Limits(**{"queued": 10**6, **limits}))
         make_state(self.site)
-        self.longest, self.looped, self.error = 0.0, 0.0, None  # the loop's own processor time
+        self.longest, self.looped, self.error = 0.0, 0.0, None  # CPU time of the loop
         self.rounds: Rounds
         self.thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -123,7 +123,7 @@ class Scale:
         shutil.rmtree(self.place, ignore_errors=True)
 
     def start(self) -> None:
-        """Let the keeper go on, until it has looked at everything."""
+        """Run the keeper until it has looked at everything."""
         self.thread.start()
         self.until(lambda: hasattr(self, "rounds") and self.quiet())
 
@@ -146,7 +146,7 @@ class Scale:
         return rounds
 
     def _timed(self, part: Callable[..., Any]) -> Callable[..., Any]:
-        """Take the longest time for which a part holds the loop, by its own processor time."""
+        """Measure the longest CPU time for which a part blocks the loop."""
 
         def made(*arguments: Any) -> Any:
             began = time.thread_time()
@@ -159,39 +159,39 @@ class Scale:
         return made
 
     def quiet(self) -> bool:
-        """Tell whether the keeper has nothing to do now."""
+        """Tell whether the keeper has no work now."""
         keeper = self.rounds.keeper
         waits = any(not each.name.startswith(".") for each in (self.site.state / "inbox").iterdir())
         return not waits and keeper.workers.idle() and keeper.looks.soonest() > keeper.clock.boot()
 
     def until(self, true: Callable[[], Any], pause: float = 0.05) -> float:
-        """Wait until something holds; tell how long that took."""
+        """Wait until a condition holds; return the seconds."""
         began = time.perf_counter()
         while not true():
             if self.error or time.perf_counter() - began > LIMIT_SECONDS:
-                raise TimeoutError("the keeper does not get on") from self.error
+                raise TimeoutError("the keeper makes no progress") from self.error
             time.sleep(pause)
         return time.perf_counter() - began
 
     def cpu(self, doing: Callable[[], Any]) -> float:
-        """Tell what the keeper takes of the processor until it is quiet again after something was done."""
+        """Return the keeper's CPU time from an action until it is quiet again."""
         began, mine = time.process_time(), time.thread_time()
         doing()
         self.until(self.quiet)
         return (time.process_time() - began) - (time.thread_time() - mine)
 
     def reader(self) -> Store:
-        """Open the store to read."""
+        """Return a reader of the store."""
         return open_store(self.site.state, Clock())
 
     def hand_in(self, key: str) -> int:
-        """Hand a request in as a door does."""
+        """Hand in a request as a door does; return its number."""
         number = inbox.deposit(self.site.state, key, {**REQUEST, "key": key})
         ring(self.site.state)
         return number
 
     def make_open(self, count: int) -> None:
-        """Store open grid jobs, as a keeper before has left them: all local jobs are in the queue."""
+        """Store open grid jobs as left by an earlier keeper: all local jobs are in the queue."""
         with closing(open_store(self.site.state, Clock(), write=True)) as store, store.transaction():
             for grid in range(1, count + 1):
                 _store_open(store, grid)
@@ -216,7 +216,7 @@ def _mark(grid: int, instance: str = "cafe0001") -> str:
 
 
 def standing_still(open_jobs: int, changes: int) -> Iterator[Figure]:
-    """Measure a keeper that has nothing to do, then one change at a time, then one that is handed in."""
+    """Measure an idle keeper, then one change at a time, then a new request."""
     with Scale() as scale:
         for place in (scale.site.state, scale.site.work):
             (place / "instance").write_text("cafe0001\n")
@@ -242,7 +242,7 @@ def standing_still(open_jobs: int, changes: int) -> Iterator[Figure]:
 
 
 def _start(scale: Scale, grid: int) -> None:
-    """Let a wrapper report that it has begun, and wait until that is stored."""
+    """Report the start of a wrapper, and wait until the keeper has stored it."""
     report = scale.site.work / "spool" / f"{_mark(grid)}.1.start"
     report.with_name(f".{report.name}").write_text(CLAIM.format(grid))
     report.with_name(f".{report.name}").rename(report)
@@ -257,7 +257,7 @@ def _is_split(store: Store, number: int) -> bool:
 
 
 def coming(count: int) -> Iterator[Figure]:
-    """Hand in grid jobs, one after the other, all of which stay in the queue."""
+    """Hand in grid jobs one after the other; all of them stay in the queue."""
     with Scale() as scale:
         scale.start()
         each = max(1, count // 10)
@@ -269,7 +269,7 @@ def coming(count: int) -> Iterator[Figure]:
 
 
 def cancelled(count: int) -> Iterator[Figure]:
-    """Cancel very many grid jobs at once, whose local jobs wait for room in the queue."""
+    """Cancel very many grid jobs at once while their local jobs wait for room in the queue."""
     with Scale(queued=1) as scale:
         scale.start()
         for n in range(count):
@@ -294,7 +294,7 @@ def cancelled(count: int) -> Iterator[Figure]:
 
 
 def begun(count: int) -> Iterator[Figure]:
-    """Start a keeper process where very many grid jobs have ended; hand one in meanwhile."""
+    """Start a keeper process with very many ended grid jobs; hand in a new one meanwhile."""
     with Scale() as scale:
         _store_finished(scale, count)
         (scale.site.state / "site.toml").write_text("")
@@ -360,9 +360,9 @@ def _store_finished(scale: Scale, count: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, show, and judge."""
+    """Measure, print the figures, and compare them with their bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="tiny amounts: shows that it works, measures nothing")
+    parser.add_argument("--quick", action="store_true", help="tiny amounts: tests the benchmark, measures nothing")
     parser.add_argument("--only", choices=("still", "coming", "cancelled", "begun"), action="append")
     asked = parser.parse_args(arguments)
     size = 100 if asked.quick else 1

@@ -1,12 +1,12 @@
-"""The life of a grid job: what doors do, and the keeper's `moves`.
+"""The life of a grid job: the verbs of the doors, and the keeper's `moves`.
 
-A door hands over a request (`submit`) or a wish (`cancel`): it is checked, made durable in the inbox, and
-answered at once. `shell/jim-poll` is no part of this: a script, it prints the answer that the keeper has
-written, and has a keeper started where the heartbeat is old. Submissions, wishes and polls start a keeper
-where none runs; after a reboot a timer does.
+A door takes in a request (`submit`) or a wish (`cancel`): the door checks it, makes it durable in the inbox
+and answers at once. `shell/jim-poll` is a script of its own: it prints the answer that the keeper has
+written, and starts a keeper if the heartbeat is old. Submissions, wishes and polls start a keeper if none
+runs; after a reboot a timer does.
 
 The keeper makes its moves round after round, until every grid job is finished. Each move reads the store,
-does one thing, and records it; after a kill at any place, the next round takes it up again. Nobody else
+does one thing, and records the result; after a kill at any point, the next round continues. Only the keeper
 writes the store: doors write the inbox, and wrappers on worker nodes report through the spool.
 """
 
@@ -45,22 +45,22 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     number = inbox.known(site.state, key, checked, apart)
     if not number and os.path.lexists(site.drain):
-        from jim.site.drain import require_open  # seldom there
+        from jim.site.drain import require_open  # loaded only here, as the file is rarely there
 
         require_open(site)
-    door.expect(site, key, file)  # not before: what is refused must not take the place of what was expected
+    door.expect(site, key, file)  # last: a refused request must not replace the expected one
     number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
     wake(site.state)
     return number
 
 
 def taken_in(number: int) -> str:
-    """Say what is true of a request whose id cannot be printed."""
-    return f"the request was taken in as grid job {number}, and handed in again with the same key it has the same id"
+    """Return the words for a request that was taken in but whose id cannot be printed."""
+    return f"the request was taken in as grid job {number}; if handed in again with the same key, it gets the same id"
 
 
 def cancel(target: str) -> bytes:
-    """Wish that a grid job, or one local job of it, ends; return what polls say: it may have ended already."""
+    """Leave a wish to cancel a grid job or local jobs; return the answer to polls, as the job may have ended."""
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish(Verb.CANCEL, target)
@@ -75,15 +75,15 @@ def wish(verb: str, target: str, **more: Any) -> None:
 
 
 def require_keeper(state: Path) -> None:
-    """Refuse to take in what no keeper could ever run."""
+    """Refuse requests if no keeper runs and none could start."""
     from jim.keeper import waking
 
     waking.require_keeper(state)
 
 
 def wake(state: Path) -> None:
-    """See to it that a keeper runs. If none can be started, what is stored counts all the same; a poll tries again."""
-    from jim.keeper import waking  # what starts processes is loaded once the request is durable, and for no other verb
+    """Start or call a keeper. If no keeper starts, the inbox keeps the request, and a poll tries again."""
+    from jim.keeper import waking  # the code that starts processes is loaded only after the request is durable
 
     with suppress(OSError):
         waking.wake(state)
@@ -93,7 +93,7 @@ def wake(state: Path) -> None:
 
 
 def moves() -> tuple[Move, ...]:
-    """Give what the keeper does, in this order, about the site or one grid job; a door need not load any of it."""
+    """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.arrivals import TakingInbox, take_spool
@@ -113,31 +113,33 @@ def moves() -> tuple[Move, ...]:
 
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
-        of_site(follow_clock),  # after a jump of the clock, what was to be tried again later is due
+        of_site(follow_clock),  # after a jump of the clock, everything is due
         of_site(TakingInbox()),  # requests and wishes of the doors
         of_site(take_spool),  # starts, ends and publications of the wrappers
-        of_grid_job(resolve),  # accepted ─> resolved: its size, its directory
-        of_grid_job(split),  # resolved ─> split: its local jobs. The first one that is accepted makes it active
+        of_grid_job(resolve),  # accepted ─> resolved: size and directory
+        of_grid_job(
+            split
+        ),  # resolved ─> split: local jobs. The first one that the batch system accepts makes it active
         of_grid_job(Fulfilling()),  # cancel, suspend, resume
-        of_grid_job(renewing),  # the proxies and tokens that it names
+        of_grid_job(renewing),  # notes the proxies and tokens of a grid job
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collect),  # active ─> collecting ─> finished
-        of_grid_job(answering),  # what polls print
-        of_site(sending.share),  # the room in the queue, those of the highest priority first
+        of_grid_job(answering),  # writes the answers to polls
+        of_site(sending.share),  # shares the room in the queue, highest priority first
         of_site(renewing.renew),  # proxies and tokens
-        of_site(Asking()),  # one question for all jobs
-        of_site(settle),  # what two good listings did not show: its exit record is there, or it is fenced, or dead
-        of_site(end),  # what started, and seems dead, is given up by name before it has its verdict
+        of_site(Asking()),  # one query for all jobs
+        of_site(settle),  # attempts that two good listings did not show: exit record, fence, or dead
+        of_site(end),  # writes `over.I` for started attempts that seem dead; the verdict comes after one more look
         of_site(Verifying()),  # local jobs, completing ─> completed
-        of_site(Aging()),  # what is finished has an age limit
-        of_site(answering.publish),  # what the group may read
-        of_site(tell),  # what doors do besides: some gatekeepers do not poll
+        of_site(Aging()),  # removes finished grid jobs above the age limit
+        of_site(answering.publish),  # the page for the group
+        of_site(tell),  # the doors' own work: some gatekeepers do not poll
     )
 
 
 def rounds() -> Callable[[Keeper], Rounds]:
-    """Load the moves, and give what makes rounds of them."""
+    """Load the moves and return the function that makes rounds of them."""
     from jim.keeper.rounds import Rounds
 
     made = moves()
@@ -150,7 +152,7 @@ UNEXPECTED, INTERRUPTED, NOT_READ = 70, 130, 141  # a fault of JIM's own; Ctrl-C
 
 
 def serve(action: Callable[[], int], complain: Callable[[str, Exception], None]) -> int:
-    """Do what a gatekeeper or a person asked; what goes wrong is told by `complain`, and becomes an exit code."""
+    """Run an action for a gatekeeper or a person; report an error through `complain` and return its exit code."""
     stdout.prepare()
     try:
         code = action()
@@ -158,10 +160,10 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read us has had enough
+    except BrokenPipeError:  # the reader of our output has closed the pipe
         stdout.give_up()
         return NOT_READ
-    except Exception as error:  # noqa: BLE001 - whatever it is, a gatekeeper must get its answer
+    except Exception as error:  # noqa: BLE001 - a gatekeeper must get an answer after any error
         error = _explained(error)
         with stdout.last_words():
             complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
@@ -169,15 +171,15 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
 
 
 WHAT_TO_DO = {
-    errno.ENOSPC: "free space, or inodes, on its disk, and do it again",
-    errno.EDQUOT: "make room below the quota, and do it again",
-    errno.EACCES: "see that this account may use it",
-    errno.EROFS: "its disk can only be read just now",
+    errno.ENOSPC: "free space or inodes on its disk, and try again",
+    errno.EDQUOT: "make room below the quota, and try again",
+    errno.EACCES: "allow this account to use it",
+    errno.EROFS: "its disk is read-only at present",
 }
 
 
 def _explained(error: Exception) -> Exception:
-    """Say what the system or Python said of files or libraries, with what there is to do."""
+    """Return the error with advice added, if it is about a file or a library."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
         return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
@@ -189,9 +191,9 @@ def _explained(error: Exception) -> Exception:
 
 
 def door(arguments: list[str], name: str = "") -> int:
-    """Serve a gatekeeper: its door's lines on stdout; reasons for people on stderr."""
+    """Serve a gatekeeper: its door's lines on stdout, reasons for people on stderr."""
     verb, *targets = arguments or [""]
-    speaker: list[Door] = []  # none where the door itself cannot be found
+    speaker: list[Door] = []  # empty if the door itself cannot be found
 
     def answer() -> int:
         speaker.append(_opened(name))
@@ -213,10 +215,10 @@ def _opened(name: str) -> Door:
 
 
 def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
-    """Give what a door has to say, and, should nobody hear it, what was done."""
+    """Return a door's answer, and words for what was done, in case the answer cannot be written."""
     if verb not in door.usage:
         raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(door.usage)}")
-    if targets in (["-h"], ["--help"]):  # nothing that a gatekeeper says
+    if targets in (["-h"], ["--help"]):  # no gatekeeper asks for help
         return f"{door.usage[verb]}\n".encode(), "it was the usage"
     if not all(targets) or (verb in ("submit", "cancel") and len(targets) != 1):
         raise BadRequest(door.usage[verb])
@@ -229,7 +231,7 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a door, named by `--door NAME` unless it is the default one, or the keeper that doors start."""
+    """Run the door of `--door NAME`, by default the default door, or the keeper that doors start."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
         from jim.keeper.main import run_keeper
@@ -244,14 +246,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: what Python tidies up at its end takes longer than a door's own work."""
+    """End at once: Python's own clean-up takes longer than a door's work."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 if __name__ == "__main__":
-    # Under its own name, so that there is one of each class.
+    # Imported under its own name, so that each class exists once.
     from jim.run_grid_job import leave as _leave
     from jim.run_grid_job import main as _main
 

@@ -1,4 +1,4 @@
-"""What is kept has an age limit, which the site sets."""
+"""Removes finished grid jobs and leftovers that are older than the site's age limit."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ DAY = 86_400.0
 
 
 class Aging:
-    """The move that removes what finished longer ago than the site keeps it; hourly."""
+    """The hourly move that removes grid jobs which finished longer ago than the site keeps them."""
 
     def __init__(self) -> None:
-        self._told: dict[int | str, str] = {}  # what could not be removed, and why, as the log has told
+        self._told: dict[int | str, str] = {}  # the last logged failure of each removal
 
     def __call__(self, keeper: Keeper) -> None:
-        """Look for what is old, if the time for that has come."""
+        """Look for old grid jobs and leftovers, once per hour."""
         if not keeper.workers.ready(LOOK):
             return
         keeper.workers.wait(LOOK, LOOKED_EVERY)
-        for number, place in keeper.store.removed():  # by a keeper that was killed, or could not
+        for number, place in keeper.store.removed():  # by a keeper that was killed or failed before the files were gone
             self._remove_files(keeper, number, place)
         self._look_through(keeper, 0)
         _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
@@ -43,18 +43,18 @@ class Aging:
         self._start(keeper, Errand("packages", packages, self._swept, partial(self._failed, "packages")))
 
     def _look_through(self, keeper: Keeper, above: int) -> None:
-        """Look for what is over, in parts: there may be very many that have ended."""
+        """Remove grid jobs whose time is over, in parts: very many may have finished."""
         jobs = keeper.store.finished(above, AT_ONCE)
         for job in jobs:
             if is_over(keeper, job):
-                # Another keeper may have taken the work directory, and retried the grid job there.
+                # Check first: another keeper may have taken the work directory and retried the grid job there.
                 remove = partial(self._remove, keeper, job)
                 self._start(keeper, Errand(("age", job.id), keeper.hold.reach, remove, partial(self._failed, job.id)))
         if len(jobs) == AT_ONCE:
             keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
 
     def _start(self, keeper: Keeper, errand: Errand[Any]) -> None:
-        """Do it now, whatever has failed an hour ago."""
+        """Start an errand now, even if it failed an hour ago."""
         if not keeper.workers.busy(errand.key):
             keeper.workers.forget(errand.key)
             keeper.workers.start(errand)
@@ -65,20 +65,20 @@ class Aging:
             log.info("%d input packages removed: no grid job needs them", removed)
 
     def _remove(self, keeper: Keeper, job: GridJob, _: None) -> None:
-        """Free the key, then make the grid job unseen in one transaction, then remove its files.
+        """Free the key, then hide the grid job in one transaction, then remove its files.
 
-        Who hands in the key from then on gets another number, and that request waits for the transaction. Until that,
-        a kill leaves a whole grid job with all its files; from then on nothing opens it again, and the rest is carried
-        on.
+        Once the key is free, a request with this key gets a new number and waits for the transaction. A kill before the
+        transaction leaves a whole grid job with all its files. After the transaction nothing opens the grid job again,
+        and the next keeper completes the removal.
         """
         inbox.free(keeper.site.state, job.key, job.id)
         keeper.store.remove(job)
-        log.info("%d: removed, its time was over", job.id)
+        log.info("%d: removed: older than the site's age limit", job.id)
         self._remove_files(keeper, job.id, job.place)
 
     def _remove_files(self, keeper: Keeper, number: int, place: str) -> None:
         (keeper.site.state / "answers" / str(number)).unlink(missing_ok=True)
-        if not place:  # what lies in that of its number is another's
+        if not place:  # the directory of its number belongs to another grid job
             keeper.store.files_are_gone(number)
             return
         remove, gone = partial(_remove_directory, keeper, place), partial(self._gone, keeper, number)
@@ -89,7 +89,7 @@ class Aging:
         keeper.store.files_are_gone(number)
 
     def _failed(self, what: int | str, error: BaseException) -> None:
-        """Tell what hinders a removal, once; it is tried again when what is old is looked for next."""
+        """Log once what hinders a removal; the next hourly look tries it again."""
         if self._told.get(what) != str(error):
             log.warning("%s: cannot be removed: %s; tried again hourly", what, error)
         self._told[what] = str(error)
@@ -102,25 +102,25 @@ def is_over(keeper: Keeper, job: GridJob) -> bool:
 
 
 def is_going(keeper: Keeper, job: GridJob) -> bool:
-    """Tell whether a grid job is about to be removed: its time is over, and its key is free, or all are looked through.
+    """Tell whether a grid job is about to be removed: its time is over, and its key is free or a look is under way.
 
-    The latter is what a keeper does first: one of an older JIM may have died with the directory removed, and no more.
+    Every keeper looks first: a keeper of an older JIM may have died after it removed the directory and nothing else.
     """
     if not is_over(keeper, job):
         return False
     if inbox.kept_id(keeper.site.state, inbox.request_name(job.key)) != job.id:
-        keeper.workers.forget(LOOK)  # carried on at once
+        keeper.workers.forget(LOOK)  # complete the removal at once
     return keeper.workers.due(LOOK) == 0.0 or keeper.workers.busy(LOOKING)
 
 
 def _remove_directory(keeper: Keeper, place: str) -> None:
-    """Remove a grid job's directory, if it is there to be removed, and ours. Runs in a worker."""
+    """Remove a grid job's directory if the work directory is there and ours. Runs in a worker."""
     keeper.hold.reach()
     remove_grid_directory(keeper.site.work / place)
 
 
 def _sweep_leftovers(keeper: Keeper, limit: float) -> None:
-    """Remove what wrappers or doors left unfinished, and rejected files, when old."""
+    """Remove old rejected files, and old unfinished files of wrappers and doors."""
     for place in ("spool", "rejected"):
         for path in (keeper.site.work / place).iterdir():
             if place == "spool" and not path.name.startswith("."):

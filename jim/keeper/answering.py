@@ -1,4 +1,4 @@
-"""What a door answers, written before it is asked: one file per grid job, replaced when it changes."""
+"""Writes what polls print before a poll asks: one file per grid job, replaced when the answer changes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536
-OF_A_MOMENT = {"seen", "age_s"}  # what a record of a grid job says of when it is read; the page says `seen` for all
-PAGE, PAUSES = "page", 100  # so many times as long as it takes to write the page, the next one is not written
+OF_A_MOMENT = {"seen", "age_s"}  # fields that depend on the time of reading; the page has one `seen` for all jobs
+PAGE, PAUSES = "page", 100  # pause after writing the page, in multiples of the time that writing took
 
 
 class Answering:
-    """The move that writes what polls print of a grid job, if that has changed; and what the group may read of all."""
+    """The move that writes changed answers to polls, and the page of all grid jobs that the group may read."""
 
     def __init__(self) -> None:
         self._records: dict[int, str] = {}  # of open grid jobs, as JSON
@@ -35,7 +35,7 @@ class Answering:
         self._trouble: tuple[object, ...] = ()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
-        """Write what polls print, and note the rest; tell when to try again."""
+        """Write what polls print and note the record for the page; return when to try again."""
         answered, answer = keeper.doors.answered, _answer(keeper, job)
         self._note(keeper, job)
         if not answer:
@@ -62,7 +62,7 @@ class Answering:
             self._records[job.id] = json.dumps(lasting)
 
     def publish(self, keeper: Keeper) -> None:
-        """Write what the group may read if anything has changed, once all was looked at; if it takes long, rarely."""
+        """Write the page for the group after a change, once no look is due. A slow write makes the pause longer."""
         if self._ended:
             keeper.store.are_answered(self._ended)
             self._ended.clear()
@@ -77,7 +77,7 @@ class Answering:
 
 
 def _written(file: Path) -> bytes:
-    """Read what polls print; nothing where they could not print anything."""
+    """Return what polls print now; empty if there is no readable answer."""
     try:
         return read_regular(file, LONGEST_ANSWER)
     except (OSError, JimError):
@@ -85,7 +85,7 @@ def _written(file: Path) -> bytes:
 
 
 def _answer(keeper: Keeper, job: GridJob) -> bytes:
-    """Let the door of a grid job write what its polls print; nothing where that door is gone, or has a fault."""
+    """Return what the grid job's door prints for its polls; empty if the door is gone or fails."""
     now = standing(job, keeper.store.counts(job.id))
     told = Told(job.id, now)
     if now.final:
@@ -93,18 +93,18 @@ def _answer(keeper: Keeper, job: GridJob) -> bytes:
         told = Told(job.id, now, reason, exit_code(keeper.store, job))
     try:
         door = keeper.doors.named(job.door)
-        with foreign(f"the door {door.name!r} cannot say how a grid job is"):
+        with foreign(f"the door {door.name!r} cannot tell the status of a grid job"):
             return door.state(told)
     except StoreError:
         raise
     except (JimError, OSError) as error:
         if keeper.workers.pace(("door", job.door)):
-            log.error("%d: polls print what they did: %s", job.id, error)
+            log.error("%d: polls print the same answer as before: %s", job.id, error)
         return b""
 
 
 def _page(keeper: Keeper, records: Iterable[str]) -> str:
-    """Tell the group how this account's grid jobs are."""
+    """Return the page that shows this account's grid jobs to the group."""
     health, history = keeper.health, keeper.history
     summary = {
         "site": keeper.site.site.name,

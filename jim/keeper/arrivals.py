@@ -1,4 +1,4 @@
-"""Taking in what doors and wrappers left: requests and wishes from the inbox, starts and ends from the spool."""
+"""Takes requests and wishes from the inbox, and starts and ends of attempts from the spool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jim.workdir.submission import is_seen
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
-MOST_PUBLICATIONS = 64  # of one local job: what is published is shown, not archived
+MOST_PUBLICATIONS = 64  # of one local job: publications are shown, not archived
 AT_ONCE, AT_ONCE_SECONDS = 1000, 0.03
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 SPOOL_NAME = re.compile(
@@ -43,10 +43,10 @@ class TakingInbox:
 
     def __init__(self) -> None:
         self.resplits = Resplits()
-        self._taking: Iterator[None] | None = None  # what lay in the inbox, and was not taken in at once
+        self._taking: Iterator[None] | None = None  # the rest of the inbox, which a round had no time for
 
     def __call__(self, keeper: Keeper) -> None:
-        """Take in what doors have left, for so long, no longer: the rest comes with the next rounds."""
+        """Take in files of doors for a limited time; the next rounds take the rest."""
         until = keeper.clock.boot() + AT_ONCE_SECONDS
         taking, self._taking = self._taking or _take_all(keeper, Wishes(keeper, self.resplits)), None
         for _ in taking:
@@ -57,7 +57,7 @@ class TakingInbox:
 
 
 def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[None]:
-    waiting = False  # a request: then a grid job that is not known may be that one
+    waiting = False  # whether a request waits: an unknown grid job may be that request
     for path, content in inbox.arrived(keeper.site.state):
         yield
         is_request = path.name.startswith("request-")
@@ -97,11 +97,11 @@ class Arrival:
     key: Key
     kind: str
     name: str
-    version: tuple[int, int]  # what was published may be replaced at any time
+    version: tuple[int, int]  # a publication may be replaced at any time
 
 
 def take_spool(keeper: Keeper) -> None:
-    """Take in what wrappers and payloads wrote: all in one transaction, then remove the files."""
+    """Take in the files of wrappers and payloads in one transaction, then remove the files."""
     arrivals = list(_arrivals(keeper))
     if not arrivals:
         return
@@ -118,7 +118,7 @@ def take_spool(keeper: Keeper) -> None:
 
 
 def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
-    """Open the spool to be listed. Without it no round goes on, so nobody else sees that the file server is away."""
+    """Open the spool for listing. A round stops here if it fails, so here the absence of the file server is noted."""
     began, away = keeper.clock.boot(), False
     try:
         return os.scandir(keeper.site.work / "spool")
@@ -132,7 +132,7 @@ def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]
 
 
 def _arrivals(keeper: Keeper) -> Iterator[Arrival]:
-    """List what is finished, starts before ends. Publications do not count with the rest: there may be any number."""
+    """Return finished files, starts before ends. Publications have a count of their own: there may be any number."""
     found, looked = [], Counter[bool]()
     with _spool(keeper) as entries:
         for entry in entries:
@@ -162,7 +162,7 @@ def _version(about: os.stat_result) -> tuple[int, int]:
 
 
 def _remove(keeper: Keeper, arrival: Arrival) -> None:
-    """Remove what was taken in, but not what has been published meanwhile in its place."""
+    """Remove a file that was taken in, but not a newer publication of the same name."""
     keeper.workers.forget(("unread", arrival.path.name))
     if arrival.kind != "pub":
         arrival.path.unlink(missing_ok=True)
@@ -171,23 +171,23 @@ def _remove(keeper: Keeper, arrival: Arrival) -> None:
     with suppress(FileNotFoundError):
         arrival.path.rename(aside)
         if _version(aside.lstat()) != arrival.version:
-            with suppress(FileExistsError):  # there is a still newer one
+            with suppress(FileExistsError):  # a still newer publication has arrived
                 os.link(aside, arrival.path)
         aside.unlink()
 
 
 def _reject(keeper: Keeper, path: Path) -> None:
-    """Put an unhealthy file where people can look at it, and nothing else will."""
+    """Move an unusable file out of the spool, to where people can look at it."""
     name = f"{os.urandom(4).hex()}-{cut(path.name)}"
     try:
         if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)  # a directory that is closed cannot be moved
+            path.chmod(0o700)  # a directory without permissions cannot be moved
         path.rename(keeper.site.work / "rejected" / name)
     except OSError as error:
         if keeper.workers.pace(("rejected", path.name)):
-            log.warning("spool: %r is not what a wrapper writes, and cannot be moved away: %s", path.name, error)
+            log.warning("spool: %r is not a valid report of a wrapper, and cannot be moved away: %s", path.name, error)
         return
-    log.warning("spool: %r is not what a wrapper writes; moved to %s", path.name, keeper.site.work / "rejected")
+    log.warning("spool: %r is not a valid report of a wrapper; moved to %s", path.name, keeper.site.work / "rejected")
 
 
 def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
@@ -195,12 +195,12 @@ def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
 
 
 def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None] | None:
-    """Take in one file, and say what is to be done with it then; nothing, where it is out of reach for a moment."""
+    """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
     take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
     try:
         with keeper.store.part():
             take(keeper, arrival)
-    except StoreError:  # that says nothing of the file: all is taken in again
+    except StoreError:  # the file is not at fault: the next round takes in all files again
         raise
     except (JimError, OSError, ValueError) as error:
         if missed(error):
@@ -212,7 +212,7 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
 
 
 def _start(keeper: Keeper, arrival: Arrival) -> None:
-    """Take in that a claim was won: that attempt runs, whatever the queue says."""
+    """Take in that a process won the claim: the attempt runs, whatever the queue shows."""
     attempt = _attempt(keeper, arrival)
     claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
     begun(keeper, attempt, claim.host, claim.batch)
@@ -223,10 +223,10 @@ def _attempt(keeper: Keeper, arrival: Arrival) -> Attempt:
 
 
 def _attempt_of(keeper: Keeper, key: Key, mark: str) -> Attempt:
-    """Give an attempt of ours; before a restore, another may have been at its place."""
+    """Return an attempt of ours. Its mark is checked: before a restore, another attempt may have had this key."""
     attempt, submission = keeper.store.attempt(*key), keeper.store.submission(*key[:2])
     if attempt is None or submission is None or submission.mark != mark:
-        raise JimError("it belongs to no submission of ours")
+        raise JimError("the report belongs to no submission of this state directory")
     return attempt
 
 
@@ -245,7 +245,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str) -> None:
 
 
 def confirm(keeper: Keeper, key: Key, batch_id: str) -> None:
-    """One task seen means that the whole submission was accepted."""
+    """Record that a whole submission was accepted: one task of it was seen."""
     grid, k, _ = key
     submission = keeper.store.submission(grid, k)
     if submission is None or submission.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED):
@@ -256,7 +256,7 @@ def confirm(keeper: Keeper, key: Key, batch_id: str) -> None:
 
 
 def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
-    """Move what a submission carries from submitting to submitted."""
+    """Move a submission and its local jobs from submitting to submitted."""
     alike: dict[int, list[int]] = {}
     for each in keeper.store.attempts(grid, k=k):
         if not each.verdict:
@@ -273,11 +273,11 @@ def _exit(keeper: Keeper, arrival: Arrival) -> None:
 
 
 def ended(keeper: Keeper, key: Key, text: str) -> None:
-    """Judge an attempt by its exit record; one that comes after the verdict is only noted."""
+    """Judge an attempt by its exit record; a record that comes after the verdict is only noted."""
     store, record = keeper.store, read_exit_record(text)
     attempt = _attempt_of(keeper, key, record.mark)
     if (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
-        raise JimError("its exit record belongs to no attempt of ours")
+        raise JimError("the exit record belongs to no attempt of this state directory")
     if attempt.verdict:
         store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
         return
@@ -287,13 +287,13 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     found = verdict.of_exit_record(record, cancelled=wish)
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
-        # The request, which may be large, is read only now.
+        # The request may be large, so it is read only here.
         found = verdict.within_time(found, record, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
     judging.record(keeper, key, found)
 
 
 def _refused(keeper: Keeper, arrival: Arrival) -> None:
-    """Note that a second wrapper of one attempt was kept from running; it changes nothing."""
+    """Note that a second wrapper of an attempt was refused; no state changes."""
     attempt = _attempt(keeper, arrival)
     host = read_claim(read_regular(arrival.path, 4096).decode(errors="replace")).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
@@ -303,7 +303,7 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
 def _publication(keeper: Keeper, arrival: Arrival) -> None:
     attempt = _attempt(keeper, arrival)
     text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
-    from jim.statusdb.xml import fragment  # lxml, which most keepers never need
+    from jim.statusdb.xml import fragment  # imports lxml, which most keepers never need
 
     content = fragment(text)
     known = {name for _, name, _, _ in keeper.store.details(attempt.grid, attempt.n)}

@@ -1,7 +1,7 @@
-"""Asking the batch system about all jobs at once.
+"""Asks the batch system about all jobs at once.
 
-A listing can say that a job is pending, runs, or is no longer there. None of these is an end: what good listings no
-longer show is in doubt, and settled by settling.py.
+A listing can show a job as pending, running, or not at all. None of these is an end: an attempt that good listings no
+longer show is in doubt, and settling.py settles the doubt.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ QUERY = "query"
 
 
 class Asking:
-    """The move that asks about all jobs, once per interval, if there are any."""
+    """The move that asks about all jobs once per interval, if there are live jobs."""
 
     def __init__(self) -> None:
-        self._waited_for: dict[str, float] = {}  # which question of each other account, before ours
-        self._odd_words: set[str] = set()  # of the batch system, that the log has told of
+        self._waited_for: dict[str, float] = {}  # the last question of each other account that we waited for
+        self._odd_words: set[str] = set()  # unknown words of the batch system that are logged already
 
     def __call__(self, keeper: Keeper) -> None:
-        """Let a worker ask, if the time for that has come."""
+        """Let a worker ask, if the interval is over."""
         if keeper.health.open or not keeper.workers.ready(QUERY):
             return
         now, interval = keeper.clock.boot(), keeper.site.batch.query_seconds
@@ -54,21 +54,21 @@ class Asking:
 
     def _asked(self, keeper: Keeper, began: float, compared: Compared) -> None:
         for word in compared.unknown_words - self._odd_words:
-            log.warning("the batch system uses a word that its adapter does not know: %r; kept, not acted on", word)
+            log.warning("the batch system uses a word that its adapter does not know: %r; job state unchanged", word)
         self._odd_words |= compared.unknown_words
         take_in(keeper, began, compared)
 
 
 def _ask(keeper: Keeper) -> Compared:
-    """Read what is live, list the queue, compare. Runs in a worker, with its own reader of the store."""
+    """Read the live attempts, list the queue, and compare. Runs in a worker, with its own reader of the store."""
     with closing(keeper.store.reader()) as store:
-        live = list(store.live())  # before the listing: what is sent meanwhile must not look absent
+        live = list(store.live())  # before the listing: an attempt sent meanwhile must not look absent
         listing = keeper.channel.listing()
         compared = compare(listing, live, keeper.adapter.name_length)
         if compared.missing:
             compared.unseen = unseen(compared, listing, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
-        if len(listing) > len(live) - len(compared.missing):  # it shows more than what is live
+        if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
             compared.leftovers = list(_leftovers(keeper, store, listing, live))
     if compared.missing and not compared.proves_absence:
         compared.proves_absence = keeper.channel.answers()
@@ -76,7 +76,7 @@ def _ask(keeper: Keeper) -> Compared:
 
 
 def _found(keeper: Keeper, store: Store, listing: Listing) -> Iterator[tuple[tuple[int, int], str]]:
-    """Find the submissions whose answer was lost: a listing may show what a look for their mark did not."""
+    """Return submissions with a lost answer that the listing shows; a look for their mark may not have found them."""
     width = keeper.adapter.name_length
     lost = {each.mark[:width]: (each.grid, each.k) for each in store.submissions(*LOST)}
     for (batch_id, _), seen in listing.items() if lost else ():
@@ -85,7 +85,7 @@ def _found(keeper: Keeper, store: Store, listing: Listing) -> Iterator[tuple[tup
 
 
 def _leftovers(keeper: Keeper, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
-    """Find what waits in the queue although its attempt has ended: a batch system may put jobs back by itself."""
+    """Return queued jobs whose attempt has ended: a batch system may requeue jobs by itself."""
     ours = re.compile(rf"jim-(?:{'|'.join(keeper.hold.instances)})-([0-9]+)-([0-9]+)")
     known = {(each.batch_id, each.idx) for each in live}
     for key, seen in listing.items():
@@ -99,12 +99,12 @@ def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) 
     attempt = store.attempt(submission.grid, submission.k, idx)
     if attempt:
         return bool(attempt.verdict) and (seen.state in PENDING or seen.stays)
-    # A restore has found a submission of which nothing counts. A running job of it may be out of reach of its `over.I`.
+    # After a restore, no local job of a found submission counts. Its running jobs may be out of reach of `over.I`.
     return submission.state is SubmissionState.ENDED and not store.attempts(submission.grid, k=submission.k)
 
 
 def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
-    """Take in what a listing shows."""
+    """Take in a compared listing."""
     keeper.store.set_fact("seen", keeper.health.seen)
     keeper.listed = keeper.listed._replace(unseen=compared.unseen)
     with keeper.store.transaction():
@@ -130,7 +130,7 @@ def _listed(keeper: Keeper, began: float) -> None:
 def _adopt(keeper: Keeper, found: Mapping[tuple[int, int], str]) -> None:
     for key, batch_id in found.items():
         submission = keeper.store.submission(*key)
-        # Whoever looks for it just now may fence it: that one decides.
+        # A look for this submission is under way and may fence it, so the look decides.
         if submission and submission.state in LOST and not keeper.workers.busy(submission.mark):
             adopt(keeper, submission, batch_id)
 
@@ -146,4 +146,4 @@ def _doubt(keeper: Keeper, compared: Compared) -> None:
 
 
 def _could_not_ask(_: BaseException) -> None:
-    """Nothing is proven: the answer ages, that is all."""
+    """Conclude nothing: only the last listing gets older."""

@@ -1,6 +1,6 @@
-"""The bell: a socket in the state directory by which doors tell a keeper that something is in the inbox.
+"""The bell: a socket in the state directory by which doors call the keeper to its inbox.
 
-A call that is lost, or cannot be heard, costs a moment, nothing else: what was handed in lies in the inbox.
+A lost call costs only a moment: the request or wish lies in the inbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Bell:
-    """What a keeper hears of doors. Only who may write into the state directory can ring."""
+    """The keeper's end of the bell. Only users who may write into the state directory can ring."""
 
     def __init__(self, state: Path, heard: Callable[[], None]) -> None:
         self._state, self._heard, self._over = state, heard, False
@@ -27,7 +27,7 @@ class Bell:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             self._hang()
-        except OSError as error:  # a file system may know no sockets
+        except OSError as error:  # not every file system supports sockets
             log.info("doors cannot call the keeper (%s): the inbox is looked at often instead", error)
             return
         self.hangs = True
@@ -35,10 +35,10 @@ class Bell:
         self._ear.start()
 
     def _hang(self) -> None:
-        (self._state / BELL).unlink(missing_ok=True)  # that of a keeper that was killed
+        (self._state / BELL).unlink(missing_ok=True)  # left by a keeper that was killed
         place = os.open(self._state, os.O_PATH | os.O_DIRECTORY)
         try:
-            self._socket.bind(f"/proc/self/fd/{place}/{BELL}")  # a socket's own name must be short
+            self._socket.bind(f"/proc/self/fd/{place}/{BELL}")  # the path of a socket must be short
         finally:
             os.close(place)
 
@@ -49,11 +49,11 @@ class Bell:
             self._heard()
 
     def close(self) -> None:
-        """Take it down."""
+        """Close and remove the bell."""
         self._over = True
         if self.hangs:
             ring(self._state)
             self._ear.join(1.0)
-            with suppress(OSError):  # the state directory may be elsewhere
+            with suppress(OSError):  # the state directory may have been moved
                 (self._state / BELL).unlink(missing_ok=True)
         self._socket.close()

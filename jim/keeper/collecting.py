@@ -1,4 +1,4 @@
-"""Gathering the outputs of a grid job whose local jobs have all ended into one tar."""
+"""Gathers the outputs of a grid job into one tar, once all of its local jobs have ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from jim.workdir.submission import own_directory, submission_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
-UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore takes the second back to the first
+UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore sets RESOLVED back to ACCEPTED
 BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
 SUMMARY = "summary.json"  # the first file of each tar
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
@@ -42,7 +42,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step in BEFORE and _all_ended(keeper, job):
         with keeper.store.transaction():
             if job.step in UNSPLIT:
-                keeper.store.empty(job.id)  # of what was cancelled while it was split
+                keeper.store.empty(job.id)  # drop the pieces of a split that was cancelled
             keeper.store.set_grid_job(job.id, step=Step.COLLECTING)
         job = keeper.store.grid_job(job.id)
     if job.step is not Step.COLLECTING:
@@ -53,13 +53,13 @@ def collect(keeper: Keeper, job: GridJob) -> float:
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
-    if job.step in UNSPLIT:  # nothing was sent yet: a cancel, or a split that failed, ends it
+    if job.step in UNSPLIT:  # nothing was sent yet: only a cancel or a failed split ends it here
         return bool(job.outcome) or (job.wish == Verb.CANCEL and not keeper.workers.busy(("split", job.id)))
     return all(state.final for state in keeper.store.counts(job.id))
 
 
 def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
-    """Write the tar and what the handler adds beside it. Runs in a worker, with its own reader of the store."""
+    """Write the tar and let the handler add its picture. Runs in a worker, with its own reader of the store."""
     keeper.hold.reach()
     own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
     place = own / "result"
@@ -76,14 +76,14 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
             line = _let_handler_collect(keeper, job, store, place)
     temporary.rename(tar)
     sync_directory(place)
-    keeper.hold.reach()  # it was made where the work directory is, and not where that is to be mounted
+    keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 
 
 def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> None:
-    """Put the summary into the tar, the outputs of what completed, and the last words of what failed."""
+    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones."""
     summary = _summary(job, store)
     tar.add(SUMMARY, len(summary), [summary])
     for each in _claims(store, place, job.id, State.COMPLETED):
@@ -101,20 +101,20 @@ def _summary(job: GridJob, store: Store) -> bytes:
 
 
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
-    """Tell whether a tar has other local jobs, states or attempts than the store: it was made after a backup."""
+    """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
     try:
         with tarfile.open(tar, "r:") as members:
             first = members.next()
             told = members.extractfile(first) if first and first.name == SUMMARY else None
             return told is None or told.read() != _summary(job, store)
-    except FileNotFoundError:  # there is nothing left to make it of
+    except FileNotFoundError:  # no outputs are left to make the tar of
         return False
     except tarfile.TarError:
         return True
 
 
 def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Claimed]:
-    """Give what the local jobs in this state claim, each by the exit record of its last attempt, if there is one."""
+    """Return the claimed outputs of local jobs in this state, by the exit records of their last attempts."""
     for each in store.ended(grid):
         if each.state == state.value and each.record:
             directory = submission_directory(place, each.k) / f"run.{each.idx}"
@@ -122,7 +122,7 @@ def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Clai
 
 
 def _add(tar: Tar, claimed: Claimed) -> None:
-    """Add a completed local job's outputs; what changed since it was verified must not slip in."""
+    """Add a completed local job's outputs; refuse an output that changed after it was verified."""
     for output in claimed.record.files:
         name = f"{claimed.key[0]}.{claimed.n}/{output.name}"
         try:
@@ -132,7 +132,7 @@ def _add(tar: Tar, claimed: Claimed) -> None:
 
 
 def _add_last_words(tar: Tar, claimed: Claimed) -> None:
-    """Add what a failed local job wrote, for its owner to see why; what is not as it was is left out."""
+    """Add stdout and stderr of a failed local job, for its owner to see why; leave out a file that has changed."""
     for output in claimed.record.files:
         if output.name in ("stdout", "stderr"):
             last = b""
@@ -146,20 +146,20 @@ def _add_last_words(tar: Tar, claimed: Claimed) -> None:
 
 
 def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path) -> str:
-    """Let the job type add its picture; if it cannot, the tar is no worse for it."""
+    """Let the job type add its picture; if that fails, the tar stays valid."""
     handler = handler_of(job.job_type, keeper.site.site.handlers)
     claims = _claims(store, place.parent, job.id, State.COMPLETED)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         with foreign("collect"):
             return str(handler.collect(job.request, found, place) or "")
-    except StoreError:  # it could not say which outputs there are: no fault of the job type
+    except StoreError:  # the list of outputs could not be read: no fault of the job type
         raise
     except (JimError, OSError) as error:
         log.warning("%d: the job type's collect step failed: %s", job.id, error)
         if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:
-            return f"nothing was made of the outputs: {error}"
-        raise OSError(f"the job type's collect step: {error}") from error  # tried again, until somebody cancels
+            return f"the job type could not use the outputs: {error}"
+        raise OSError(f"the job type's collect step: {error}") from error  # tried again until a cancel
 
 
 def _finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
@@ -175,31 +175,31 @@ def _finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
 def _end(keeper: Keeper, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
     job = keeper.store.grid_job(grid)
     if job.place:
-        with suppress(OSError):  # what is aged out takes them along
+        with suppress(OSError):  # else aging removes the directories
             credentials.remove(keeper.site.work / job.place)
     wish = job.wish
     with keeper.store.transaction():
-        if not job.place and result:  # it was never split
+        if not job.place and result:  # the grid job was never split
             keeper.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
         if wish == Verb.CANCEL and outcome is not State.COMPLETED:
             kept = wish
-        else:  # what is over is neither suspended nor cancelled
+        else:  # a finished grid job is neither suspended nor cancelled
             kept = ""
             if wish and wish != Verb.RESUME:
-                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"it has {outcome.value}")
+                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"already {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
         keeper.store.set_grid_job(grid, step=Step.FINISHED, **told)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:
-    """Say how a grid job ended as a whole, and why if not well."""
+    """Return how a grid job ended as a whole, and the reason if it did not end well."""
     if job.outcome:  # a split that failed
         return State(job.outcome), job.reason
     bad = {state: counts.get(state, 0) for state in (State.FAILED, State.KILLED, State.NEW)}
     of_all = f"of {job.size:,} local job{'' if job.size == 1 else 's'}"
     words = {State.NEW: "never sent"}
     reason = ", ".join(f"{count:,} {of_all} {words.get(state, state.value)}" for state, count in bad.items() if count)
-    if job.wish == Verb.CANCEL and (reason or not job.size):  # else it came too late: all had completed
+    if job.wish == Verb.CANCEL and (reason or not job.size):  # else the cancel came too late: all had completed
         outcome = State.FAILED if bad[State.FAILED] else State.KILLED
         return outcome, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
@@ -208,11 +208,11 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
 
 
 def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
-    """Keep trying what a full disk or a late file prevents; the reason is shown meanwhile. A cancel ends it."""
+    """Try again after a full disk or a late file, and show the reason meanwhile. A cancel ends the tries."""
     log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
         (keeper.directory(job.id) / "result" / f".{job.id}.tar").unlink()
-    if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs are spoilt
+    if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs will not become valid
         reason = f"cancelled: {error}"
         _end(keeper, job.id, State.KILLED, reason, {})
         return

@@ -1,4 +1,4 @@
-"""From an accepted request to stored local jobs."""
+"""Turns an accepted request into stored local jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite take
 
 
 def resolve(keeper: Keeper, job: GridJob) -> float:
-    """Look up what an accepted grid job names, size it and make its directory."""
+    """Look up the data that an accepted grid job names, set its size and make its directory."""
     if job.step is not Step.ACCEPTED or job.wish or job.outcome:
         return NEVER
     keeper.hold.expect(keeper.store)
@@ -44,7 +44,7 @@ def resolve(keeper: Keeper, job: GridJob) -> float:
 
 
 def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[[T], None]) -> Errand[T]:
-    """Do a part of what becomes of a request; whatever the code of a job type raises makes the grid job fail."""
+    """Return an errand for one step of a request; any exception from the code of a job type fails the grid job."""
     return Errand(("split", job.id), work, done, partial(_failed, keeper, job), grid=job.id, heeds=(BaseException,))
 
 
@@ -61,16 +61,16 @@ def _resolve(keeper: Keeper, job: GridJob) -> tuple[Resolved, dict[str, str]]:
 
 
 def _see_again(keeper: Keeper, job: GridJob, place: Path) -> None:
-    """See that a directory was made where the work directory is, and not where it is to be mounted."""
+    """Check that a directory was made in the work directory, and not in its empty mount point."""
     keeper.hold.reach()
     if not is_owned(place, job):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
 
 
 def _refuse_what_was_sent(place: Path) -> None:
-    """Refuse a grid job of which local jobs were sent that the store does not know, as after a restore.
+    """Refuse a grid job whose sent local jobs the store does not know, as after a restore.
 
-    It might be split otherwise now, and its pieces be done beside those that run. What has not started never will.
+    A new split might differ, and its local jobs would run beside the old ones. Fences stop all that have not started.
     """
     there = submissions_in(place)
     for directory in there.values():
@@ -78,12 +78,12 @@ def _refuse_what_was_sent(place: Path) -> None:
         fence(directory, told.attempts if told else ())
     if there:
         raise JimError(
-            f"it was split and sent before the state directory was restored: see {place}, then hand it in anew"
+            f"local jobs were sent before the state directory was restored: see {place}, then hand in a new request"
         )
 
 
 def _resolved(keeper: Keeper, job: GridJob, done: tuple[Resolved, dict[str, str]]) -> None:
-    """Store all that was found at once: after a kill nothing of it is there, or everything."""
+    """Store all findings in one transaction: after a kill either all of them are stored or none."""
     found, more = done
     with keeper.store.transaction():
         if found.facts:
@@ -93,12 +93,12 @@ def _resolved(keeper: Keeper, job: GridJob, done: tuple[Resolved, dict[str, str]
     if more["place"] != str(job.id):
         keeper.hold.places[job.id] = more["place"]
         log.warning(
-            "%d: works in %s, for %d in the work directory is another grid job's", job.id, more["place"], job.id
+            "%d: works in %s, as %d in the work directory belongs to another grid job", job.id, more["place"], job.id
         )
 
 
 def split(keeper: Keeper, job: GridJob) -> float:
-    """Cut a resolved grid job into local jobs; what a dead keeper left half split is split again."""
+    """Split a resolved grid job into local jobs; a split that a dead keeper left half done starts anew."""
     if job.step is not Step.RESOLVED or job.wish or job.outcome:
         return NEVER
     if keeper.workers.ready(("split", job.id)):
@@ -107,14 +107,14 @@ def split(keeper: Keeper, job: GridJob) -> float:
 
 
 class _Pieces:
-    """A handler's or a splitter's pieces as a stream, taken in chunks by workers."""
+    """The stream of pieces from a handler or splitter, which workers take in chunks."""
 
     def __init__(self, keeper: Keeper, job: GridJob) -> None:
         self._stream = _pieces(keeper.site, job)
         self.stored, self.torn = 0, False
 
     def chunk(self) -> tuple[list[Piece], bool]:
-        """Give the next pieces, fewer of large ones, and tell whether these are the last."""
+        """Return the next pieces, fewer if pieces are large, and whether these are the last."""
         first = next(self._stream, None)
         if first is None:
             return [], True
@@ -125,7 +125,7 @@ class _Pieces:
 
 
 def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
-    """Give the pieces of a grid job; even its request, which may be large, is read only when they are asked for."""
+    """Yield the pieces of a grid job; the request may be large, so it is read only with the first piece."""
     handler = handler_of(job.job_type, site.site.handlers)
     if job.splitter:
         herd = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
@@ -143,16 +143,16 @@ def _split_on(keeper: Keeper, job: GridJob, pieces: _Pieces) -> float:
 def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piece], bool]) -> None:
     chunk, last = found
     if pieces.torn:
-        return  # the pieces before these could not be stored: the next round splits anew
+        return  # the pieces before could not be stored: the next round splits anew
     if keeper.store.grid_job(job.id).wish == Verb.CANCEL:
-        return  # what is stored does not count yet, and is forgotten
+        return  # the stored pieces do not count yet, and are dropped
     if not chunk and not pieces.stored:
-        _failed(keeper, job, BadRequest(f"no local job comes of it by job type {job.job_type}"))
+        _failed(keeper, job, BadRequest(f"job type {job.job_type} makes no local job of this request"))
         return
     if last:
         _store_last(keeper, job, pieces.stored, chunk)
         return
-    _split_on(keeper, job, pieces)  # first, for while these are stored the next can be made
+    _split_on(keeper, job, pieces)  # first: a worker makes the next pieces while these are stored
     pieces.torn = True
     keeper.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.torn = False
@@ -160,7 +160,7 @@ def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piec
 
 
 def _store_last(keeper: Keeper, job: GridJob, stored: int, chunk: list[Piece]) -> None:
-    """Store the last pieces, and that these are all: in one transaction."""
+    """Store the last pieces and the end of the split in one transaction."""
     size = stored + len(chunk)
     with keeper.store.transaction():
         keeper.store.add_pieces(job.id, stored, chunk)
@@ -173,9 +173,9 @@ def _store_last(keeper: Keeper, job: GridJob, stored: int, chunk: list[Piece]) -
 
 
 def _failed(keeper: Keeper, job: GridJob, error: BaseException) -> None:
-    """Try again what a full disk, or a catalogue out of reach, has prevented.
+    """Try again after a full disk or an unreachable catalogue.
 
-    For what never gets better the grid job fails, with nothing half split.
+    Any other error fails the grid job, without any pieces of the split.
     """
     if isinstance(error, OSError | NotReadable):
         keeper.store.set_grid_job(job.id, **keeper.next_try(("split", job.id)), reason=str(error))

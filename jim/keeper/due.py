@@ -1,8 +1,8 @@
-"""When what is stored as due later is to be believed: as long as the clock goes on as it did when that was stored.
+"""Decides whether stored due times still hold: only while the clock goes on as it did when they were stored.
 
-After a reboot, or once the clock has jumped, everything is due at once. Nothing that the promise hangs on is shortened
-by that: silence and sight of the work directory are counted by the clock that no one can set, in memory, and looks for
-a lost submission, between which some time must pass, begin anew.
+After a reboot or a jump of the clock, everything is due at once. No delay that the promise needs becomes shorter:
+silence and sight of the work directory are measured in memory, by the clock that no one can set. The looks for a lost
+submission, which need some time between them, begin anew.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from jim.keeper.keeper import Keeper
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
-JUMP_SECONDS = 10.0  # more than a clock is led back to the right time by, bit by bit, in hours
-BOOT, AHEAD = "boot", "ahead"  # the facts by which machine's run, and how, stored times are counted
+JUMP_SECONDS = 10.0  # more than gradual clock correction (slewing) changes in hours
+BOOT, AHEAD = "boot", "ahead"  # facts: the boot that stored times refer to, and the clock's offset
 
 
 def resume(store: Store, clock: Clock) -> None:
-    """Count times to come as the keeper before did; where the machine or its clock does not, make everything due."""
+    """Take over the due times of the keeper before; after a reboot or a jump of the clock, make everything due."""
     told = store.fact(AHEAD)
     if told and store.fact(BOOT) == clock.boot_id() and abs(clock.ahead() - float(told)) <= JUMP_SECONDS:
         clock.follow(float(told))
@@ -28,12 +28,12 @@ def resume(store: Store, clock: Clock) -> None:
 
 
 def follow_clock(keeper: Keeper) -> None:
-    """Make everything due once the clock was set back or forth."""
+    """Make everything due if the clock was set back or forth."""
     jump = keeper.clock.ahead() - keeper.clock.followed
     if abs(jump) > JUMP_SECONDS:
         _count_anew(keeper.store, keeper.clock)
         keeper.looks.add(keeper.store.left())
-        log.warning("the clock has jumped by %+.0f s: what was to be tried again later is tried again now", jump)
+        log.warning("the clock has jumped by %+.0f s: all delayed tries are due now", jump)
 
 
 def _count_anew(store: Store, clock: Clock) -> None:
@@ -42,4 +42,4 @@ def _count_anew(store: Store, clock: Clock) -> None:
         store.make_due()
         store.set_fact(BOOT, clock.boot_id())
         store.set_fact(AHEAD, repr(ahead))
-    clock.follow(ahead)  # once that is stored: until then, what is due is so by the times of before
+    clock.follow(ahead)  # only after the commit: until then the stored due times refer to the old offset

@@ -1,4 +1,4 @@
-"""Changing what a grid job asks for, as far as it has not been sent: what may be changed, and doing it."""
+"""Changes attributes of a grid job for local jobs that are not yet sent, and refuses all other changes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from jim.work import sizing
 from jim.work.lookup import refuse_unknown
 from jim.workdir import credentials, packages
 
-# What local jobs were made of, what went into the package, and what a grid job is known by.
+# Attributes that decided the split, and attributes that identify a grid job.
 CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
 KNOWN_BY = frozenset({"job_type", "key"})
-UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # what ended badly may be sent once more
+UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # a failed or killed local job may be retried
 Changes = Mapping[str, Any]
 
 
 def meanings(declared: Mapping[str, Attribute]) -> dict[str, str]:
-    """Give what each name means: an attribute's own, and those that JDF and RSL have for it."""
+    """Return the attribute of each name: its own name, and its names in JDF and RSL."""
     return {also: name for name, one in declared.items() for also in (*one.also, name)}
 
 
 def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
-    """Read `attribute=value`: a text or a number as it is, anything else as JSON; no value means as if never said."""
+    """Read `attribute=value`: texts and numbers plain, other kinds as JSON. An empty value removes the attribute."""
     name, _, text = word.partition("=")
     known = meanings(declared)
     if name not in known:
@@ -51,39 +51,40 @@ def read(word: str, declared: Mapping[str, Attribute]) -> tuple[str, Any]:
 
 
 def written(name: str, value: Any) -> str:
-    """Write `attribute=value` so that a shell and `read` give it back."""
+    """Return `attribute=value` quoted for a shell, in the form that `read` reads."""
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
     return shlex.quote(f"{name}={text}")
 
 
 def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
-    """Give what an edit changes in a request; nothing, where all is so already. What cannot be changed is refused."""
+    """Return the changes that an edit makes to a request, without equal values. Refuse attributes that are fixed."""
     handler = handler_of(job.job_type, site.site.handlers)
     wanted = dict(read(each, declarations(handler)) for each in words)
     for name in (name for name, value in wanted.items() if value != job.request.get(name)):
         if name in KNOWN_BY:
-            raise BadRequest(f"{job.id} is known by it; hand in another request instead", name)
+            raise BadRequest(f"identifies {job.id} and cannot be changed; hand in another request", name)
         if name in CUT_BY:
-            raise BadRequest(f"the local jobs of {job.id} were made by it; cancel it and hand it in anew", name)
+            raise BadRequest(f"already used to split {job.id}; cancel {job.id} and hand in a new request", name)
         if name == "inputs":
-            raise BadRequest(f"they have been packed and sent; cancel {job.id} and hand it in anew", name)
+            raise BadRequest(f"already packed for {job.id}; cancel {job.id} and hand in a new request", name)
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}
     _refuse_variables(job, changes)
     if changes.keys() - COMMON.keys():
         _refuse_what_is_made(handler, job, {**job.request, **changes}, sorted(changes.keys() - COMMON.keys()))
-    refuse_unknown(handler, new, changes, site)  # an edit waits for the split, and what is looked up is so before
+    # Looked up again here: an edit waits for the split, so the grid job's own lookup is over.
+    refuse_unknown(handler, new, changes, site)
     return changes
 
 
 def _refuse_variables(job: GridJob, changes: Changes) -> None:
     for name in changes if job.splitter and job.size else ():
         if has_variable(changes[name]):
-            raise BadRequest(f"{job.id} has been split, and variables are put in only then; hand it in anew", name)
+            raise BadRequest(f"{job.id} is already split, which replaces variables; hand in a new request", name)
 
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
-    """Check the request that a change makes, as if it were handed in."""
+    """Check the changed request as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers)
     sizing.check_limits(handler.resources(new), site)
     for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
@@ -92,16 +93,16 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
 
 
 def _refuse_what_is_made(handler: Handler, job: GridJob, new: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse a change of what local jobs, or their package, were made of: it would change nothing any more."""
+    """Refuse a change that only the split or the package could use: both are made already."""
     whose = " and ".join(names)
     if any(made_by(new) != made_by(job.request) for made_by in (handler.work, handler.most_events_per_job)):
-        raise BadRequest(f"{whose}: the local jobs of {job.id} were made by it; cancel it and hand it in anew")
+        raise BadRequest(f"{whose}: already used to split {job.id}; cancel {job.id} and hand in a new request")
     if _area(handler, new) != _area(handler, job.request):
-        raise BadRequest(f"{whose}: it has been packed and sent; cancel {job.id} and hand it in anew")
+        raise BadRequest(f"{whose}: already packed for {job.id}; cancel {job.id} and hand in a new request")
 
 
 def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    """Give what a job type packs for a request."""
+    """Return the files that a job type packs for a request."""
     with tempfile.TemporaryDirectory(prefix="jim-area-") as area:
         handler.prepare_work_area(request, Path(area))
         files = [one for one in packages.walked(Path(area)) if one.source.is_file()]
@@ -109,34 +110,35 @@ def _area(handler: Handler, request: Mapping[str, Any]) -> list[tuple[str, bytes
 
 
 def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
-    """Say how much a change is for; refuse it where nothing is left that it could change."""
+    """Return which local jobs a change applies to; refuse a change that applies to none."""
     counts = store.counts(job.id)
     waiting, ended = counts.get(State.WAITING, 0), sum(counts.get(state, 0) for state in UNSENT[1:])
     if job.size and not waiting + ended:
-        raise BadRequest(f"{job.id}: all of its local jobs have been sent already; nothing is left to be changed")
+        raise BadRequest(f"{job.id}: all of its local jobs are already sent; nothing is left to change")
     if not job.size and job.outcome:
-        raise BadRequest(f"{job.id}: it has ended without local jobs; nothing is left to be changed")
+        raise BadRequest(f"{job.id}: it ended without local jobs; nothing is left to change")
     if not job.size:
         return "all of its local jobs"
     first = store.local_jobs(job.id, UNSENT, limit=1)
     own = sorted(changes.keys() & first[0].piece.attributes.keys()) if first else []
     if own:
-        raise BadRequest(f"each local job of {job.id} has its own, made by the splitter; hand it in anew", own[0])
-    words = [f"{waiting:,} that wait" if waiting else "", f"{ended:,} that ended badly, if retried" if ended else ""]
+        raise BadRequest(f"the splitter set this for each local job of {job.id}; hand in a new request", own[0])
+    words = [f"{waiting:,} waiting" if waiting else "", f"{ended:,} failed or killed, if retried" if ended else ""]
     return "local jobs: " + ", ".join(filter(None, words))
 
 
 def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
-    """Change a request, and say how. Since a door has looked, it may have been split, and all of it sent."""
+    """Change a request and return the changes in words. Check again: since the door checked, all may have been sent."""
     changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
     if not changes:
-        raise BadRequest(f"{job.id}: that is so already")
+        raise BadRequest(f"{job.id}: the request has these values already")
     _refuse_variables(job, changes)
     refuse_what_is_sent(keeper.store, job, changes)
     new = checked(keeper.site, job, changes)
     was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
     request = {**job.request, **{name: new[name] for name in changes}}
     keeper.store.set_grid_job(job.id, request=json.dumps(request))
-    keeper.workers.forget(("send", job.id))  # by one that is asked for no more; what has expired is soon seen again
+    # Sending may wait for a credential that is no longer named; one that is still expired is soon noticed again.
+    keeper.workers.forget(("send", job.id))
     credentials.take_back(keeper.directory(job.id), request)
     return was

@@ -1,8 +1,9 @@
-"""Giving up what has started, and seems dead: by name, so that what lives after all ends itself.
+"""Gives up started attempts that seem dead, so that a wrapper which lives after all ends itself.
 
-The store says first how the attempt is to end. Then `over.I` is put into the submission directory; a wrapper that wakes
-up asks for it before it touches its claim again. Only when nothing has touched the claim since the decision does the
-attempt have its verdict. Each step may be made again after a restart; none is ever taken back.
+First the store records the verdict that the attempt is to get. Then the keeper puts `over.I`, with the nonce of the
+claim, into the submission directory. A wrapper that wakes up looks for `over.I` before it touches its claim again. The
+attempt gets its verdict only if nothing has touched the claim since the decision. Each step may be repeated after a
+restart; no step is ever undone.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """What a last look at an attempt brought."""
+    """The result of a last look at an attempt."""
 
     key: Key
     record: str = ""  # its exit record
-    ended: bool = False  # nothing has touched its claim since it was given up, or it says itself that it is gone
-    error: str = ""  # why it could not be told that it is given up
+    ended: bool = False  # its claim was not touched since it was given up, or its wrapper reports that it is gone
+    error: str = ""  # why `over.I` could not be written, or its claim not read
 
 
 def give_up(keeper: Keeper, key: Key, found: Verdict, touched: float) -> None:
-    """Store that an attempt is to end so, unless its claim was touched since. Silent again, it was so for good."""
+    """Store the verdict for an attempt whose claim stays untouched. An attempt given up before keeps that verdict."""
     attempt = keeper.store.attempt(*key)
     told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
     keeper.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
 
 
 def end(keeper: Keeper) -> None:
-    """End what was given up."""
+    """End attempts that were given up."""
     if not keeper.workers.ready("over"):
         return
     attempts = keeper.store.given_up()[:AT_ONCE]
@@ -58,7 +59,7 @@ def end(keeper: Keeper) -> None:
 
 
 def _last_looks(keeper: Keeper, attempts: Sequence[Attempt]) -> list[Last]:
-    """Put `over.I` where it is to be, and look once more. Runs in a worker."""
+    """Write `over.I` for each attempt and look at its traces once more. Runs in a worker."""
     return [_last_look(keeper, each, json.loads(each.over)["touched"]) for each in attempts]
 
 
@@ -66,7 +67,7 @@ def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
     key = attempt.grid, attempt.k, attempt.idx
     directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
     try:
-        if was_removed(keeper.site.work, directory):  # there is nothing left that could be touched
+        if was_removed(keeper.site.work, directory):  # no claim is left that could be touched
             return Last(key, ended=True)
         left = trace(directory, attempt.idx)
         if left.claim is None and keeper.adapter.shared_work:
@@ -109,6 +110,6 @@ def _told(found: Verdict) -> dict[str, Any]:
 
 
 def _verdict(told: dict[str, Any]) -> Verdict:
-    # One that a version before has decided upon has words alone.
+    # A verdict that an older version stored has words only.
     reason = Reason(Kind(told.get("kind", "")), told.get("facts", {}), told["reason"])
     return Verdict(State(told["state"]), reason, Witness(told["witness"]), told["again"], told["spent"])

@@ -1,4 +1,4 @@
-"""Fulfilling wishes: cancel, suspend, resume. Said again until the evidence shows that it was obeyed."""
+"""Fulfils wishes to cancel, suspend and resume: repeats the commands until the evidence shows their effect."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from jim.model import State, Step, Verb, Witness
 from jim.workdir.submission import fence, submission_directory, was_removed
 
 log = logging.getLogger(__name__)
-OTHERS = 1  # a thread is left for what is sent and looked up: wishes are said again and again (SPARE_THREAD)
+OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
 
 
 class Fulfilling:
-    """The move that does what was wished for a grid job, and for each local job of it."""
+    """The move that fulfils the wishes for a grid job and for single local jobs of it."""
 
     def __init__(self) -> None:
         self._told: dict[int, float] = {}  # when the batch system was last told to hold or release
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
-        """Do it, again and again, as long as what is live shows that it was not obeyed."""
+        """Repeat the commands as long as live attempts show that the batch system has not obeyed."""
         if job.step in (Step.COLLECTING, Step.FINISHED):
             return NEVER
         single = keeper.store.wished(job.id)
         live = list(keeper.store.live(job.id)) if job.wish or single else []
         if job.wish == Verb.CANCEL:
-            if job.step in (Step.SPLIT, Step.ACTIVE):  # before, they do not count: they are forgotten when it ends
+            if job.step in (Step.SPLIT, Step.ACTIVE):  # before the split ends, pieces do not count: they are dropped
                 _end_waiting(keeper, job.id)
             return _cancel(keeper, job.id, live)
         when = self._change(keeper, job, live) if job.wish else NEVER
@@ -45,7 +45,7 @@ class Fulfilling:
         return min(when, _cancel(keeper, job.id, [each for each in live if each.n in single]))
 
     def _change(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> float:
-        """Hold or release what is pending; suspend or resume what runs, where users may."""
+        """Hold or release pending jobs; suspend or resume running ones, where the batch system lets users do so."""
         key, targets = ("wish", job.id), _targets(keeper, job.wish, live)
         if keeper.workers.busy(key):
             return NEVER
@@ -56,7 +56,7 @@ class Fulfilling:
             failed = partial(self._not_told, keeper, job.id)
             return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
         if job.wish == Verb.RESUME:
-            # A listing from before may not show yet what is held.
+            # A listing from before the command may not yet show held jobs.
             if live and keeper.listed.at <= self._told.setdefault(job.id, keeper.clock.boot()):
                 return keeper.looks.wait_for(LISTING, job.id)
             self._told.pop(job.id, None)
@@ -68,26 +68,26 @@ class Fulfilling:
         _said(grid, what)
 
     def _not_told(self, keeper: Keeper, grid: int, error: BaseException) -> None:
-        """Believe no listing from before: a command that did not answer may have been obeyed all the same."""
+        """Believe no earlier listing: the batch system may have obeyed a command that did not answer."""
         self._told[grid] = keeper.clock.boot()
         _not_said(grid, error)
 
 
 def _end_waiting(keeper: Keeper, grid: int) -> None:
-    """End what was never sent: it is enough not to send it. There may be very many: so many at once."""
+    """End local jobs that were never sent, by not sending them; in parts, as there may be very many."""
     name = ("never sent", grid)
     if not keeper.workers.busy(name) and keeper.store.end_waiting(grid, NEVER_SENT, WAITING_AT_ONCE) == WAITING_AT_ONCE:
         keeper.workers.later(name, partial(_end_waiting, keeper, grid))
 
 
 def end_single(keeper: Keeper, grid: int, n: int) -> None:
-    """End a local job that waits, or is held: nothing of it is anywhere."""
+    """End a local job that waits or is held by JIM: the batch system has nothing of it."""
     if keeper.store.local_job(grid, n).state is State.WAITING:
         keeper.store.set_local_job(grid, n, state=State.KILLED, witness=Witness.USER, reason=NEVER_SENT)
 
 
 def _cancel(keeper: Keeper, grid: int, live: Sequence[Live]) -> float:
-    """Tell the batch system to end what is live; tell when to do so again."""
+    """Tell the batch system to end live jobs; return when to do so again."""
     key = ("cancel", grid)
     if not live:
         return NEVER
@@ -99,15 +99,15 @@ def _cancel(keeper: Keeper, grid: int, live: Sequence[Live]) -> float:
 
 
 def _others(keeper: Keeper, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
-    """Give the batch ids, and our marks, that may be someone else's now: a crash gives ids out again.
+    """Return batch ids, with our marks, that may be another's jobs now: after a crash, ids are given out again.
 
-    Before the first good listing each of them may. What a listing did not show by mistake, a later one does.
+    Before the first good listing, all of them may be. A later listing shows jobs that one listing omitted by mistake.
     """
     return keeper.listed.unseen if keeper.listed.at else frozenset((each.batch_id, each.mark) for each in live)
 
 
 def _end(keeper: Keeper, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:
-    """Fence what has not started, then tell the batch system to end all of it. Runs in a worker."""
+    """Fence attempts that have not started, then tell the batch system to end all. Runs in a worker."""
     by_submission: dict[int, list[Live]] = {}
     for each in live:
         by_submission.setdefault(each.k, []).append(each)
@@ -116,10 +116,10 @@ def _end(keeper: Keeper, live: Sequence[Live], others: frozenset[tuple[str, str]
     for k, mine in by_submission.items():
         try:
             holders = _fenced(keeper, mine[0].grid, k, [each.idx for each in mine])
-        except (OSError, JimError) as error:  # it may start yet; the others are ended all the same
+        except (OSError, JimError) as error:  # this submission may start yet; the others are ended nevertheless
             unfenced.append(error)
             continue
-        # A batch system that accepted it twice may run it as another batch job than the one we were told.
+        # A batch system that accepted a submission twice may run an attempt under another batch id than the stored one.
         for each in mine:
             told = holders[each.idx].batch if holders else ""
             holder = told and keeper.adapter.batch_id(told)
@@ -132,19 +132,19 @@ def _end(keeper: Keeper, live: Sequence[Live], others: frozenset[tuple[str, str]
 
 
 def _fenced(keeper: Keeper, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
-    """Fence what has not started of a submission; tell who holds its claims, if it has a directory."""
+    """Fence the unstarted attempts of a submission; return who holds its claims, if it has a directory."""
     directory = submission_directory(keeper.directory(grid), k)
     return {} if was_removed(keeper.site.work, directory) else fence(directory, indices)
 
 
 def _end_in_queue(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> str:
-    """Tell the batch system to end these."""
+    """Cancel these batch jobs; return words for the log."""
     keeper.channel.cancel(ids)
     return f"cancel of {len(ids)} local jobs"
 
 
 def clear(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> None:
-    """Take out of the queue what is left there of attempts that have ended. Nothing hangs on it: none could start."""
+    """Cancel batch jobs of attempts that have ended. The promise does not need this: none of them could start."""
     work, said = partial(_end_in_queue, keeper, ids), partial(_said, LEFTOVERS)
     errand = Errand(LEFTOVERS, work, said, partial(_not_said, LEFTOVERS), command=True, repeats=True)
     if not keeper.workers.crowded() and keeper.workers.ready(LEFTOVERS):
@@ -153,7 +153,7 @@ def clear(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> None:
 
 
 def _targets(keeper: Keeper, wish: str, live: Sequence[Live]) -> dict[str, list[tuple[str, int]]]:
-    """Name what is to be held or released, and what is to be suspended or resumed, each by its verb."""
+    """Return, by verb, the batch jobs to hold or release, and those to suspend or resume."""
     pending, running = (
         ((State.SUBMITTED,), (State.RUNNING,)) if wish == Verb.SUSPEND else ((State.HELD,), (State.SUSPENDED,))
     )
@@ -176,13 +176,13 @@ def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]]) -> str:
 
 
 def _said(what: int | str, said: str) -> None:
-    log.info("%s: %s told to the batch system; believed when seen", what, said)
+    log.info("%s: %s sent to the batch system; states change once the effect is seen", what, said)
 
 
 def _not_said(what: int | str, error: BaseException) -> None:
-    log.warning("%s: the batch system could not be told: %s", what, error)
+    log.warning("%s: the command to the batch system failed: %s", what, error)
 
 
 def unsaid(keeper: Keeper) -> dict[int, str]:
-    """Tell why the batch system could not be told of wishes, by their grid jobs."""
+    """Return why commands for wishes failed, by grid job."""
     return keeper.workers.troubles("wish", "cancel")

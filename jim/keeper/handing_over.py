@@ -1,4 +1,4 @@
-"""What a worker does to send a submission: it prepares the directory, then runs the batch command."""
+"""Sends a submission, in a worker: prepares its directory, then runs the batch command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jim.workdir.submission import (
     was_removed,
 )
 
-OF_EACH = ("executable", "arguments", "environment", "outputs")  # what a submission's lines say of each local job
+OF_EACH = ("executable", "arguments", "environment", "outputs")  # the lines of each local job in a submission
 
 
 def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob], avoid: str) -> str:
@@ -36,12 +36,12 @@ def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[L
     directory = submission_directory(keeper.directory(job.id), submission.k)
     keeper.hold.reach()
     _refuse_another_s(directory, submission, jobs)
-    if tries_sent(directory) > submission.tries:  # of which we know that nothing was done
+    if tries_sent(directory) > submission.tries:  # more tries than those known to have done nothing
         raise Unclear("JIM was ended before the batch system's answer was recorded")
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     if was_removed(site.work, directory.parent):
         raise JimError(f"{directory.parent} was removed")
-    with suppress(BadRequest):  # the one it has, then; what is wrong with the new one stands in the journal
+    with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
         credentials.hand_over(directory.parent, job.request, credentials.now())
     lines = [Line(*_line(handler, job, each)) for each in jobs]
     settings = _settings(keeper, handler, job, submission)
@@ -54,22 +54,22 @@ def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[L
 
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
-    """Stop where a directory is that of another submission: the store has forgotten it, and it may run."""
+    """Stop if the directory belongs to a submission that the store has forgotten: its jobs may run."""
     own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
     if has_another(directory, own):
-        raise Outdated(f"{directory} holds what the status.db has forgotten, as after a restore. {CHOICE}")
+        raise Outdated(f"{directory} holds a submission that status.db does not know, as after a restore. {CHOICE}")
 
 
 def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:
     attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
     request = {**job.request, **local.piece.attributes} if local.piece.attributes else job.request
-    # a handler says itself where recovery arguments go
+    # a handler places recovery arguments itself
     words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, local.piece))
     return attempt, words, _payload_settings(handler, request) if job.splitter else []
 
 
 def _lines(question: str, answer: Iterable[str]) -> list[str]:
-    """Refuse what a handler has answered unless it is a list of texts, of one line each, as wrappers read them."""
+    """Return a handler's answer as a list of texts, of one line each, as wrappers read them; refuse any other."""
     texts = list(answer)
     fit = all(isinstance(each, str) and "\n" not in each and "\0" not in each for each in texts)
     if isinstance(answer, str) or not fit:
@@ -79,7 +79,7 @@ def _lines(question: str, answer: Iterable[str]) -> list[str]:
 
 
 def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, str]]:
-    """Say what a payload brings back, and its environment."""
+    """Return the settings for a payload's outputs and environment."""
     return [
         *(("out", pattern) for pattern in _lines("outputs", handler.outputs(request))),
         *(("env", each) for each in _lines("environment", map("=".join, handler.environment(request).items()))),
@@ -95,12 +95,12 @@ def _settings(keeper: Keeper, handler: Handler, job: GridJob, submission: Submis
         ("limit", str(site.limits.output_bytes)),
         *_surroundings(site.payload),
         *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
-        *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has its own
+        *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has them
     ]
 
 
 def _surroundings(payload: Payload) -> list[tuple[str, str]]:
-    """Say what a payload finds on the worker node."""
+    """Return the settings for a payload's surroundings on the worker node."""
     container = [("container", each) for each in payload.container] if payload.image else []
     one = {"scratch": payload.scratch, "setup": payload.setup, "image": payload.image}
     return [

@@ -1,4 +1,4 @@
-"""Recording verdicts: an attempt ends once, and its local job is final or waits for the next attempt."""
+"""Records verdicts: an attempt ends once, and its local job becomes final or waits for the next attempt."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from jim.plugins import foreign
 from jim.request import handler_of
 
 log = logging.getLogger(__name__)
-# An answer in words that no adapter knows, not even as those of a lost answer, after which nothing was accepted. After
-# so many, which takes three quarters of an hour, the batch system means it.
+# A refusal in words that no adapter knows, not even as a lost answer, with no job accepted. After so many refusals,
+# which take three quarters of an hour, JIM takes the refusal as final.
 NOES = (Kind.UNCLEAR, Kind.STUMBLED, Kind.REFUSED)
 NOES_AT_MOST = 12
 # What becomes of an attempt that is not the last one.
@@ -28,14 +28,14 @@ WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "hel
 
 
 def cancelled(keeper: Keeper, grid: int, n: int) -> bool:
-    """Tell whether someone wished this local job, or all of its grid job, to end."""
+    """Tell whether a user has cancelled this local job or its grid job."""
     return Verb.CANCEL in keeper.store.wishes(grid, n)
 
 
 def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> int:
-    """Tell the time limit that a local job was sent with, as submission k, or the last time.
+    """Return the time limit with which a local job was sent in submission k, or the last time.
 
-    What a version before has sent has none that is known: that is judged by what it would be sent with now.
+    An older version did not store the limit: then return the limit with which the local job would be sent now.
     """
     local = keeper.store.local_job(grid, n)
     sent = keeper.store.submission(grid, k or local.submission or 0)
@@ -43,28 +43,28 @@ def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> int
 
 
 def asked_seconds(keeper: Keeper, local: LocalJob) -> int:
-    """Tell the time limit that a local job is to have, by its piece, its request, its job type or the site."""
+    """Return the time limit for a local job from its piece, its request, its job type or the site."""
     job, own = keeper.store.grid_job(local.grid), local.piece.attributes
-    with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # it may not be there any more
+    with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # the job type may be gone
         asked = handler_of(job.job_type, keeper.site.site.handlers).resources({**job.request, **own})
         return keeper.site.complete(asked).wall_seconds or 0
     return keeper.site.batch.wall_seconds
 
 
 def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob) -> None:
-    """Store what a submission is sent with, before it is, where that was edited since it was intended."""
+    """Store the settings of a submission before it is sent, if an edit has changed them since the intent."""
     seconds = asked_seconds(keeper, first)
     if seconds != submission.wall_seconds:
         keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds)
 
 
 def was_suspended(keeper: Keeper, grid: int, n: int) -> bool:
-    """Tell whether a local job was ever seen suspended: then it ran for less long than it took."""
+    """Tell whether a local job was ever seen suspended: then its run time is shorter than its wall time."""
     return any(line.now == State.SUSPENDED.value for line in keeper.store.journal(grid, n))
 
 
 def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
-    """Give an attempt its verdict; the second one changes nothing."""
+    """Record the verdict of an attempt; a second verdict changes nothing."""
     with keeper.store.transaction():
         attempt = keeper.store.attempt(*key)
         if attempt is None or attempt.verdict:
@@ -81,22 +81,22 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
         if attempt.attempt == job.attempt:
             _move_on(keeper, job, verdict, decision)
         keeper.doubts.pop(key, None)
-    if verdict.reason:  # the journal has the others, too; 100,000 good ends would drive the rest out of the log
+    if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 
 
 def _decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:
-    """Let the analyser of the job type, or of the site, decide on an attempt that has failed."""
+    """Return the decision on a failed attempt, from the analyser of the job type or of the site."""
     if verdict.state is not State.FAILED:
         return Decision(Action.GIVE_UP)
-    if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # it never began: nothing to analyse
+    if verdict.witness is Witness.SUBMISSION or not verdict.spent:  # the attempt never began: nothing to analyse
         if verdict.again and _is_no(verdict.reason) and _noes(keeper, attempt) >= NOES_AT_MOST:
-            return Decision(Action.GIVE_UP, f"so it was {NOES_AT_MOST} times")
+            return Decision(Action.GIVE_UP, f"refused {NOES_AT_MOST} times in a row")
         return Decision(Action.RETRY if verdict.again else Action.GIVE_UP)
     site, grid_job = keeper.site, keeper.store.grid_job(attempt.grid)
     try:
         name = handler_of(grid_job.job_type, site.site.handlers).analyser or site.limits.analyser
-    except (BadRequest, OSError):  # the job type is not there any more
+    except (BadRequest, OSError):  # the job type is gone
         name = site.limits.analyser
     failed = Failed(
         verdict.reason.words,
@@ -116,25 +116,25 @@ def _decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict)
 
 
 def _is_no(reason: Reason) -> bool:
-    """Tell whether the batch command has said no, by its exit code.
+    """Tell whether the batch command refused the submission, by its exit code.
 
-    A reason of a version before has no kind, and is none: such a local job is sent more often before it is given up.
+    A reason of an older version has no kind and does not count: its local job is sent more often before JIM gives up.
     """
-    code = reason.facts.get("code")  # none where it did not return, negative where a signal has ended it
+    code = reason.facts.get("code")  # None if the command did not return, negative if a signal ended it
     said_no = reason.kind is Kind.NOT_ACCEPTED and reason.facts.get("cause") in NOES
     return said_no and code is not None and code >= 0
 
 
 def _noes(keeper: Keeper, attempt: Attempt) -> int:
-    """Count the attempts that were answered with a no, this one and those right before it."""
+    """Count the refused attempts in a row, up to and including this one."""
     before = [each for each in keeper.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
     same = takewhile(lambda each: each.verdict == "again" and _is_no(whole_reason(each)), reversed(before))
     return 1 + sum(1 for _ in same)
 
 
 def _elsewhere(keeper: Keeper, decision: Decision, host: str) -> Decision:
-    """Say where not to go; where the batch system cannot be told, or knows no other host, it is tried again anyway."""
-    action, where = Action.RETRY, "elsewhere only by chance"
+    """Avoid a host; if the batch system cannot do so, or no other host is known, retry anywhere."""
+    action, where = Action.RETRY, "on any host"
     if not host or not keeper.adapter.can_avoid:
         where += f": the batch system cannot be told to avoid {host or 'that host'}"
     elif not keeper.store.has_started_off(host):
@@ -149,7 +149,7 @@ def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision
     said = f"{verdict.reason}; {decision.why}" if decision.why else verdict.reason.words
     state, more = verdict.state, dict[str, Any]()
     if decision.action is Action.HOLD:
-        # It waits for ever, or until a person says what becomes of it.
+        # A held local job waits until a person decides.
         state, said, more = (
             State.WAITING,
             f"held: {said}",
@@ -158,13 +158,13 @@ def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision
     elif decision.action is not Action.GIVE_UP and spent >= limit:
         state, said = State.FAILED, f"{said} (attempt {spent} of {limit})"
     elif decision.action is not Action.GIVE_UP:
-        # Not by `spent`: what was never sent waits, too.
+        # Not by `spent`: a local job that was never sent waits, too.
         due = 0.0 if verdict.at_once else keeper.clock.steady() + delay(NEXT_ATTEMPT, job.attempt)
         state, said = State.WAITING, f"attempt {job.attempt}: {said}"
         more = {"due": due, "recovery": verdict.recovery or job.recovery}
-    if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself, before it was ended
+    if job.wish and state in (State.COMPLETED, State.FAILED):  # it ended by itself before the wish took effect
         more["wish"] = ""
-        keeper.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"it has {state.value}", job.n)
+        keeper.store.note(job.grid, f"{job.wish} changes nothing", Witness.KEEPER, f"already {state.value}", job.n)
     reason = verdict.reason.worded(said)
     keeper.store.set_local_job(
         job.grid, job.n, state=state, witness=verdict.witness, reason=reason, spent=spent, **more

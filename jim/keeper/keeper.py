@@ -1,4 +1,4 @@
-"""What the keeper's moves share. What one move alone needs to remember is an attribute of that move."""
+"""The state that the keeper's moves share. State of a single move is an attribute of that move."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jim.keeper.serial import Hold
     from jim.statusdb.contract import Store
 
-SLOW_SECONDS = 2.0  # a look that takes longer may have waited for a file server that was away
+SLOW_SECONDS = 2.0  # a longer look may have waited for a file server that was away
 
 
 @dataclass
@@ -43,28 +43,28 @@ class Keeper:
 
     @property
     def adapter(self) -> Adapter:
-        """What the batch system is called, and what it can do."""
+        """Return the adapter: the batch system's name and abilities."""
         return self.channel.adapter
 
     @property
     def health(self) -> Health:
-        """Whether the batch system answers."""
+        """Return the health of the batch system's answers."""
         return self.channel.health
 
     @property
     def history(self) -> Health:
-        """Whether what tells how jobs ended answers."""
+        """Return the health of the source that reports how jobs ended."""
         return self.channel.past
 
     @property
     def answered(self) -> Mapping[int, bytes]:
-        """What polls print of grid jobs that have not ended."""
+        """Return what polls print of unfinished grid jobs."""
         return self.doors.answered
 
     def next_try(self, key: Hashable) -> dict[str, Any]:
-        """Give what people are told of an errand on a grid job that has failed: how often, and when it is due again."""
+        """Return the fields that show a failed errand of a grid job: number of tries, and when it is due again."""
         return {"tries": self.workers.tries(key), "due": self.clock.steady(self.workers.due(key))}
 
     def directory(self, grid: int) -> Path:
-        """Name the directory of a grid job."""
+        """Return the directory of a grid job."""
         return self.hold.directory(grid)

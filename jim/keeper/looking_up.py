@@ -1,4 +1,4 @@
-"""Looking for what became of a submission whose answer was lost: adopt it, or make sure that it never runs."""
+"""Looks for submissions whose answer was lost: adopts a found one, and fences one that was not accepted."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)
-GOOD_EMPTY_ANSWERS = 2  # only set the pace; the fence is what makes a retry safe
-LOST = (SubmissionState.UNKNOWN, SubmissionState.FULL)  # submissions that the batch system may have, whatever it said
+GOOD_EMPTY_ANSWERS = 2  # they only set the pace; the fence makes a retry safe
+LOST = (SubmissionState.UNKNOWN, SubmissionState.FULL)  # the batch system may have these, whatever it answered
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a look brought: accepted under this batch id, fenced here, or nothing yet."""
+    """The result of a look: accepted under this batch id, fenced here, or nothing yet."""
 
     accepted: bool = False
     batch_id: str = ""
@@ -34,7 +34,7 @@ class Found:
 
 
 def look_up(keeper: Keeper, job: GridJob) -> float:
-    """Close the submissions that have ended; look for those whose outcome is not known, or fence them."""
+    """Close submissions that have ended; look for submissions of unknown outcome, or fence them."""
     if job.submissions:
         keeper.store.end_submissions(job.id)
     states = *LOST, SubmissionState.REFUSED, SubmissionState.CANCELLED
@@ -43,7 +43,7 @@ def look_up(keeper: Keeper, job: GridJob) -> float:
 
 
 def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
-    """Let a worker look for it when it is due; a cancel does not wait for that, if a fence reaches the nodes."""
+    """Let a worker look for a submission when it is due, or at once after a cancel if a fence reaches the nodes."""
     cancelled = job.wish == Verb.CANCEL
     if keeper.clock.steady() < submission.due and not (cancelled and keeper.adapter.shared_work):
         return keeper.clock.boot_at(submission.due)
@@ -55,7 +55,7 @@ def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
 
 
 def _told(keeper: Keeper, submission: Submission) -> Told:
-    """Say what the directory of a submission should tell of it."""
+    """Return what the directory of a submission should say of the submission."""
     attempts = keeper.store.attempts(submission.grid, k=submission.k)
     return Told(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
 
@@ -65,12 +65,12 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
     keeper.channel.end_client(submission.mark)
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
     if has_another(directory, own):
-        raise JimError(f"{directory} is that of another submission")
+        raise JimError(f"{directory} belongs to another submission")
     started = [keeper.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or keeper.channel.find(submission.mark, since))
-    far = not keeper.adapter.shared_work  # no fence reaches its worker nodes: good answers alone tell
-    # What is cancelled was mostly never handed over.
+    far = not keeper.adapter.shared_work  # no fence reaches the worker nodes: only good answers count
+    # A cancelled submission was mostly never handed over.
     if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
         batch_id = keeper.channel.find(submission.mark, since)
         if batch_id:
@@ -78,7 +78,7 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
         patient = far or (submission.state == SubmissionState.UNKNOWN and not cancelled)
         if patient and submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
-    if was_removed(keeper.site.work, directory):  # with all that could start
+    if was_removed(keeper.site.work, directory):  # and with it everything that could start
         return Found(fenced=frozenset(range(1, submission.size + 1)))
     holders = fence(directory, range(1, submission.size + 1))
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
@@ -104,13 +104,13 @@ def _looked(keeper: Keeper, submission: Submission, found: Found) -> None:
             give_up(keeper, submission, partial(judge, whole_reason(submission)))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
-        # What a site shows late may be an accepted job, too.
+        # A batch system may show an accepted job late.
         due = keeper.clock.steady() + max(keeper.site.batch.query_seconds, keeper.site.batch.visible_seconds)
         keeper.store.set_submission(grid, k, tries=submission.tries + 1, due=due, trouble="")
 
 
 def adopt(keeper: Keeper, submission: Submission, batch_id: str) -> None:
-    """Take a submission whose answer was lost for accepted."""
+    """Record a submission with a lost answer as accepted."""
     grid, k = submission.grid, submission.k
     with keeper.store.transaction():
         known = batch_id or submission.batch_id
@@ -118,12 +118,12 @@ def adopt(keeper: Keeper, submission: Submission, batch_id: str) -> None:
             grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason=NO_REASON, trouble=""
         )
         arrivals.accepted(keeper, grid, k, Witness.QUEUE)
-    keeper.doubts.drop(grid, k)  # listings before did not show it
+    keeper.doubts.drop(grid, k)  # earlier listings did not show it
     log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, batch_id)
 
 
 def _could_not_look(keeper: Keeper, submission: Submission, error: BaseException) -> None:
-    """Nothing is proven by not being able to ask, or to look into the work directory; do so again later."""
+    """Conclude nothing from a failed query or an unreachable work directory; look again later."""
     if not isinstance(error, BatchError):
         log.warning("%d: submission %d cannot be looked for just now: %s", submission.grid, submission.k, error)
     later = max(keeper.clock.boot() + keeper.site.batch.query_seconds, keeper.workers.due(submission.mark))

@@ -1,6 +1,6 @@
-"""Which grid jobs are to be looked at: those of which something has changed, and those whose own time has come.
+"""Chooses the grid jobs to look at: those that have changed, and those that are due.
 
-Kept in memory only. After a start all that is open is looked at once, so no kill loses a look.
+Kept in memory only. After a start, every open grid job is looked at once, so no kill loses a look.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from heapq import heappop, heappush
 from jim.clock import Clock
 from jim.keeper.workers import NEVER
 
-THREAD, SPARE_THREAD = "a thread for a batch command", "a thread for a wish"  # the latter leaves one for what is sent
+THREAD, SPARE_THREAD = "a thread for a batch command", "a thread for a wish"  # the latter leaves one for submissions
 LISTING = "a good listing"
 
 
 class Looks:
-    """Grid jobs, each at most once, in the order in which they came."""
+    """Grid jobs to look at, each at most once, in order of arrival."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._now: dict[int, None] = {}
-        self._at: dict[int, float] = {}  # when else, in seconds since boot
-        self._times: list[tuple[float, int]] = []  # a heap of these; what is not in `_at` any more counts no more
+        self._at: dict[int, float] = {}  # when to look if nothing changes, in seconds since boot
+        self._times: list[tuple[float, int]] = []  # a heap of these; entries that differ from `_at` are void
         self._waiting: dict[str, dict[int, None]] = {THREAD: {}, SPARE_THREAD: {}, LISTING: {}}
 
     def add(self, grids: Iterable[int]) -> None:
-        """Let these be looked at, for something of them has changed."""
+        """Add grid jobs that have changed."""
         self._now |= dict.fromkeys(grids)
 
     def looked(self, grid: int, when: float) -> None:
-        """Note that one was looked at, and when it is to be looked at next if nothing of it changes before."""
+        """Note that a grid job was looked at, and when to look next if nothing changes before."""
         self._now.pop(grid, None)
         if when == NEVER:
             self._at.pop(grid, None)
@@ -39,17 +39,17 @@ class Looks:
             heappush(self._times, (when, grid))
 
     def wait_for(self, what: str, grid: int) -> float:
-        """Let one be looked at once there is what it waits for; no time is known for that."""
+        """Let a grid job wait for an event, such as a free thread; return NEVER, as no time is known."""
         self._waiting[what][grid] = None
         return NEVER
 
     def wake(self, what: str) -> None:
-        """Let all be looked at that wait for something."""
+        """Add all grid jobs that wait for this event."""
         self.add(self._waiting[what])
         self._waiting[what].clear()
 
     def take(self) -> Iterator[int]:
-        """Give those that are to be looked at now; each stays one of these until it was looked at."""
+        """Yield grid jobs to look at now; each stays in the list until it was looked at."""
         now = self._clock.boot()
         while self._times and self._times[0][0] <= now:
             when, grid = heappop(self._times)
@@ -59,14 +59,14 @@ class Looks:
         yield from list(self._now)
 
     def take_waiting(self, what: str) -> Iterator[int]:
-        """Give those that wait for something, who waits longest first, one by one; those that are not taken wait on."""
+        """Yield grid jobs that wait for this event, the longest waiting first; those not taken wait on."""
         for grid in list(self._waiting[what]):
             del self._waiting[what][grid]
             self._now[grid] = None
             yield grid
 
     def soonest(self) -> float:
-        """Tell when the next one is to be looked at, in seconds since boot; 0: now."""
+        """Return when the next grid job is to be looked at, in seconds since boot; 0: now."""
         if self._now:
             return 0.0
         return self._times[0][0] if self._times else NEVER

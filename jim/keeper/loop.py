@@ -1,6 +1,6 @@
-"""The keeper: one background process of a state directory. Its lock, its pace, its heartbeat.
+"""The loop of the keeper, the one background process of a state directory: its lock, pace and heartbeat.
 
-It is handed the function that makes one round of moves, and knows none of them.
+The loop gets its work as an argument and knows no move.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from jim.keeper.bell import Bell
 from jim.site.lock import Lock
 
 log = logging.getLogger(__name__)
-ROUND_SECONDS = 0.2  # for so long results are taken in before there is another round
+ROUND_SECONDS = 0.2  # the longest time of taking in results between two rounds
 BEAT_SECONDS = 2.0
-LONGEST_REST = 2.0  # where doors can call
+LONGEST_REST = 2.0  # if doors can call the keeper
 LONGEST_PAUSE = 2.0  # after rounds that failed
-# A full disk or a locked database: nothing is lost, for no step trusts what is not stored.
+# A full disk or a locked database: nothing is lost, for no step relies on anything that is not stored.
 FAILURES = (OSError, JimError)
 
 
 class Work(Protocol):
-    """What the keeper is given to do."""
+    """The work of the keeper."""
 
     def round(self) -> None:
         """Make every move once."""
 
     def rest(self) -> float:
-        """Tell for how many seconds there is nothing to do, unless `deliver` has something."""
+        """Return for how many seconds nothing is to be done, unless `deliver` gets a result."""
 
     def deliver(self, timeout: float) -> bool:
-        """Wait so long for something that workers have done, and take it in."""
+        """Wait at most `timeout` seconds for a worker's result and take it in; tell whether one came."""
 
     def wake(self) -> None:
-        """Let `deliver` wait no longer. Called by another thread."""
+        """Make `deliver` return. Called by another thread."""
 
     def idle(self) -> bool:
-        """Tell whether there is nothing left to do."""
+        """Tell whether no work is left."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release threads and files."""
 
 
 def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[], Work]) -> bool:
-    """Be the keeper of a state directory until there is nothing to do; tell whether the lock was free."""
+    """Run the keeper of a state directory until no work is left; tell whether the lock was free."""
     lock = Lock(state)
     while lock.take():
         work = open_work()
@@ -69,7 +69,7 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
         log.info("the keeper, pid %d, ends: nothing to do for %g s", os.getpid(), idle_seconds)
         _write_heartbeat(state, f"{clock.boot_id()} idle\n")
         lock.release()
-        # A door that found the lock taken a moment ago counts on us: look once more.
+        # A door that found the lock taken a moment ago relies on this keeper: look once more.
         if not any(not name.startswith(".") for name in os.listdir(state / "inbox")):  # noqa: PTH208 - names suffice
             return True
     return False
@@ -101,7 +101,7 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
 
 
 def _deliver(work: Work, longest: float) -> bool:
-    """Wait until there is something to do, take in what workers have, and tell whether that was stored."""
+    """Wait for work, take in the results of workers, and tell whether all of them were stored."""
     more, stored, waited = True, True, False
     until = math.inf
     while more and time.monotonic() < until:
@@ -118,5 +118,5 @@ def _deliver(work: Work, longest: float) -> bool:
 
 
 def _write_heartbeat(state: Path, text: str) -> None:
-    with suppress(OSError):  # without it polls try to wake a keeper, and find the lock taken
+    with suppress(OSError):  # without a heartbeat, polls try to wake a keeper and find the lock taken
         replace(state / "heartbeat", text.encode())

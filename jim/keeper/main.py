@@ -1,4 +1,4 @@
-"""Being the keeper of a state directory, from its start to its end."""
+"""Runs the keeper process of a state directory from start to end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jim.model import KEEPER_ENDS
 
 
 def _last_words(state: Path, error: JimError) -> JimError:
-    """Leave in the log what keeps a keeper from starting: nobody sees its stderr. Once: polls try again and again."""
+    """Log why a keeper cannot start, as nobody sees its stderr; once, as polls try again and again."""
     words = f" CRITICAL {__name__} {KEEPER_ENDS}{error}\n".encode()
     with (state / "keeper.log").open("ab+") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
@@ -29,9 +29,9 @@ def _last_words(state: Path, error: JimError) -> JimError:
 
 
 def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, foreground: bool = False) -> int:
-    """Be the keeper of this state directory; 0 when it ended for want of work, 1 when there is one already.
+    """Run the keeper of this state directory; return 0 if no work was left, 1 if another keeper runs already.
 
-    `begin` loads the moves, and gives what makes the rounds of them.
+    `begin` loads the moves and returns the function that makes rounds of them.
     """
     import logging
     import signal
@@ -41,7 +41,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, fo
         from jim.keeper.opening import open_keeper, site_of, start_log
 
         rounds, site = begin(), site_of(state)
-        require_libraries()  # those that are imported later, too
+        require_libraries()  # including those that are imported later
     except ImportError as error:
         raise _last_words(state, lacking([error.name or str(error)])) from error
     except BadSite as error:
@@ -52,7 +52,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, fo
     start_log(site, foreground=foreground)
     try:
         free = keep(site.state, Clock(), site.keep.idle_seconds, lambda: rounds(open_keeper(site)))
-    except KeyboardInterrupt:  # everything that matters is stored
+    except KeyboardInterrupt:  # everything that is needed is stored
         logging.getLogger(__name__).info("the keeper, pid %d, ends: it was asked to", os.getpid())
         os._exit(0)
     if not free and foreground:

@@ -1,4 +1,4 @@
-"""The doors of the grid jobs of a state directory, each opened once, and what their polls print."""
+"""The doors of a state directory's grid jobs, each opened once, and the answers to polls."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ class OpenDoors:
     """The doors that are open in the keeper."""
 
     def __init__(self, own: str) -> None:
-        self._own = own  # the site's directory, where doors of its own may be
+        self._own = own  # the site's directory, which may hold its own doors
         self.by_name: dict[str, Door] = {}
-        self.answered: dict[int, bytes] = {}  # what polls print of grid jobs that have not ended
+        self.answered: dict[int, bytes] = {}  # what polls print of unfinished grid jobs
 
     def named(self, name: str) -> Door:
-        """Give the door of a grid job; without a name, the default one."""
+        """Return the door of this name; an empty name is the default door."""
         name = name or DEFAULT
         if name not in self.by_name:
             self.by_name[name] = door_of(name, self._own)

@@ -1,4 +1,4 @@
-"""Opening a state directory for its keeper: site, store, adapter, log."""
+"""Opens a state directory for its keeper: site, store, adapter, log."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from jim.statusdb.contract import Store
 log = logging.getLogger(__name__)
 ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
 LOG_BYTES, LOG_FILES = 10_000_000, 5
-WORKED_IN = "work"  # the fact which directory it was
-IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # when a grid job has its directory
+WORKED_IN = "work"  # the fact that names the last work directory
+IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # steps in which a grid job has its directory
 
 
 def site_of(state: Path) -> Site:
-    """Read the settings for a state directory that is named by its path."""
+    """Return the settings of the state directory at this path."""
     return site_file.load(str(state.resolve()))
 
 
@@ -60,7 +60,7 @@ def open_keeper(site: Site) -> Keeper:
 
 
 def hold_of(site: Site, store: Store) -> Hold:
-    """Take the work directory, if it is ours, and if this is the state directory that knows all that was done in it."""
+    """Take the work directory, if it is ours and this state directory knows everything that was done in it."""
     instances = serial.instances_of(site.state)
     serial.refuse_outdated(site, store, instances)
     serial.own_work(site, instances, used=is_used(site, store))
@@ -71,12 +71,12 @@ def hold_of(site: Site, store: Store) -> Hold:
 
 
 def is_used(site: Site, store: Store) -> bool:
-    """Tell whether this state directory has worked in this work directory, as far as it knows."""
+    """Tell whether this state directory has worked in this work directory, by its own records."""
     return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
 
 
 def adapter_of(site: Site) -> Adapter:
-    """Find the adapter of the site's batch system: a module of `jim.adapters`, or a dotted name of the site's own."""
+    """Return the adapter of the batch system: a module of `jim.adapters`, or the site's own by dotted name."""
     system = site.batch.system
     site_file.check_system(site)
     try:
@@ -95,7 +95,7 @@ def adapter_of(site: Site) -> Adapter:
 
 
 def _of_directory(site: Site, adapter: Adapter) -> dict[str, tuple[str, ...]]:
-    """Give the commands whose programs are in the site's directory."""
+    """Return the commands whose programs are in `batch.programs`."""
     found = {
         verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
         for verb, words in adapter.commands.items()
@@ -104,14 +104,14 @@ def _of_directory(site: Site, adapter: Adapter) -> dict[str, tuple[str, ...]]:
 
 
 def superseded(site: Site) -> str:
-    """Spell out what a site file is to say instead of `batch.programs`; empty where it does not say that."""
+    """Return the lines that replace `batch.programs` in the site file; empty if the file has no such setting."""
     if not site.batch.programs:
         return ""
     plain = adapter_of(site._replace(batch=site.batch._replace(programs="")))
     lines = [f"{verb} = {json.dumps(words)}" for verb, words in _of_directory(site, plain).items()]
     return "\n    ".join(
         (
-            "leave batch.programs out, for the next version does not know it, and say instead:",
+            "remove batch.programs, which the next version does not know, and write instead:",
             "[batch.commands]",
             *lines,
         )
@@ -119,15 +119,15 @@ def superseded(site: Site) -> str:
 
 
 def superseded_history(site: Site) -> str:
-    """Spell out how a site file is to name the history that JIM takes from a program; empty where it need not."""
+    """Return the line that names the history which JIM now guesses from a program; empty if JIM guesses none."""
     adapter = adapter_of(site)
     name = adapter.guessed_history
     if not name:
         return ""
     named = adapter_of(site._replace(batch=site.batch._replace(history=name, commands=_but_history(site))))
     needless = named.commands["history"] == adapter.commands["history"] and "history" in site.batch.commands
-    also = ", and leave batch.commands.history out" if needless else ""
-    said = f"name the source that tells how jobs ended{also}, for the next version does not guess it from a program:"
+    also = " and remove batch.commands.history" if needless else ""
+    said = f"name the source that reports how jobs ended{also}; the next version does not guess it from a program:"
     return f'{said}\n    [batch]\n    history = "{name}"'
 
 
@@ -136,7 +136,7 @@ def _but_history(site: Site) -> dict[str, list[str]]:
 
 
 def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:
-    """Name programs by their place, if the site's directory has them; of paths only those that JIM gives to `env`."""
+    """Yield words, with programs as paths in the site's directory; a path counts only in JIM's words after `env`."""
     behind = {*behind_env(words)}
     for number, word in enumerate(words):
         place = Path(programs, Path(word).name if number in behind and not own else word)
@@ -144,7 +144,7 @@ def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:
 
 
 def behind_env(words: Sequence[str]) -> Iterator[int]:
-    """Tell where the program stands that `env` is to start, and what that may start as `env` again."""
+    """Yield the positions of programs that `env` starts; such a program may be `env` again."""
     at = 0
     while words[at].rpartition("/")[2] == "env":
         at += 1
@@ -156,7 +156,7 @@ def behind_env(words: Sequence[str]) -> Iterator[int]:
 
 
 def start_log(site: Site, *, foreground: bool) -> None:
-    """Log into the state directory, and to stderr when someone watches."""
+    """Log into the state directory, and in the foreground also to stderr."""
     handlers: list[logging.Handler] = [
         logging.handlers.RotatingFileHandler(
             site.state / "keeper.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
@@ -165,13 +165,13 @@ def start_log(site: Site, *, foreground: bool) -> None:
     if foreground:
         handlers.append(logging.StreamHandler(sys.stderr))
     form = "%(asctime)s %(levelname)s %(name)s %(message)s"
-    logging.raiseExceptions = False  # a full disk must not stop what can go on without a log
+    logging.raiseExceptions = False  # a full disk must not stop work that needs no log
     logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
     sys.excepthook = _last_words
 
 
 def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Log what ends a keeper: nobody sees its stderr."""
+    """Log the error that ends a keeper: nobody sees its stderr."""
     if isinstance(error, JimError):
         log.critical("%s%s", KEEPER_ENDS, error)
     elif isinstance(error, OSError):  # of the machine, not of JIM

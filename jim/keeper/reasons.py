@@ -1,4 +1,4 @@
-"""Why the keeper has done something to a local job or a submission, in words: the one place of this room for them."""
+"""The keeper's reasons for changes of local jobs and submissions, in words, all in one place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUBMISSION_CANCELLED = Reason(Kind.CANCELLED, words="cancelled")
 
 
 def of_wish(verb: Verb, words: str) -> Reason:
-    """Say that somebody has wished it."""
+    """Return the reason of a change that a user has requested."""
     return Reason(Kind.WISHED, {"verb": verb}, words)
 
 
@@ -22,38 +22,38 @@ AGAIN, RESUMED = of_wish(Verb.RETRY, "retry"), of_wish(Verb.RESUME, "resumed")
 
 
 def forced(to: State, words: str) -> Reason:
-    """Say that somebody says how it has ended."""
+    """Return the reason of an end that a user has forced."""
     return of_wish(Verb.FORCE, f"forced to be {to.value}: {words}")
 
 
 def split_again(before: str) -> Reason:
-    """Say that others do its work."""
+    """Return the reason of a local job whose work new local jobs do."""
     return of_wish(Verb.RESPLIT, f"split again: {before}" if before else "split again")
 
 
 def not_listed(batch_id: str) -> Reason:
-    """Say that the batch system does not show what it has promised."""
+    """Return the reason of a submission whose batch job the batch system has accepted but does not list."""
     return Reason(Kind.NOT_LISTED, {"batch_id": batch_id}, f"batch job {batch_id} was promised but is not listed")
 
 
 def not_now(error: BaseException) -> Reason:
-    """Say that the batch system says that it has done nothing, which is no answer either."""
+    """Return the reason of a submission that the batch system claims not to have taken: this is no clear answer."""
     reason = reason_of(error)
     return reason.worded(f"no clear answer: {reason}")
 
 
 def cannot_be_sent(error: BaseException) -> Reason:
-    """Say that nobody can say what to run."""
+    """Return the reason of a submission for which the job type cannot name the payload."""
     words = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
     return Reason(Kind.NEVER_SENT, words=f"never sent: {words}")
 
 
 def refused(k: int, why: Reason) -> Reason:
-    """Say that a submission was refused, on which nothing else could be sent either."""
+    """Return the reason of a grid job that sends no more, as a submission was refused."""
     facts: Mapping[str, Any] = {"cause": why.kind, **why.facts}
     return Reason(Kind.REFUSED, facts, f"submission {k} was refused by the batch system: {why}")
 
 
 def avoiding(why: Reason, host: str) -> Reason:
-    """Say that it may have been refused for the wish to avoid a host."""
-    return why.worded(f"{why} (told to avoid {host})")
+    """Return the reason of a refusal that the request to avoid a host may have caused."""
+    return why.worded(f"{why} (with the request to avoid {host})")

@@ -1,4 +1,4 @@
-"""The move that hands renewed proxies and tokens to jobs that run; until then, nothing starts with an expired one."""
+"""Passes renewed proxies and tokens on to running jobs, and sends nothing with an expired one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Files = Mapping[str, str]  # of one grid job, by their kind
 
 
 class Seen(NamedTuple):
-    """What was found of one credential of a grid job."""
+    """The finding about one credential of a grid job."""
 
     grid: int
     kind: str
-    what: str  # renewed, expired, cannot be read; or as it was
+    what: str  # renewed, expired, cannot be renewed; empty: unchanged
     reason: str
 
 
@@ -37,8 +37,8 @@ class Renewing:
 
     def __init__(self) -> None:
         self._named: dict[int, Files] = {}  # by the request of each grid job
-        self._told: dict[tuple[int, str], Seen] = {}  # what was found of each
-        self._expired: set[int] = set()  # grid jobs of which nothing is sent until their credential is renewed
+        self._told: dict[tuple[int, str], Seen] = {}  # the last finding about each credential
+        self._expired: set[int] = set()  # grid jobs that send nothing until their credential is renewed
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Note which files a grid job names."""
@@ -50,7 +50,7 @@ class Renewing:
         return NEVER
 
     def renew(self, keeper: Keeper) -> None:
-        """Look whether files have changed, if the time for that has come."""
+        """Let a worker check the files for changes, if the interval is over."""
         if not keeper.workers.ready("credentials"):
             return
         wanted = dict(self._named)
@@ -62,7 +62,7 @@ class Renewing:
         keeper.workers.wait("credentials", LOOKED_EVERY)
 
     def _tell(self, keeper: Keeper, seen: list[Seen]) -> None:
-        """Note what is new, once."""
+        """Note each new finding once, and stop grid jobs with expired credentials."""
         for each in seen:
             name = (each.grid, each.kind)
             if each.what and self._told.get(name) != each:
@@ -72,7 +72,7 @@ class Renewing:
         self._stop(keeper, {each.grid for each in seen if each.what == "expired"})
 
     def _stop(self, keeper: Keeper, expired: set[int]) -> None:
-        """Let nothing be sent of these grid jobs, and of no others."""
+        """Stop sending for these grid jobs, and resume sending for all others."""
         for grid in self._expired - expired:
             keeper.workers.forget(("send", grid))
         keeper.looks.add(self._expired - expired)
@@ -82,7 +82,7 @@ class Renewing:
 
 
 def _look(places: Mapping[int, Path], wanted: Mapping[int, Files]) -> list[Seen]:
-    """Pass on what is new. Runs in a worker: a home directory may be far away."""
+    """Pass on renewed credentials. Runs in a worker: a home directory may be far away."""
     now = credentials.now()
     return [_of(places[grid], grid, kind, path, now) for grid, files in wanted.items() for kind, path in files.items()]
 
@@ -95,7 +95,7 @@ def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
             return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")
     except BadRequest as error:
         return Seen(grid, kind, "expired" if credentials.expired(place, now) else "cannot be renewed", str(error))
-    except FileNotFoundError:  # the grid job's directory: it was removed
+    except FileNotFoundError:  # the grid job's directory was removed
         pass
     return Seen(grid, kind, "", "")
 

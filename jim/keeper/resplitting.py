@@ -1,4 +1,4 @@
-"""Splitting a local job again: a worker makes the pieces first, then the wish is fulfilled in one transaction."""
+"""Splits a local job again: a worker makes the pieces, then one transaction fulfils the wish."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
 
 
 class Resplits:
-    """Pieces that workers have made for wishes that wait for these."""
+    """Pieces that workers have made for waiting wishes."""
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Hashable, list[Piece] | BaseException]] = {}
 
     def has_pieces(self, keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> bool:
-        """Let a worker make the pieces of a resplit, if it is possible; tell whether the wish can be fulfilled now."""
+        """Let a worker make the pieces, if the resplit is possible; tell whether the wish can be taken now."""
         try:
             old = _resplittable(keeper, job, slices)
         except StoreError:
             raise
         except JimError:
             self.made.pop(job.id, None)
-            return True  # and it changes nothing, as will be told
+            return True  # taken now, the wish is refused with this reason
         asked = _asked(job, old, content)
         if not keeper.workers.busy(("resplit", job.id)) and self.made.get(job.id, (None, None))[0] == asked:
             return True
@@ -49,7 +49,7 @@ class Resplits:
         self.made[grid] = asked, made
 
     def resplit(self, keeper: Keeper, job: GridJob, slices: Slices) -> str:
-        """Let new local jobs, numbered on from the last, do the work of one that has ended; that one is frozen."""
+        """Freeze an ended local job and add new local jobs for its work, numbered after the last one."""
         old, store = _resplittable(keeper, job, slices), keeper.store
         _, pieces = self.made.pop(job.id)
         if isinstance(pieces, BaseException):
@@ -64,7 +64,7 @@ class Resplits:
 
 
 def _asked(job: GridJob, old: LocalJob, content: dict[str, Any]) -> Hashable:
-    """Name what pieces depend on: they are numbered on from the last that there is."""
+    """Return everything that the pieces depend on; their numbers follow the grid job's last local job."""
     return old.n, job.size, json.dumps(content["parameters"], sort_keys=True)
 
 
@@ -77,14 +77,14 @@ def _pieces_of(site: Site, job: GridJob, old: LocalJob, parameters: dict[str, An
 
 
 def _resplittable(keeper: Keeper, job: GridJob, slices: Slices) -> LocalJob:
-    """Give the local job to be split again, or say why it cannot be."""
+    """Return the local job to split again; refuse with the reason if it cannot be split."""
     if job.step not in STEPS:
         raise NotPossible(f"{job.id} is at step {job.step.value}")
     if job.wish and job.step is not Step.FINISHED:
         raise NotPossible(f"a {job.wish} of {job.id} is under way")
     old, *others = chosen(keeper.store, job.id, slices)
     if others:
-        raise NotPossible("local jobs are split again one by one")
+        raise NotPossible("only one local job at a time can be split again")
     if wrong := not_split_again(old):
         raise NotPossible(f"{job.id}.{old.n} {wrong}")
     return old

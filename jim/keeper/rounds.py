@@ -1,4 +1,4 @@
-"""The keeper's work on one state directory, round after round: it asks each move about what is to be looked at."""
+"""The keeper's rounds: each round runs the moves for the site and for the grid jobs to look at."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from jim.keeper.looks import SPARE_THREAD, THREAD
 from jim.keeper.workers import NEVER
 
 AT_ONCE_SECONDS = 0.03
-SPOOL_SECONDS = 0.2  # how soon it is seen what a wrapper has reported: nothing else tells of that
-IDLE_SECONDS = 2.0  # how soon it is seen what a door has left whose call was lost
+SPOOL_SECONDS = 0.2  # the longest rest with unfinished grid jobs: wrappers cannot call the keeper
+IDLE_SECONDS = 2.0  # the longest rest without: the call of a door may be lost
 
 
 class Move(NamedTuple):
-    """One thing that the keeper does again and again: about the site as a whole, or about one grid job after another.
+    """One task that the keeper repeats, for the whole site or for one grid job after another.
 
-    What is asked about a grid job says when to ask again, in seconds since boot, if nothing of it changes before.
+    A move of a grid job returns when to run again, in seconds since boot, if nothing changes before.
     """
 
     make: Callable[..., float | None]
@@ -30,17 +30,17 @@ class Move(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name what is done."""
+        """Return the name of the move."""
         return str(getattr(self.make, "__name__", type(self.make).__name__))
 
 
 def of_site(make: Callable[[Keeper], None]) -> Move:
-    """Make a move that is about the site as a whole."""
+    """Return a move for the whole site."""
     return Move(make, is_of_grid_job=False)
 
 
 def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
-    """Make a move that is about one grid job."""
+    """Return a move for one grid job."""
     return Move(make, is_of_grid_job=True)
 
 
@@ -53,14 +53,13 @@ class Rounds:
 
     def __init__(self, keeper: Keeper, moves: Sequence[Move]) -> None:
         self.keeper, self.moves = keeper, moves
-        if (
-            sum(of_one for of_one, _ in _groups(moves)) > 1
-        ):  # one look asks all of them; the next time is their earliest
+        # One look asks all of these moves, and the earliest of their times is the next one.
+        if sum(of_one for of_one, _ in _groups(moves)) > 1:
             raise ValueError("the moves about grid jobs must stand together in moves()")
-        keeper.looks.add(keeper.store.left())  # after a start; from then on what changes, and what is due
+        keeper.looks.add(keeper.store.left())  # at the start; later only changed and due grid jobs
 
     def round(self) -> None:
-        """Make every move once: those about the site, and those about each grid job that is to be looked at now."""
+        """Run every move once: for the site, or for each grid job to look at now."""
         for of_one, together in _groups(self.moves):
             made = tuple(each.make for each in together)
             if of_one:
@@ -70,7 +69,7 @@ class Rounds:
                     move(self.keeper)
 
     def _look_around(self, moves: Sequence[Callable[..., Any]]) -> None:
-        """Ask moves about grid jobs for so long, no longer: others wait for the loop, too. The rest comes next."""
+        """Run moves for grid jobs for a limited time, as other work waits too; the next round takes the rest."""
         self._note_changes()
         until = self.keeper.clock.boot() + AT_ONCE_SECONDS
         for grid in self._to_look_at():
@@ -83,7 +82,7 @@ class Rounds:
         self.keeper.looks.add(self.keeper.workers.ended())
 
     def _to_look_at(self) -> Iterator[int]:
-        """Give what waits for a thread, as long as one is free; then what has changed, and what is due."""
+        """Yield grid jobs that wait for a thread, as long as one is free; then changed and due ones."""
         looks, workers = self.keeper.looks, self.keeper.workers
         for what, spare in ((SPARE_THREAD, OTHERS), (THREAD, 0)):
             waiting = looks.take_waiting(what)
@@ -94,7 +93,7 @@ class Rounds:
     def _look(self, grid: int, moves: Sequence[Callable[..., Any]]) -> None:
         try:
             job = self.keeper.store.grid_job(grid)
-        except UnknownJob:  # it was removed meanwhile
+        except UnknownJob:  # the grid job was removed meanwhile
             self.keeper.doors.answered.pop(grid, None)
             when = NEVER
         else:
@@ -102,25 +101,25 @@ class Rounds:
         self.keeper.looks.looked(grid, when)
 
     def rest(self) -> float:
-        """Tell for how many seconds nothing is to be done, if no worker has a result and no door calls before."""
+        """Return for how many seconds nothing is to be done, unless a worker has a result or a door calls."""
         self._note_changes()
         soonest = self.keeper.looks.soonest() - self.keeper.clock.boot()
         return min(max(0.0, soonest), SPOOL_SECONDS if self.keeper.store.unfinished() else IDLE_SECONDS)
 
     def deliver(self, timeout: float) -> bool:
-        """Take in what a worker thread has done."""
+        """Wait for a worker's result and take it in."""
         return self.keeper.workers.deliver(timeout)
 
     def wake(self) -> None:
-        """Let `deliver` wait no longer."""
+        """Make `deliver` return."""
         self.keeper.workers.wake()
 
     def idle(self) -> bool:
-        """Tell whether nothing is left to do."""
+        """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
         return told and self.keeper.workers.idle() and not self.keeper.store.unfinished()
 
     def close(self) -> None:
-        """Let go of threads and files."""
+        """Release threads and files."""
         self.keeper.workers.stop()
         self.keeper.store.close()

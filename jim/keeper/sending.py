@@ -1,4 +1,4 @@
-"""Handing local jobs to the batch system: intent first, then the command, then its answer."""
+"""Hands local jobs to the batch system: records the intent, runs the command, records its answer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
 
 log = logging.getLogger(__name__)
-FULL = "full"  # how often the batch system has said so
+FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
 AT_ONCE_SECONDS = 0.03  # of the loop
-# Submissions that the batch system may have.
+# States of submissions that the batch system may have.
 ACCEPTED = (
     SubmissionState.UNKNOWN,
     SubmissionState.FULL,
@@ -37,7 +37,7 @@ ACCEPTED = (
     SubmissionState.CONFIRMED,
     SubmissionState.ENDED,
 )
-# While there is one of these, no other submission is made.
+# While a submission is in one of these states, its grid job makes no other submission.
 UNSENT = (
     SubmissionState.INTENDED,
     SubmissionState.REFUSED,
@@ -47,15 +47,15 @@ UNSENT = (
 
 
 class Sending:
-    """The move that bundles waiting local jobs into submissions, and runs the batch commands of those intended."""
+    """The move that bundles waiting local jobs into submissions and runs the batch commands of intended ones."""
 
     def __init__(self) -> None:
-        self.most = sys.maxsize  # so many local jobs a submission at most, as the batch system lets us
-        self._priorities: dict[int, int] = {}  # of grid jobs that have something to send
+        self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
+        self._priorities: dict[int, int] = {}  # of grid jobs with local jobs to send
         self._in_turn: list[tuple[int, int]] = []  # a heap of these, the highest priority first
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
-        """Hand over what was intended; if anything waits, let it have its turn."""
+        """Hand over an intended submission; queue the grid job if local jobs of it wait."""
         when = self._hand_on_all(keeper, job)
         if not _may_send(keeper, job):
             return when
@@ -67,14 +67,14 @@ class Sending:
         return when
 
     def share(self, keeper: Keeper) -> None:
-        """Record the intent to send as many waiting local jobs as the throttle lets through, and hand them over."""
+        """Record the intent to send as many waiting local jobs as the throttle allows, and hand them over."""
         until = keeper.clock.boot() + AT_ONCE_SECONDS
         while self._in_turn and _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
             negative, number = self._in_turn[0]
             if self._priorities.get(number) == -negative:
                 with suppress(UnknownJob):
                     self._bundle(keeper, keeper.store.grid_job(number))
-                del self._priorities[number]  # not before: what fails is made again
+                del self._priorities[number]  # last: a grid job whose turn fails gets another turn
             heappop(self._in_turn)
 
     def _bundle(self, keeper: Keeper, job: GridJob) -> None:
@@ -93,10 +93,10 @@ class Sending:
         return min((self._hand_on(keeper, job, each) for each in intended), default=NEVER)
 
     def _hand_on(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
-        """Let a worker run the batch command of what was intended."""
+        """Let a worker run the batch command of an intended submission."""
         if keeper.workers.busy(submission.mark) or (job.wish and job.wish != Verb.CANCEL):
             return NEVER
-        if job.wish:  # a keeper before us may have handed it over: it is given up once it is fenced
+        if job.wish:  # an earlier keeper may have handed it over: give it up only after a fence
             why = reasons.SUBMISSION_CANCELLED
             told = {"state": SubmissionState.CANCELLED, "reason": why, "due": 0.0}
             keeper.store.set_submission(job.id, submission.k, **told)
@@ -125,20 +125,20 @@ class Sending:
         _record(keeper, submission, batch_id)
 
     def _not_recorded(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
-        if isinstance(error, Full):  # the batch system is well
+        if isinstance(error, Full):  # the batch system works
             self.most = max(1, submission.size // 2)
         _sort_out(keeper, submission, error)
 
 
 def _may_send(keeper: Keeper, job: GridJob) -> bool:
-    """Tell whether another submission of a grid job may be made, as far as that hangs on the grid job."""
+    """Tell whether the state of a grid job allows another submission of it."""
     if job.step not in STEPS or job.wish or not keeper.workers.ready(("send", job.id)):
         return False
     return _room(keeper, job) > 0 and not keeper.store.submissions(*UNSENT, grid=job.id)
 
 
 def _room(keeper: Keeper, job: GridJob | None = None) -> int:
-    """Tell how many local jobs more the site lets into the queue, or of a grid job."""
+    """Return how many more local jobs the limits allow in the queue, for the site or for a grid job."""
     limits = keeper.site.limits
     if job is None:
         return limits.queued - keeper.store.in_batch()
@@ -147,7 +147,7 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
 
 
 def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:
-    """Record the intent to send the first of these, and those that can be sent with it."""
+    """Record the intent to send the first of these local jobs, with others that fit in its submission."""
     first = _told_of_all(keeper, waiting[0])
     waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
     k = job.submissions + 1
@@ -156,13 +156,13 @@ def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:
 
 
 def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[str, dict[str, Any]]:
-    """Give what one batch command can say only of all its local jobs: the host to avoid, and what they ask for."""
+    """Return what all local jobs of a batch command must share: the host to avoid, and the resources."""
     own = {name: value for name, value in local.piece.attributes.items() if name not in OF_EACH}
     return avoided(keeper, local, local.attempt), own
 
 
 def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> str:
-    """Name the host on which an attempt has failed, if the next one shall not go there."""
+    """Return the host on which an attempt failed, if the next attempt must avoid it."""
     if not attempt:
         return ""
     found = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
@@ -170,13 +170,13 @@ def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> str:
 
 
 def _jobs(keeper: Keeper, submission: Submission) -> list[LocalJob]:
-    """Give the local jobs of a submission, by index."""
+    """Return the local jobs of a submission, by index."""
     attempts = sorted(keeper.store.attempts(submission.grid, k=submission.k), key=lambda attempt: attempt.idx)
     return [keeper.store.local_job(attempt.grid, attempt.n) for attempt in attempts]
 
 
 def _record(keeper: Keeper, submission: Submission, batch_id: str) -> None:
-    """Keep the batch id. A start, or even the end of all, may have been seen before: that says more than an answer."""
+    """Store the batch id. A start or even all ends may be known before, which say more than this answer."""
     with keeper.store.transaction():
         now = keeper.store.submission(submission.grid, submission.k)
         state = (
@@ -194,13 +194,13 @@ def _record(keeper: Keeper, submission: Submission, batch_id: str) -> None:
 
 
 def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> None:
-    """Sort out what a failed submission means.
+    """Decide what follows from a failed submission.
 
-    Whatever the batch system says, it may have accepted the submission: a submission is never handed over again, unless
-    the batch command could not even be started.
+    Whatever the batch system answered, it may have accepted the submission. So a submission is handed over again only
+    if the batch command could not even be started.
     """
     grid, k, reason = submission.grid, submission.k, reason_of(error)
-    if not isinstance(error, NotStarted | OSError):  # it is not handed over again
+    if not isinstance(error, NotStarted | OSError):  # the submission is not handed over again
         keeper.workers.forget(submission.mark)
     if isinstance(error, Refused):
         keeper.store.set_submission(grid, k, state=SubmissionState.REFUSED, reason=reason, tries=0, due=0.0)
@@ -208,7 +208,7 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         due = keeper.clock.steady(keeper.workers.put_off(FULL))
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        if isinstance(error, OSError):  # of the work directory: what cannot be written is waited for likewise
+        if isinstance(error, OSError):  # the work directory cannot be written: wait likewise
             keeper.health.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
@@ -216,9 +216,9 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
             keeper.store.set_submission(grid, k, tries=tries, due=due, reason=reason)
         elif isinstance(error, Unclear):
             doubt(keeper, submission, reason)
-        else:  # it says that nothing was done
+        else:  # the batch system reports that it has done nothing
             doubt(keeper, submission, reasons.not_now(error), looks=int(keeper.adapter.shared_work))
-    else:  # the job type cannot say what to run: that never gets better by itself
+    else:  # the job type cannot name the payload: another try cannot help
         reason = reasons.cannot_be_sent(error)
         with keeper.store.transaction():
             give_up(keeper, submission, partial(_never_sent, reason))
@@ -231,9 +231,9 @@ def _never_sent(reason: Reason, *, cancelled: bool) -> verdict.Verdict:
 
 
 def refused(keeper: Keeper, submission: Submission) -> None:
-    """Close a submission that the batch system has refused; if that has nothing of the grid job, all of it is new."""
+    """Close a refused submission and stop sending; its local jobs are new again if no submission was accepted."""
     first, why = _jobs(keeper, submission)[0], whole_reason(submission)
-    if avoid := avoided(keeper, first, first.attempt - 1):  # perhaps it was refused for that: then anywhere will do
+    if avoid := avoided(keeper, first, first.attempt - 1):  # the host to avoid may be the cause: drop it
         log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, avoid)
         give_up(keeper, submission, partial(verdict.of_never_sent, reasons.avoiding(why, avoid)))
         return
@@ -247,7 +247,7 @@ def refused(keeper: Keeper, submission: Submission) -> None:
 
 
 def _stop_sending(keeper: Keeper, grid: int, reason: Reason) -> None:
-    """Give up what waits to be sent: it would fare no better. But a request may say to keep going."""
+    """Give up waiting local jobs, which would be refused as well, unless the request says to keep going."""
     if keeper.store.grid_job(grid).request.get("keep_going"):
         return
     for attempt, those in groupby(sorted(keeper.store.local_jobs(grid, (State.WAITING,)), key=_attempt), key=_attempt):
@@ -260,13 +260,13 @@ def _attempt(job: LocalJob) -> int:
 
 
 def doubt(keeper: Keeper, submission: Submission, reason: Reason, looks: int = 0) -> None:
-    """Leave a submission to be looked for, as if so many looks had not found it."""
+    """Record a submission as unknown, to be looked for, as if `looks` looks had not found it."""
     columns = {"state": SubmissionState.UNKNOWN, "reason": reason, "tries": looks, "due": 0.0}
     keeper.store.set_submission(submission.grid, submission.k, **columns)
 
 
 def give_up(keeper: Keeper, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
-    """Close a submission of which nothing can start: it is fenced, or its batch command was never run."""
+    """Close a submission that can never start: it is fenced, or its batch command was never run."""
     with keeper.store.transaction():
         keeper.store.set_submission(submission.grid, submission.k, state=SubmissionState.VOID)
         for attempt in keeper.store.attempts(submission.grid, k=submission.k):

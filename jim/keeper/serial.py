@@ -1,9 +1,9 @@
-"""The serial that a state directory and its work directory share: it tells a copy, or an older state, from the one.
+"""The serial number that a state directory and its work directory share: it reveals a copied or restored state.
 
-The store raises it with each intent to make something in the work directory; before that is made, a worker writes it
-into the state directory, then into the work directory. So the work directory is never ahead, unless by the hand of
-another: of the state directory as it was before a restore, or of one that is a copy. A kill between two of these writes
-leaves the work directory behind, which is as it should be.
+The store raises the serial with each intent to write into the work directory. Before that write, a worker stores the
+serial in the state directory, then in the work directory. So the work directory is ahead only if another state
+directory has worked there: a copy, or this one before a restore. A kill between two of these writes leaves the work
+directory behind, which is harmless.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from jim.statusdb.contract import Store
 from jim.workdir.submission import INSTANCE
 
 FILE, MACHINE = "serial", Path("/etc/machine-id")
-LONGEST = 100_000  # bytes of these files: a list of instances grows by one with each restore
+LONGEST = 100_000  # bytes of these files: each restore adds one instance to a list
 CHOICE = (
-    "Nothing is sent or judged until you have decided; requests are taken in, and wait. If it comes from a backup or a "
-    "snapshot, or is a copy: end the keeper of the other one, if there is one, then say `jim site restored`. If it was "
-    "only moved here, and nothing works with the old one: `jim site moved`. docs/operating.md, Restored or moved"
+    "Nothing is sent or judged until you decide; requests are taken in, and wait. If the state directory comes from a "
+    "backup or a snapshot, or is a copy: end the keeper of the other one, if any, then run `jim site restored`. If it "
+    "was only moved, and nothing uses the old one: run `jim site moved`. docs/operating.md, Restored or moved"
 )
 
 
 class Serials(NamedTuple):
-    """The serial as each of the three has it; 0: not yet."""
+    """The serial in each of the three places; 0: none yet."""
 
     state: int
     store: int
@@ -41,7 +41,7 @@ class Serials(NamedTuple):
 
     @property
     def behind(self) -> bool:
-        """Tell whether something was done in the work directory, or stored beside the store, that the state forgot."""
+        """Tell whether the store is behind: it has forgotten work that the work or state directory shows."""
         return self.store < max(self.state, self.work) or self.state < self.work
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Serials(NamedTuple):
 
 
 class Home(NamedTuple):
-    """Where a state directory is at work."""
+    """The machine and path of a state directory."""
 
     machine: str  # empty: this machine has no id
     path: str
@@ -59,12 +59,12 @@ class Home(NamedTuple):
 
 
 def serials(site: Site, store: Store) -> Serials:
-    """Read how far each has come."""
+    """Return the serials of the three places."""
     return Serials(_number(site.state / FILE), int(store.fact(FILE) or 0), _number(site.work / FILE))
 
 
 def told(site: Site) -> str:
-    """Tell how far each has come; what no keeper would go on with is refused."""
+    """Return the serials in words; refuse a state that no keeper would continue."""
     if not is_there(site.state):
         return "no keeper has been at work yet"
     with closing(open_store(site.state, Clock())) as store:
@@ -77,7 +77,7 @@ def _number(file: Path) -> int:
 
 
 def _told(file: Path) -> tuple[int, str]:
-    """Read a serial and, in the work directory, the nonce of the keeper that has written it."""
+    """Read a serial and, in the work directory, the nonce of the keeper that wrote it."""
     try:
         number, _, nonce = read_regular(file, LONGEST).decode().strip().partition(" ")
         return int(number), nonce
@@ -88,7 +88,7 @@ def _told(file: Path) -> tuple[int, str]:
 
 
 def home(site: Site) -> Home:
-    """Tell where this is."""
+    """Return the present machine and path."""
     try:
         machine = MACHINE.read_text().strip()
     except (OSError, ValueError):  # a container may have none
@@ -97,31 +97,31 @@ def home(site: Site) -> Home:
 
 
 def home_before(store: Store) -> Home:
-    """Tell where this was the last time; empty where a version before has kept it."""
+    """Return the machine and path of the last keeper; empty after an older version."""
     return Home(store.fact("machine"), store.fact("path"))
 
 
 def refuse_outdated(site: Site, store: Store, instances: tuple[str, ...]) -> None:
-    """Refuse a state directory that has missed what was done in its work directory, and one that is elsewhere now."""
+    """Refuse a state directory that is behind its work directory, and one that was moved or copied."""
     found, here, before = serials(site, store), home(site), home_before(store)
     told = instances_in(site.work)
     if told and told[0] != instances[0] and instances[0] in told:
         raise Outdated(
-            f"{site.work} has been taken over by another copy of {site.state}: it is {told[0]} now. {CHOICE}"
+            f"{site.work} has been taken over by another copy of {site.state}: its instance is {told[0]} now. {CHOICE}"
         )
     if found.behind:
-        raise Outdated(f"{site.state} is older than what was done with it: its serial is {found}. {CHOICE}")
+        raise Outdated(f"{site.state} is older than the work done with it: its serial is {found}. {CHOICE}")
     if is_elsewhere(here, before):
         raise Outdated(f"{site.state} was at work as {before}, and is now {here}: it was moved or copied. {CHOICE}")
 
 
 def is_elsewhere(here: Home, before: Home) -> bool:
-    """Tell whether a place is another one than before; what is not known is not compared."""
+    """Tell whether machine or path differ from before; unknown values are not compared."""
     return any(now and then and now != then for now, then in zip(here, before, strict=True))
 
 
 def instances_of(state: Path) -> tuple[str, ...]:
-    """Give the state directory's own name, a part of every new mark, and those that it had before a restore."""
+    """Return the state directory's instance, a part of every new mark, and its instances before restores."""
     file = state / INSTANCE
     if not file.exists():
         replace_durably(file, f"{os.urandom(4).hex()}\n".encode())
@@ -129,7 +129,7 @@ def instances_of(state: Path) -> tuple[str, ...]:
 
 
 def instances_in(place: Path) -> tuple[str, ...]:
-    """Read the names of whose it is, the present one first; none where there is no such file."""
+    """Read the instances of a directory, the present one first; none if the file is missing."""
     try:
         return tuple(read_regular(place / INSTANCE, LONGEST).decode().split())
     except FileNotFoundError:
@@ -137,7 +137,7 @@ def instances_in(place: Path) -> tuple[str, ...]:
 
 
 def own_work(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
-    """Make sure that no other state directory works in this work directory: both would have a grid job 1."""
+    """Refuse a work directory of another state directory: both would have a grid job 1."""
     file = site.work / INSTANCE
     if not file.exists():
         if used:
@@ -154,37 +154,37 @@ def own_work(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
 
 
 class Hold:
-    """What a keeper holds of its work directory, as long as no other one takes it."""
+    """A keeper's hold on its work directory, until another keeper takes the directory."""
 
     def __init__(self, site: Site, instances: tuple[str, ...]) -> None:
         self.instance, self.instances = instances[0], frozenset(instances)
-        self.places: dict[int, str] = {}  # directories of grid jobs that have not that of their number
+        self.places: dict[int, str] = {}  # directories of grid jobs that differ from their number
         self._state, self._work = site.state, site.work
         self._nonce, self._wanted, self._tried = os.urandom(8).hex(), 0, 0
         self._lock = threading.Lock()
 
     def take(self, store: Store, seen: Serials, here: Home) -> None:
-        """Raise the serial above all that is known: the store's first, the work directory's last."""
+        """Raise the serial above all known serials: first in the store, last in the work directory."""
         number = 1 + max(seen)
         self.places.update(store.places())
         with store.transaction():
             for name, value in ((FILE, str(number)), *here._asdict().items()):
-                if value:  # what is not known now was no other than before
+                if value:  # an unknown value counts as unchanged
                     store.set_fact(name, value)
         self._write(number)
 
     def directory(self, grid: int) -> Path:
-        """Name the directory of a grid job."""
+        """Return the directory of a grid job."""
         return self._work / self.places.get(grid, str(grid))
 
     def expect(self, store: Store) -> None:
-        """Take in how far the store has come; by the loop, before it lets a worker make something."""
+        """Note the store's serial. The loop calls this before a worker writes into the work directory."""
         self._wanted = int(store.fact(FILE))
 
     def reach(self) -> None:
-        """See, before something is made in the work directory, that it is ours, and that its serial is the store's.
+        """Check, before a write into the work directory, that it is ours, and that no other keeper raised its serial.
 
-        What cannot be read now is tried again; only what another has written ends the keeper.
+        An unreadable serial is tried again; only a serial that another keeper wrote ends this keeper.
         """
         with self._lock:
             found, nonce = _told(self._work / FILE)
@@ -194,15 +194,15 @@ class Hold:
                     f"most. So {self._state} was rolled back, or a copy of it is at work elsewhere. {CHOICE}"
                 )
             self._require_mounted()
-            if self._wanted > self._tried or not nonce:  # none: it was emptied on purpose, and is still ours
+            if self._wanted > self._tried or not nonce:  # no nonce: the directory was emptied on purpose, and is ours
                 self._write(max(self._wanted, self._tried))
-                self._require_mounted()  # else the empty directory where it is to be mounted has a serial now
+                self._require_mounted()  # else the serial would go into an empty mount point
 
     def _require_mounted(self) -> None:
         if instances_in(self._work)[:1] != (self.instance,):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._work / INSTANCE))
 
     def _write(self, number: int) -> None:
-        self._tried = number  # also where the answer of the last write is lost
+        self._tried = number  # also if the answer to the last write is lost
         replace_durably(self._state / FILE, f"{number}\n".encode())
         replace_durably(self._work / FILE, f"{number} {self._nonce}\n".encode())

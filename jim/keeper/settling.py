@@ -1,4 +1,4 @@
-"""Settling the doubts that listings leave: how attempts ended that are no longer in the queue.
+"""Settles doubts: finds out how attempts ended that are no longer in the queue.
 
 An end needs the exit record, or the certainty that there will never be one.
 """
@@ -28,13 +28,13 @@ from jim.workdir.submission import Trace, fence, has_refused, is_seen, submissio
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
 SETTLE, SETTLED_AT_ONCE, SETTLED_EVERY = "settle", 500, 0.5
-COME_BACK_SECONDS = 90.0  # by then worker nodes reach a file server again that has come back: the grace of NFSv4
+COME_BACK_SECONDS = 90.0  # NFSv4 grace: worker nodes reach a returned file server within this time
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)
 
 
 def settle(keeper: Keeper) -> None:
-    """Settle attempts that two good listings did not show."""
+    """Let a worker settle attempts that two good listings did not show."""
     if keeper.workers.busy(SETTLE):
         return
     doubts = [doubt for doubt in keeper.doubts.values() if doubt.missed >= MISSED_TWICE]
@@ -49,7 +49,7 @@ def settle(keeper: Keeper) -> None:
 
 
 def _unconfirmed(keeper: Keeper, doubt: Doubt) -> None:
-    """Look for the mark of an id that was told but is never listed: a crash may have lost it."""
+    """Look for the mark of a promised batch job that no listing shows: a crash may have lost the job."""
     grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
     submission = keeper.store.submission(grid, k)
     if submission and submission.state == SubmissionState.RECORDED:
@@ -60,29 +60,29 @@ def _unconfirmed(keeper: Keeper, doubt: Doubt) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a close look at a doubtful attempt brought."""
+    """The result of a close look at an attempt in doubt."""
 
     doubt: Doubt
     record: str = ""  # its exit record, which had not reached the spool
-    lost: bool = False  # it never started and never will
-    dead: bool = False  # it started, and nothing of it seems to live
-    gone: bool = False  # it started, and certainly nothing of it lives
-    blind: bool = False  # the work directory could not be seen for a while
-    error: str = ""  # why it could not be looked at, where others could
+    lost: bool = False  # the attempt never started and never will
+    dead: bool = False  # it started and seems dead
+    gone: bool = False  # it started and is certainly dead
+    blind: bool = False  # the work directory was unreachable for a while
+    error: str = ""  # why this attempt could not be looked at, while others could
 
 
 def _settle(keeper: Keeper, doubts: Sequence[Doubt]) -> list[Settled]:
-    """Ask how they ended, then look into the submission directories. Runs in a worker."""
+    """Ask the batch system how the attempts ended, then look into their directories. Runs in a worker."""
     try:
         ended = _history(keeper, doubts)
     except (BatchError, OSError):
-        # An exit record needs no other word; all else waits for it.
+        # An exit record decides alone; every other sign waits until there can be no exit record.
         return [each for each in map(partial(_tried, keeper, _left), doubts) if each.record]
     return [_tried(keeper, _look, _told(keeper, doubt, ended)) for doubt in doubts]
 
 
 def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Settled], doubt: Doubt) -> Settled:
-    """Look at one; where that cannot be done, nothing is concluded of it, and the others are looked at all the same."""
+    """Look at one attempt; a failed look concludes nothing and does not stop the looks at others."""
     try:
         return look(keeper, doubt)
     except (OSError, JimError) as error:
@@ -101,13 +101,13 @@ def _history(keeper: Keeper, doubts: Sequence[Doubt]) -> dict[tuple[str, int], O
 
 
 def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int) -> Observation | None:
-    """Find how it ended. An id can be reused, also among our own: only together with the mark does it name our job."""
+    """Return how an attempt ended. Batch ids are reused, also among our jobs: only id and mark name a job."""
     seen = ended.get((live.batch_id, live.idx))
     return seen if seen and seen.mark[:width] == live.mark[:width] else None
 
 
 def _exit_record(directory: Path, live: Live, left: Trace) -> str:
-    """Read the exit record that an attempt left, if it is its own."""
+    """Return the exit record in the directory, if it belongs to this attempt."""
     record = left.exit_record
     if record and (record.mark, record.index, record.attempt) == (live.mark, live.idx, live.attempt):
         return read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
@@ -115,7 +115,7 @@ def _exit_record(directory: Path, live: Live, left: Trace) -> str:
 
 
 def _left(keeper: Keeper, doubt: Doubt) -> Settled:
-    """Look for no more than an exit record."""
+    """Return a result with only the exit record, or with the removal of the directory."""
     directory = submission_directory(keeper.directory(doubt.live.grid), doubt.live.k)
     return Settled(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
 
@@ -135,17 +135,17 @@ def _look(keeper: Keeper, doubt: Doubt) -> Settled:
         return Settled(doubt)
     if was_removed(keeper.site.work, directory):
         dead = live.started and (_is_gone(keeper, doubt) or _is_dead(keeper, doubt))
-        return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # nothing can be put there
+        return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # no claim can be made there
     return _of_claim(keeper, doubt, directory, sight.left.claim)
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What can be seen of an attempt: no trace where the look took long, or failed in a way that passes."""
+    """The visible traces of an attempt; none if the look took long or failed for a passing reason."""
 
     record: str = ""
     left: Trace | None = None
-    blind: bool = False  # nothing at all could be seen for a while
+    blind: bool = False  # the work directory was unreachable for a while
 
 
 def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
@@ -159,39 +159,39 @@ def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
         return Sight(blind=not is_seen(keeper.site.work))
     slow = keeper.clock.boot() - began > SLOW_SECONDS
     if left.unreadable:
-        log.warning("%s.%s: what it left cannot be read just now, if there is anything", live.mark, live.idx)
+        log.warning("%s.%s: its traces in the work directory cannot be read just now", live.mark, live.idx)
         return Sight(record, blind=slow or not is_seen(keeper.site.work))
     return Sight(record, None if slow else left, slow)
 
 
 def _may_be_seen_late(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether there may be an exit record that does not show yet: what was missed long ago may have just ended."""
+    """Tell whether an exit record may not be visible yet: an attempt missing for long may have just ended."""
     visible = keeper.site.batch.visible_seconds
     return doubt.last - doubt.since < visible or (doubt.finished and doubt.looked_at - doubt.told < visible)
 
 
 def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
-    """Say what becomes of an attempt by who holds its claim; if nobody does, the keeper takes it."""
+    """Decide on an attempt by the holder of its claim; a free claim is taken by the keeper."""
     live = doubt.live
     claim = claim or fence(directory, [live.idx])[live.idx]
-    if claim.fence and not (live.started and keeper.adapter.shared_work):  # else somebody has removed its own claim
-        # Where worker nodes do not see the work directory, the keeper's are the only claims: there it is the queue that
-        # has told of the start.
+    if claim.fence and not (live.started and keeper.adapter.shared_work):  # else somebody removed its own claim
+        # If worker nodes do not see the work directory, only the keeper makes claims: there the queue reported the
+        # start.
         started = not keeper.adapter.shared_work and live.state in _BEGUN
         return Settled(doubt, lost=not started, gone=started)
     holder = claim.batch and keeper.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
-        # The batch system accepted or started it twice: what ended was refused, and is not the claim's holder.
+        # The batch system accepted or started the attempt twice: the ended job was refused, another holds the claim.
         doubt = replace(doubt, ended=None)
     return Settled(doubt, gone=_is_gone(keeper, doubt), dead=_is_dead(keeper, doubt))
 
 
 def _seen(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
-    """Take in what the claim shows.
+    """Take in the last touch of the claim.
 
-    Silence is counted from look to look, and of a long time without a look only a part: nobody knows whether the file
-    server was there meanwhile. After it was away, a touch that shows may be one of before: it cuts no allowance short.
+    Silence is counted from look to look. Only a part of a long time without looks counts, as the file server may have
+    been away. After such an absence, a visible touch may be an old one: it does not shorten the allowance.
     """
     now = keeper.clock.boot()
     silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, keeper.site.batch.touch_seconds / 2))
@@ -203,14 +203,14 @@ def _seen(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
 
 
 def _is_gone(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether certainly nothing of a started attempt lives, by the word of a batch system that sees to that."""
+    """Tell whether a started attempt is certainly dead, by the report of a batch system that ends all processes."""
     return keeper.adapter.leaves_nothing and doubt.ended is not None and doubt.ended.state.final
 
 
 def _is_dead(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether nothing of a started attempt seems to live: never on the queue's word alone."""
+    """Tell whether a started attempt seems dead: never by the queue alone."""
     if keeper.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
-        return doubt.silent > 1.5 * keeper.site.batch.touch_seconds  # what lives would have touched its claim
+        return doubt.silent > 1.5 * keeper.site.batch.touch_seconds  # a live wrapper would have touched its claim
     return doubt.silent > keeper.site.batch.silent_seconds
 
 
@@ -221,14 +221,14 @@ def _settled(keeper: Keeper, looked: Sequence[Settled]) -> None:
             key = live.grid, live.k, live.idx
             if settled.error and keeper.workers.pace(("settle", key)):
                 log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, settled.error)
-            if key in keeper.doubts:  # else it was seen meanwhile, or has its verdict
+            if key in keeper.doubts:  # else a listing has shown it, or it has its verdict
                 _take(keeper, key, settled)
     if any(each.blind for each in looked):
         _listen_anew(keeper)
 
 
 def _take(keeper: Keeper, key: Key, settled: Settled) -> None:
-    """Take in what a look brought. A listing may have come since: of the doubt only what was seen is kept."""
+    """Take in the result of a look. A listing may have come since, so only findings of the look are kept."""
     seen = settled.doubt
     stopped = _may_be_stopped(keeper, seen) and not settled.gone
     silent = 0.0 if stopped else seen.silent
@@ -247,7 +247,7 @@ def _take(keeper: Keeper, key: Key, settled: Settled) -> None:
 
 
 def _listen_anew(keeper: Keeper) -> None:
-    """Forget the silence of all: while the keeper could not see the file server, worker nodes could not touch."""
+    """Reset all silence: while the file server was away from the keeper, worker nodes could not touch claims."""
     log.warning("the work directory could not be seen for a while: no silence from before counts")
     keeper.doubts.blind_at = keeper.clock.boot()
     for key, doubt in keeper.doubts.items():
@@ -259,7 +259,7 @@ def _listened_anew(keeper: Keeper, doubt: Doubt) -> Doubt:
 
 
 def _may_be_stopped(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether it may be silent because someone has wished that it stop; once resumed, it is listened to anew."""
+    """Tell whether an attempt may be silent because it is suspended; its silence is counted anew once resumed."""
     if not keeper.adapter.can_suspend or doubt.finished:
         return False
     return not {Verb.SUSPEND, Verb.RESUME}.isdisjoint(keeper.store.wishes(doubt.live.grid, doubt.live.n))
@@ -268,11 +268,11 @@ def _may_be_stopped(keeper: Keeper, doubt: Doubt) -> bool:
 def _say_that_it_may_be_stopped(keeper: Keeper, doubt: Doubt) -> None:
     grid, missed_for = doubt.live.grid, doubt.last - doubt.since
     if missed_for > keeper.site.batch.silent_seconds and keeper.workers.pace(("stopped", grid)):
-        log.warning("%d: not in the queue any more, though only told to stop: nothing of it is tried again yet", grid)
+        log.warning("%d: suspended local jobs are no longer in the queue: none of them is tried again yet", grid)
 
 
 def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) -> None:
-    """Judge what started, is dead and left no exit record; what only seems dead is given up first."""
+    """Judge a started, dead attempt without exit record; one that only seems dead is given up first."""
     attempt, doubt = keeper.store.attempt(*key), settled.doubt
     if attempt is None:
         return
@@ -280,10 +280,10 @@ def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) 
         found = verdict.of_removed(attempt.attempt, cancelled=cancelled)
     else:
         found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
-    if not found.again:  # the request, which may be large, is read only now
+    if not found.again:  # the request may be large, so it is read only here
         lived = _lived_at_most(keeper, doubt)
         found = verdict.before_its_time(found, lived, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
-    arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if word of it never came
+    arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if its start was never reported
     if settled.gone:
         judging.record(keeper, key, found)
     else:
@@ -291,11 +291,11 @@ def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) 
 
 
 def _lived_at_most(keeper: Keeper, doubt: Doubt) -> float:
-    """Tell how long its claim was kept fresh, and a little longer; where no claim tells, that may be for ever."""
+    """Return for how long its claim was kept fresh, plus a margin; infinite if no claim shows this."""
     if not doubt.started or doubt.touched <= 0 or not keeper.adapter.shared_work:
         return math.inf
     lived = doubt.touched - datetime.fromisoformat(doubt.started).timestamp()
-    # A clock that was set back or forth tells nothing; file times are a tick behind it at any time.
+    # After a clock jump, times are worthless. File times are always up to a tick behind the clock.
     return lived + keeper.site.batch.silent_seconds if lived > -1 else math.inf
 
 

@@ -1,4 +1,4 @@
-"""The local jobs that a wish names: slices of a grid job, both ends included."""
+"""The local jobs of a wish: slices of a grid job, both ends included."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Slices = Sequence[tuple[int, int]]
 
 
 def chosen(store: Store, grid: int, slices: Slices) -> Iterator[LocalJob]:
-    """Give the local jobs that slices name."""
+    """Yield the local jobs in these slices."""
     for first, last in slices:
         for n in range(first, last + 1):
             yield store.local_job(grid, n)
 
 
 def meet(some: Slices, others: Slices) -> bool:
-    """Tell whether slices have a local job in common; none means all."""
+    """Tell whether two sets of slices share a local job; no slices means all local jobs."""
     if not some or not others:
         return True
     return any(first <= end and begin <= last for first, last in some for begin, end in others)

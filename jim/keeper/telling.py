@@ -1,4 +1,4 @@
-"""What the doors that are open in the keeper do there in each round."""
+"""Runs the work of open doors in each round of the keeper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def tell(keeper: Keeper) -> None:
-    """Let each door do its own work; one that fails hinders no other, nor the keeper."""
+    """Let each door do its own work; a door that fails stops neither the others nor the keeper."""
     keeper.doors.named(DEFAULT)
     for name, door in keeper.doors.by_name.items():
         try:
@@ -23,4 +23,4 @@ def tell(keeper: Keeper) -> None:
             raise
         except (JimError, OSError) as error:
             if keeper.workers.pace(("door", name)):
-                log.error("what the door %r has to tell is not told: %s", name, error)
+                log.error("the work of the door %r failed: %s", name, error)

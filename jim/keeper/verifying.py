@@ -1,4 +1,4 @@
-"""Holding the outputs of local jobs that have ended well against their exit records."""
+"""Compares the outputs of well-ended local jobs with their exit records."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
-FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # what cannot be looked at is not known to be bad
+FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # an output out of reach is not yet bad
 SEEN_LATE_SECONDS = 0.5
 BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The outputs that an attempt's exit record claims, and where they should be."""
+    """The outputs in an attempt's exit record, and their directory."""
 
     key: Key
     n: int
@@ -41,13 +41,13 @@ class Claimed:
 
 
 class Verifying:
-    """The move that holds the outputs of ended local jobs against their exit records: success needs that."""
+    """The move that compares outputs with exit records, without which no local job completes."""
 
     def __init__(self) -> None:
-        self._since: dict[Key, float] = {}  # when outputs were looked at first that were not as claimed
+        self._since: dict[Key, float] = {}  # when outputs first differed from the claim
 
     def __call__(self, keeper: Keeper) -> None:
-        """Let a worker look at some that are due."""
+        """Let a worker check some outputs that are due."""
         if not keeper.workers.ready(VERIFY):
             return
         ready = (each for each in keeper.store.completing() if keeper.workers.ready((VERIFY, *each)))
@@ -65,7 +65,7 @@ class Verifying:
                     keeper.workers.forget((VERIFY, claimed.key[0], claimed.n))
 
     def _verdict(self, keeper: Keeper, claimed: Claimed, problem: Problem | None) -> Verdict | None:
-        """Judge outputs; nothing, where they are to be looked at again."""
+        """Return the verdict on outputs; None if they are to be checked again."""
         if not problem:
             return verdict.VERIFIED
         now, grid = keeper.clock.boot(), claimed.key[0]
@@ -85,7 +85,7 @@ def _claimed(keeper: Keeper, grid: int, n: int) -> Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with outputs: they are not as claimed, or cannot be looked at just now."""
+    """A problem with outputs: they differ from the claim, or cannot be read at the moment."""
 
     said: str
     passes: bool
@@ -96,7 +96,7 @@ def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
 
 
 def _problem(claimed: Claimed) -> Problem | None:
-    """Say what is wrong with the first output that is not as claimed; nothing when all are."""
+    """Return the problem of the first output that differs from the claim; None if all match."""
     for output in claimed.record.files:
         try:
             deque(verified(claimed.directory, output), maxlen=0)
@@ -106,7 +106,7 @@ def _problem(claimed: Claimed) -> Problem | None:
 
 
 def verified(directory: Path, output: Output) -> Iterator[bytes]:
-    """Give an output's content, and raise if it is not what the exit record says, at the end at the latest."""
+    """Yield an output's content, and raise, at the end at the latest, if it differs from the exit record."""
     with os.fdopen(_open_inside(directory, output.name), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size != output.size:
@@ -121,7 +121,7 @@ def verified(directory: Path, output: Output) -> Iterator[bytes]:
 
 
 def _open_inside(directory: Path, name: str) -> int:
-    """Open an output; no part of its path may be a link, or it could be anything anywhere."""
+    """Open an output; refuse any link in its path, which could lead to a file elsewhere."""
     place = directory
     for part in name.split("/"):
         place = place / part
@@ -131,5 +131,5 @@ def _open_inside(directory: Path, name: str) -> int:
 
 
 def _patience(keeper: Keeper, problem: Problem) -> float:
-    """Files of a worker node can be seen late, and a file server may be away for longer."""
+    """Return how long to wait: files of a worker node may appear late, and a file server may be away longer."""
     return FILE_SERVER_SECONDS if problem.passes else keeper.site.batch.visible_seconds

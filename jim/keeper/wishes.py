@@ -1,4 +1,4 @@
-"""Wishes that change what becomes of local jobs: retry and force, as evidence/transitions.py decides."""
+"""Takes wishes into the store; evidence/transitions.py decides which changes of local jobs are possible."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from jim.keeper.slices import Slices, chosen
 from jim.model import MOST_PRIORITY, State, Step, Verb, Witness
 from jim.statusdb.record import retryable
 
-NARROWED = ("failed", "reason", "most")  # by what a retry may be for fewer
+NARROWED = ("failed", "reason", "most")  # fields that narrow a retry to fewer local jobs
 
 
 def take(keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[str, Any], resplits: Resplits) -> None:
-    """Fulfil a wish, and tell in the journal what it has changed; one that is not possible changes nothing."""
+    """Fulfil a wish and note its changes in the journal; an impossible wish changes nothing."""
     n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] and slices[0][0] < job.size else None
     try:
         if slices and slices[-1][1] >= job.size:
@@ -38,7 +38,7 @@ def take(keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[
             said = _change(keeper, job, verb, slices, content, resplits)
         else:
             said = _end(keeper, job, verb, slices) if slices else _for_all(keeper, job, verb, content)
-    except StoreError:  # nothing is known of what is wished: it is taken in again
+    except StoreError:  # the store failed, not the wish: the wish is taken in again
         raise
     except JimError as error:
         keeper.store.note(job.id, f"{verb} changes nothing", Witness.KEEPER, str(error), n)
@@ -62,21 +62,21 @@ def _change(
 
 
 def _end(keeper: Keeper, job: GridJob, verb: str, slices: Slices) -> str:
-    """Let local jobs be ended, those of them that have not ended."""
+    """Wish the end of those local jobs that have not ended."""
     if job.step is Step.FINISHED:
         raise NotPossible(f"{job.id} {too_late(job, verb)}")
     named = list(chosen(keeper.store, job.id, slices))
     alive = [each for each in named if not each.state.final]
     for each in alive:
         keeper.store.set_local_job(job.id, each.n, wish=verb)
-        end_single(keeper, job.id, each.n)  # at once: what is wished next is wished of what has ended
+        end_single(keeper, job.id, each.n)  # at once, so that the next wish finds them ended
     if late := too_late_to_end({each.state for each in named}):
         raise NotPossible(f"{f'{job.id}.{named[0].n} is' if len(named) == 1 else 'all are'} {late}")
     return f"{len(named) - len(alive):,} of {len(named):,} have ended already" if len(alive) < len(named) else ""
 
 
 def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
-    """Give local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
+    """Allow local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     store = keeper.store
     if early := too_early_to_retry(job):
         raise NotPossible(early)
@@ -93,7 +93,7 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
 
 
 def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -> str:
-    """Record what is wished for a whole grid job."""
+    """Record a wish for a whole grid job."""
     late = too_late(job, verb)
     if late:
         raise NotPossible(late)
@@ -107,16 +107,16 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
 
 
 def _release(keeper: Keeper, grid: int) -> None:
-    """Let what JIM holds go on."""
+    """Release the local jobs that JIM holds."""
     held = keeper.store.held(grid)
     for each in held:
         keeper.store.set_local_job(grid, each.n, due=0.0, spent=0, reason=reasons.RESUMED, witness=Witness.USER)
     if held:
-        keeper.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} local jobs that were held")
+        keeper.store.note(grid, "released", Witness.KEEPER, f"{len(held):,} held local jobs")
 
 
 def _force(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
-    """Say of local jobs that they have failed, or completed, whatever was seen."""
+    """Set local jobs to failed or completed, whatever the evidence shows."""
     to, reason = State(content["to"]), content.get("reason") or "no reason given"
     changed = [each for each in chosen(keeper.store, job.id, slices) if each.state is not to]
     for each in changed:

@@ -27,26 +27,26 @@ CANNOT_ANSWER, CANNOT_RECORD = 74, 75  # EX_IOERR, EX_TEMPFAIL of sysexits.h
 
 
 class Reply(NamedTuple):
-    """What a verb has to say: on stdout, and, with exit code 1, on stderr."""
+    """The output of a verb: lines for stdout; complaints for stderr, with exit code 1."""
 
     lines: tuple[str, ...] = ()
     complaints: tuple[str, ...] = ()
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that complains in one line."""
+    """An argument parser with one-line errors."""
 
     def __init__(self, **options: Any) -> None:
-        # A width of its own spares it to import shutil, and every verb a tenth of its time.
+        # With a fixed width the parser does not import shutil, which saves a tenth of every verb's time.
         super().__init__(**options, formatter_class=partial(argparse.HelpFormatter, width=100))
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and exit 2."""
+        """Print the error and exit with code 2."""
         self.exit(2, f"localbatch: {message}\n")
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do one verb; return its exit code."""
+    """Run one verb; return its exit code."""
     words = sys.argv[1:] if words is None else words
     asked = parser(*_verb(words)).parse_args(words)
     directory = asked.area.absolute()
@@ -69,13 +69,13 @@ def _tell(reply: Reply) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in reply.lines))
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python reports the error again when it ends
         return _complain(f"localbatch: done, but cannot answer: {error}", CANNOT_ANSWER)
     return 1 if reply.complaints else 0
 
 
 def _wake(directory: Path, verb: str) -> int:
-    """Start the daemon; what was recorded stays so without one, and only `ping` promises more."""
+    """Start the daemon. Without a daemon, recorded changes stay valid; only `ping` fails."""
     try:
         wake(directory)
     except OSError as error:
@@ -89,12 +89,12 @@ def _complain(message: str, code: int) -> int:
 
 
 def _verb(words: Sequence[str]) -> Sequence[str]:
-    """Give the verb alone of `--area DIR VERB …`, which is how JIM asks; none if it is said in another way."""
+    """Return the verb of `--area DIR VERB …`, the form that JIM uses; empty for any other form."""
     return words[2:3] if words[:1] == ["--area"] and words[2:3] and words[2] in MEANINGS else ()
 
 
 def parser(*verbs: str) -> Parser:
-    """Know every verb and its options, or these alone: to know all takes a tenth of a verb's time."""
+    """Return a parser of these verbs, or of all: a parser of all takes a tenth of a verb's time."""
     whole = Parser(prog="localbatch", description="a tiny batch system for one machine")
     whole.add_argument("--area", type=Path, required=True, help="directory of the queue; made when first used")
     known = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -121,7 +121,7 @@ def _name(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    if not text.isprintable():  # nor can the queue keep what is no UTF-8
+    if not text.isprintable():  # the queue cannot store text that is not UTF-8, either
         raise argparse.ArgumentTypeError(f"cannot keep a path like {text!a}")
     return str(Path(text).absolute())
 
@@ -133,7 +133,7 @@ def _seconds(text: str) -> float:
 
 
 def _key(text: str) -> Key:
-    """Read ID or ID.INDEX; what is neither belongs to no job, as 0 does."""
+    """Read ID or ID.INDEX; any other text is 0, which belongs to no job."""
     match = re.fullmatch(r"([0-9]{1,15})(?:\.([0-9]{1,15}))?", text)
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
@@ -144,29 +144,29 @@ def _framed(what: str, rows: Sequence[Row]) -> Reply:
 
 
 def init(queue: Queue, asked: argparse.Namespace) -> Reply:
-    """Make the area if need be, and set what is given."""
+    """Make the area if it is missing, and change the given settings."""
     queue.configure(asked.slots, asked.grace, asked.idle, asked.history_days)
     return Reply()
 
 
 def submit(queue: Queue, asked: argparse.Namespace) -> Reply:
-    """Take a job, then tell its id."""
+    """Store a job and return its id."""
     order = Order(asked.name, asked.script, asked.array, asked.wall, asked.memory_mb, asked.queue)
     return Reply((str(queue.submit(order)),))
 
 
 def list_(queue: Queue, _: argparse.Namespace) -> Reply:
-    """Tell ID|INDEX|STATE|NAME of what has not ended."""
+    """Return ID|INDEX|STATE|NAME of live tasks."""
     return _framed("jobs", queue.live())
 
 
 def history(queue: Queue, asked: argparse.Namespace) -> Reply:
-    """Tell ID|INDEX|STATE|EXIT|SIGNAL|REASON|NAME of what has ended."""
+    """Return ID|INDEX|STATE|EXIT|SIGNAL|REASON|NAME of ended tasks."""
     return _framed("jobs", queue.history([_key(text) for text in asked.ids]))
 
 
 def find(queue: Queue, asked: argparse.Namespace) -> Reply:
-    """Tell the same of all that carries the name, live or ended."""
+    """Return the same of all tasks with this name, live or ended."""
     return _framed("jobs", queue.find(asked.name))
 
 
@@ -176,13 +176,13 @@ def ledger(queue: Queue, _: argparse.Namespace) -> Reply:
 
 
 def change(queue: Queue, asked: argparse.Namespace) -> Reply:
-    """Do or record the verb for all known jobs, and complain of the others."""
+    """Apply or record the verb for all known jobs, and complain about unknown ones."""
     texts = {_key(text): text for text in asked.ids}
     return Reply(complaints=tuple(f"unknown job {texts[key]}" for key in queue.change(asked.verb, list(texts))))
 
 
 def ping(queue: Queue, _: argparse.Namespace) -> Reply:
-    """Prove that the queue can be written, and tell how full it is."""
+    """Write the queue as a test, and return the counts of live tasks."""
     with queue.transaction():
         counts = queue.counts()
     full = (f"{state} {count}" for state, count in counts.items())
@@ -190,8 +190,8 @@ def ping(queue: Queue, _: argparse.Namespace) -> Reply:
 
 
 def serve(directory: Path, descriptor: int | None) -> int:
-    """Be the daemon; with a lock's descriptor, in the background."""
-    from jim.localbatch import daemon  # psutil and logging are the daemon's alone
+    """Run the daemon; with a lock's descriptor, in the background."""
+    from jim.localbatch import daemon  # only the daemon needs psutil and logging
 
     connect(directory).close()
     lock = Lock.open(directory) if descriptor is None else Lock(descriptor)
@@ -204,7 +204,7 @@ def serve(directory: Path, descriptor: int | None) -> int:
 
 
 def _to_log(file: Path) -> None:
-    """Let whatever Python has to say before it dies be read afterwards."""
+    """Send stdout and stderr to a file, so that Python's last words can be read."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     if os.fstat(descriptor).st_size > LARGEST_LOG:
         os.ftruncate(descriptor, 0)
@@ -214,18 +214,18 @@ def _to_log(file: Path) -> None:
 
 MEANINGS = {
     "init": "make the area, or change its settings",
-    "submit": "take a job and print its id",
-    "list": "print what has not ended: ID|INDEX|STATE|NAME",
+    "submit": "store a job and print its id",
+    "list": "print live tasks: ID|INDEX|STATE|NAME",
     "history": "print how jobs ended: ID|INDEX|STATE|EXIT|SIGNAL|REASON|NAME",
-    "find": "print all that carries a name, live or ended, as history does",
+    "find": "print all tasks of a name, live or ended, as history does",
     "cancel": "end jobs: TERM, and after a grace KILL",
     "hold": "keep pending jobs from starting",
     "release": "let held jobs start",
     "suspend": "stop running jobs; their slots become free",
-    "resume": "let suspended jobs go on, once slots are free",
-    "ping": "exit 0 when the queue can be read and written, and is served",
-    "ledger": "print what happened to all jobs that are known: SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL",
-    "serve": "be the daemon; other verbs start it by themselves",
+    "resume": "continue suspended jobs, once slots are free",
+    "ping": "exit 0 if the queue can be read and written, and a daemon serves it",
+    "ledger": "print all events of known jobs: SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL",
+    "serve": "run the daemon; other verbs start it by themselves",
 }
 VERBS: dict[str, Callable[[Queue, argparse.Namespace], Reply]] = {
     "init": init, "submit": submit, "list": list_, "history": history, "find": find, "ping": ping, "ledger": ledger,
@@ -258,4 +258,4 @@ ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    os._exit(main())  # at once: what Python tidies up at its end takes a fifth of a verb's time
+    os._exit(main())  # at once: Python's own clean-up takes a fifth of a verb's time

@@ -24,36 +24,36 @@ class Lock:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        # It came inheritable from the verb that woke us; a task that held it would lock out the next daemon.
+        # The verb that started us passed it on inheritable; a task that held it would lock out the next daemon.
         os.set_inheritable(descriptor, False)
 
     @classmethod
     def open(cls, directory: Path) -> Lock:
-        """Open the lock's file without taking it."""
+        """Open the lock file without taking the lock."""
         return cls(os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
     def take(self) -> bool:
-        """Take it; False when someone else has it."""
+        """Take the lock; False if another process has it."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        with suppress(OSError):  # for people; a full disk shall not keep us from serving
+        with suppress(OSError):  # the pid is for people; a full disk must not prevent serving
             os.ftruncate(self.descriptor, 0)
             os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
         return True
 
     def release(self) -> None:
-        """Let the next one have it, whoever else has the descriptor open."""
+        """Release the lock, even if other processes have the descriptor open."""
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Forget it here; a process that was given the descriptor keeps the lock."""
+        """Close the descriptor; a process that got the descriptor keeps the lock."""
         os.close(self.descriptor)
 
 
 def connect(directory: Path) -> sqlite3.Connection:
-    """Open the queue; the first to come makes it."""
+    """Open the queue; make it if it is missing."""
     file = directory / QUEUE_FILE
     if not file.exists():
         _make(directory)
@@ -67,11 +67,11 @@ def connect(directory: Path) -> sqlite3.Connection:
 
 
 def _make(directory: Path) -> None:
-    """Make an empty queue that appears whole; of several at once, the first one's counts."""
-    directory.mkdir(mode=0o700, exist_ok=True)  # not its parents: what was removed is not made again by a late verb
+    """Make an empty queue in one step; if several processes do so, the first wins."""
+    directory.mkdir(mode=0o700, exist_ok=True)  # without parents: a late verb must not make a removed directory again
     there = {entry.name for entry in directory.iterdir() if not entry.name.startswith(".")}
     if there and QUEUE_FILE not in there:
-        # A queue that got lost must not look like an empty one, nor count its ids from 1 again.
+        # A lost queue must not look like an empty one, nor give out ids from 1 again.
         raise BadSite(f"{directory} has no {QUEUE_FILE}, but is not empty: restore it, or name an empty directory")
     fresh = directory / f".{QUEUE_FILE}.{os.getpid()}"
     fresh.unlink(missing_ok=True)
@@ -87,17 +87,17 @@ def _make(directory: Path) -> None:
 
 
 def wake(directory: Path) -> None:
-    """Start the daemon unless one serves this area; call it after what it shall find is committed."""
+    """Start the daemon unless one serves this area; call this after the commit of work for it."""
     lock = Lock.open(directory)
     try:
         if lock.take():
-            _start(directory, lock)  # it inherits the lock, so there is no moment for a second one
+            _start(directory, lock)  # the daemon inherits the lock, so no second one can take it
     finally:
         lock.close()
 
 
 def _start(directory: Path, lock: Lock) -> None:
-    from jim.command import scrubbed_environment, spawn  # dear, and most verbs find a daemon
+    from jim.command import scrubbed_environment, spawn  # slow to import, and most verbs find a daemon
 
     words = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area", str(directory), "serve")
     inherited = ("--lock", str(lock.descriptor))

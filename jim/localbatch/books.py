@@ -1,4 +1,4 @@
-"""The queue as its daemon keeps it. Every method but `changed` belongs inside the caller's transaction."""
+"""The queue for its daemon. Call every method but `changed` inside a transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FORGOTTEN_AT_ONCE = 1000  # tasks
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task that was started, as far as the queue knows."""
+    """A task that the queue records as started."""
 
     job: int
     index: int
@@ -28,13 +28,13 @@ class Task:
 
     @property
     def key(self) -> Key:
-        """What it is listed under."""
+        """Return the job and index."""
         return self.job, self.index
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a main process ended; neither code nor signal: no one saw it."""
+    """How a main process ended; without code and signal: nobody saw the end."""
 
     code: int | None = None
     signal: int | None = None
@@ -42,17 +42,17 @@ class Exit:
 
 
 class Books(Queue):
-    """What the daemon reads and writes."""
+    """The daemon's reads and writes."""
 
     _version: int | None = None
 
     def changed(self) -> bool:
-        """Tell whether anyone else has written since the last time of asking."""
+        """Tell whether another process has written since the last call."""
         before, self._version = self._version, self.db.execute("PRAGMA data_version").fetchone()[0]
         return before != self._version
 
     def started(self) -> list[Task]:
-        """List what was started and has not ended, as far as is recorded."""
+        """Return the tasks that are recorded as started and not as ended."""
         rows = self.db.execute(
             "SELECT job, idx, state, wish, boot, pid, birth, deadline, kill_at, reason, script"
             " FROM tasks JOIN jobs ON id = job WHERE state IN ('running', 'suspended')"
@@ -60,7 +60,7 @@ class Books(Queue):
         return [Task(*row) for row in rows]
 
     def ending(self) -> set[Key]:
-        """List the tasks whose main process is gone, and which are not yet swept up."""
+        """Return the tasks whose main process is gone, but which may have other processes left."""
         return set(self.db.execute("SELECT job, idx FROM tasks WHERE state = 'ending'"))
 
     def running(self) -> int:
@@ -68,17 +68,17 @@ class Books(Queue):
         return int(self.db.execute("SELECT count(*) FROM tasks WHERE state = 'running'").fetchone()[0])
 
     def work_left(self) -> bool:
-        """Tell whether there is anything a daemon is needed for; what is held waits without one."""
+        """Tell whether any task needs a daemon; held tasks need none."""
         some = "SELECT 1 FROM tasks WHERE state IN ('pending', 'running', 'suspended', 'ending') LIMIT 1"
         return self.db.execute(some).fetchone() is not None
 
     def next_due(self) -> float | None:
-        """Tell when the next limit passes, in seconds since boot."""
+        """Return when the next limit passes, in seconds since boot."""
         due = "SELECT min(ifnull(kill_at, deadline)) FROM tasks WHERE state = 'running'"
         return self.db.execute(due).fetchone()[0]  # type: ignore[no-any-return]
 
     def intend(self, slots: int, now: float, boot: str) -> list[Task]:
-        """Choose the next tasks, first come first served, and record that they are being started."""
+        """Choose the next tasks, first come first served, and record their start before it happens."""
         chosen = "SELECT job, idx, script, wall FROM tasks JOIN jobs ON id = job WHERE state = 'pending' ORDER BY 1, 2"
         tasks = []
         for job, index, script, wall in self.db.execute(f"{chosen} LIMIT ?", (slots,)).fetchall():
@@ -92,7 +92,7 @@ class Books(Queue):
         return tasks
 
     def defer(self, key: Key, why: str) -> None:
-        """Take back an intent: the process could not be made, so nothing was started."""
+        """Undo an intent: the process could not be made, so nothing was started."""
         self.db.execute(
             "UPDATE tasks SET state = 'pending', boot = NULL, deadline = NULL WHERE job = ? AND idx = ?", key
         )
@@ -107,7 +107,7 @@ class Books(Queue):
         self.note("started", [key], f"pid {pid}")
 
     def gone(self, key: Key, end: Exit) -> None:
-        """Record that its main process is gone; the slot is free, the sweep is still to come."""
+        """Record that a task's main process is gone: its slot is free, but the sweep is due."""
         self.db.execute(
             "UPDATE tasks SET state = 'ending', code = ?, signal = ?, wish = NULL,"
             " reason = CASE reason WHEN '' THEN ? ELSE reason END WHERE job = ? AND idx = ?",
@@ -115,7 +115,7 @@ class Books(Queue):
         )
 
     def ended(self, keys: Iterable[Key]) -> None:
-        """Record that nothing of these tasks is left."""
+        """Record that no process of these tasks is left."""
         for key in keys:
             told = "SELECT code, signal, reason FROM tasks WHERE job = ? AND idx = ?"
             code, signal, reason = self.db.execute(told, key).fetchone()
@@ -123,11 +123,11 @@ class Books(Queue):
             self.close(key, state, f"exit {code} signal {signal} {reason}".replace("None", "-").rstrip())
 
     def forget(self) -> bool:
-        """Remove a part of the jobs whose history is too old, each as a whole; tell whether there was any."""
+        """Remove some jobs with too old a history, each as a whole; tell whether any was removed."""
         old = "SELECT id FROM jobs WHERE ended < (SELECT day - history_days FROM area) ORDER BY ended LIMIT ?"
         removed = 0
         for job in self.db.execute(old, (FORGOTTEN_AT_ONCE,)).fetchall():
-            if removed >= FORGOTTEN_AT_ONCE:  # an array counts as many: no verb shall wait long for the queue
+            if removed >= FORGOTTEN_AT_ONCE:  # each task counts, so that no verb waits long for the queue
                 break
             self.db.execute("DELETE FROM jobs WHERE id = ?", job)
             self.db.execute("DELETE FROM ledger WHERE job = ?", job)
@@ -135,14 +135,14 @@ class Books(Queue):
         return removed > 0
 
     def warned(self, key: Key, reason: str, kill_at: float) -> None:
-        """Record that TERM was sent, why, and when KILL is due."""
+        """Record that TERM was sent, the reason, and when KILL is due."""
         self.db.execute(
             "UPDATE tasks SET state = 'running', reason = ?, kill_at = ? WHERE job = ? AND idx = ?",
             (reason, kill_at, *key),
         )
 
     def suspended(self, key: Key, now: float) -> None:
-        """Record that it stands still; its wall time does, too, and its slot is free."""
+        """Record that a task is stopped: its wall time stands still, and its slot is free."""
         self.db.execute(
             "UPDATE tasks SET state = 'suspended', wish = NULL, remaining = deadline - ?, deadline = NULL"
             " WHERE job = ? AND idx = ?",
@@ -150,7 +150,7 @@ class Books(Queue):
         )
 
     def resumed(self, key: Key, now: float) -> None:
-        """Record that it goes on."""
+        """Record that a task continues."""
         self.db.execute(
             "UPDATE tasks SET state = 'running', wish = NULL, deadline = ? + remaining WHERE job = ? AND idx = ?",
             (now, *key),

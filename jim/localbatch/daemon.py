@@ -1,7 +1,7 @@
-"""The daemon: starts tasks, watches them, ends them, and sweeps up behind them.
+"""The daemon: starts tasks, watches them, ends them, and kills processes that outlive them.
 
-It decides from the queue. What it keeps in memory is only what it has seen and not yet recorded, and which
-processes are main processes; after its death the next one finds these again.
+The daemon decides from the queue. In memory it keeps only observations that are not yet recorded, and the main
+processes; after its death the next daemon finds these again.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from jim.localbatch.books import Books, Exit, Task
 from jim.localbatch.queue import Key
 
 logger = logging.getLogger(__name__)
-LOOK_SECONDS = 0.1  # how often it looks for what the verbs have written
-# A birth waits so long for what else is to be recorded: each transaction takes the time of a disk, and free slots wait
-# for that. A daemon that finds a task without a birth looks for its mark.
+LOOK_SECONDS = 0.1  # between two looks for changes by the verbs
+# A birth waits so long for other records: each transaction takes disk time, for which free slots wait. A daemon that
+# finds a task without a birth looks for its mark.
 BIRTH_SECONDS = 0.05
 AGAIN_SECONDS = 1.0  # after an error of the queue, and between two KILLs
-DEFER_SECONDS = 5.0  # after the machine could not make a process
-SWEEP_SHARE = 20  # sweeps take at most one part in so many of a processor,
+DEFER_SECONDS = 5.0  # after the machine failed to make a process
+SWEEP_SHARE = 20  # sweeps take at most this fraction (1/20) of a processor,
 LEAST_SWEEP_SECONDS, MOST_SWEEP_SECONDS = 0.05, 1.0  # within these bounds
-# The machine's lack, not the script's fault: a later try may work.
+# The machine lacks something and the script is not at fault: a later try may work.
 SHORTAGE = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
 class Child(Protocol):
-    """What is needed of a started process."""
+    """A started process."""
 
     pid: int
     returncode: Any
@@ -52,9 +52,9 @@ class Daemon:
         self.books, self.clock, self.start = books, books.clock, start
         self.identity, self.boot = books.settings().identity, books.clock.boot_id()
         self.mains: dict[Key, processes.Process] = {}  # of the tasks that have not ended
-        self.children: dict[int, tuple[Key, Child]] = {}  # those of them that we reap
+        self.children: dict[int, tuple[Key, Child]] = {}  # the ones among them that we reap
         self.ending = books.ending()
-        self.struck: set[processes.Process] = set()  # strangers of the last sweep
+        self.struck: set[processes.Process] = set()  # unattributed processes of the last sweep
         # Seen, and not yet recorded:
         self.births: dict[Key, tuple[int, int]] = {}
         self.exits: dict[Key, Exit] = {}
@@ -65,7 +65,7 @@ class Daemon:
     # Its life
 
     def recover(self) -> None:
-        """Find again what an earlier daemon started; what is not there has ended, and is never started again."""
+        """Find the tasks of an earlier daemon again; a missing task has ended, and is never started again."""
         for task in self.books.started():
             found = self._find_again(task)
             if isinstance(found, Exit):
@@ -85,7 +85,7 @@ class Daemon:
         return found[0]
 
     def work(self, wakeup: int) -> None:
-        """Serve until there was nothing to do for the area's idle time."""
+        """Serve until the area was idle for its idle time."""
         idle = self.books.settings().idle
         self.active, failing = self.clock.boot(), False
         while True:
@@ -95,7 +95,7 @@ class Daemon:
             try:
                 self._look()
                 failing = False
-            except sqlite3.Error as error:  # disk full, locked: what was seen stays in memory until it is recorded
+            except sqlite3.Error as error:  # disk full or locked: observations stay in memory until recorded
                 if not failing:
                     logger.error("cannot record, trying again every %g s: %s", AGAIN_SECONDS, error)
                 failing = True
@@ -124,7 +124,7 @@ class Daemon:
         return self.books.changed() or bool(seen or due)
 
     def turn(self) -> None:
-        """Record what was seen, do what is wished and due, start what fits; then forget what is too old."""
+        """Record observations, fulfil wishes and limits, start tasks in free slots, then forget old jobs."""
         now = self.clock.boot()
         clean = self.sweep() if (self.ending or self.exits) and now >= self.next_sweep else set()
         with self.books.transaction():
@@ -141,7 +141,7 @@ class Daemon:
         for task in chosen:
             self._launch(task)
         with self.books.transaction():
-            if self.books.forget():  # more may be left; in between, the verbs have their turn
+            if self.books.forget():  # more may be left; verbs get their turn in between
                 self.due = min(self.due, now + LOOK_SECONDS)
 
     def _record(self, clean: set[Key]) -> None:
@@ -160,7 +160,7 @@ class Daemon:
     # Starting
 
     def _schedule(self, now: float) -> list[Task]:
-        """Fill the free slots: first with what is to go on, then with what is to start."""
+        """Fill the free slots, first with resumed tasks, then with new ones."""
         free = self.books.settings().slots - self.books.running()
         for task in self.books.started():
             if free > 0 and task.wish == "resume":
@@ -175,7 +175,7 @@ class Daemon:
         environment = scrubbed_environment(
             {processes.VARIABLE: mark, "LOCALBATCH_ID": str(task.job), "LOCALBATCH_INDEX": str(task.index)}
         )
-        environment.pop("PYTHONPATH", None)  # ours, not the payload's
+        environment.pop("PYTHONPATH", None)  # for us, not for the payload
         try:
             child = self.start([task.script], env=environment)
         except OSError as error:
@@ -198,7 +198,7 @@ class Daemon:
     # Ending
 
     def reap(self) -> None:
-        """See which main processes have ended: our children by their exit, those of an earlier daemon by absence."""
+        """Note ended main processes: our children by their exit, those of an earlier daemon by absence."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 self._reaped(ended[0], os.waitstatus_to_exitcode(ended[1]))
@@ -208,23 +208,23 @@ class Daemon:
                 self.exits[key] = Exit(reason="started by an earlier daemon: how it ended cannot be known")
 
     def _reaped(self, pid: int, code: int) -> None:
-        if pid in self.children:  # else an orphan that came to us
+        if pid in self.children:  # else an orphan that became our child
             key, child = self.children.pop(pid)
-            child.returncode = code  # or its destructor would wait for a pid that may be someone else's by then
+            child.returncode = code  # else its destructor would wait for a pid that another process may have by then
             self.mains.pop(key, None)
             self.exits[key] = Exit(code) if code >= 0 else Exit(signal=-code)
 
     def sweep(self) -> set[Key]:
-        """Kill whatever outlived its task; return the ended tasks of which nothing was found."""
+        """Kill processes that outlived their task; return the ended tasks without any process left."""
         began = time.process_time()
-        # In this order: what forks away from the first look has become our child by the second.
+        # In this order: a process that forks away from the first look is our child by the second.
         strays = [(process, key) for process, key in processes.marked(self.identity) if key not in self.mains]
         strangers = set(processes.strangers({main.pid for main in self.mains.values()}))
         processes.strike([process for process, _ in strays], signal.SIGKILL)
         processes.strike(strangers, signal.SIGKILL)
         cost = SWEEP_SHARE * (time.process_time() - began)
         self.next_sweep = self.clock.boot() + min(max(cost, LEAST_SWEEP_SECONDS), MOST_SWEEP_SECONDS)
-        # A stranger may be any ended task's, so it holds up all of them, but once: what was sent a KILL runs no more.
+        # A stranger may belong to any ended task, so it delays all of them, but once: after a KILL it no longer runs.
         new, self.struck = strangers - self.struck, strangers
         return set() if new else (self.ending | self.exits.keys()) - {key for _, key in strays}
 
@@ -242,7 +242,7 @@ class Daemon:
             self.books.suspended(task.key, now)
 
     def _warn(self, task: Task, reason: str, now: float) -> None:
-        """Send TERM to the main process alone: its traps pass it on, and leave a record."""
+        """Send TERM to the main process only: its traps pass TERM on, and leave a record."""
         processes.strike([self.mains[task.key]], signal.SIGTERM)
         if task.state == "suspended":
             processes.strike(self._members(task.key), signal.SIGCONT)
@@ -250,35 +250,35 @@ class Daemon:
 
     def _suspend(self, key: Key) -> None:
         stopped: set[processes.Process] = set()
-        while fresh := set(self._members(key)) - stopped:  # what was forked meanwhile
+        while fresh := set(self._members(key)) - stopped:  # processes forked meanwhile
             processes.strike(fresh, signal.SIGSTOP)
             stopped |= fresh
 
     def _members(self, key: Key) -> list[processes.Process]:
-        """List all processes of a running task, its main process first."""
+        """Return all processes of a running task, the main process first."""
         marked = [process for process, whose in processes.marked(self.identity) if whose == key]
         return [*processes.family(self.mains[key]), *marked]
 
 
 def serve(directory: Path, lock: Lock) -> None:
-    """Serve an area until nothing is left to do; the lock is held by the caller, and given up in the end."""
+    """Serve an area until no work is left. The caller has taken the lock; this function releases it at the end."""
     wakeup = _settle()
-    with closing(connect(directory)) as db:  # who closes it as the last leaves one file
+    with closing(connect(directory)) as db:  # the last process that closes it leaves one file
         books = Books(db, Clock())
         daemon = Daemon(books)
         daemon.recover()
         while True:
             daemon.work(wakeup)
             lock.release()
-            # Whoever wrote before this and found the lock taken relies on us; whoever writes later finds it free.
+            # A verb that wrote before and found the lock taken relies on us; a later one finds the lock free.
             if not books.work_left() or not lock.take():
                 return
 
 
 def _settle() -> int:
-    """Shed what the caller passed on by chance; return what becomes readable when a child ends."""
+    """Reset signals inherited by chance; return a descriptor that becomes readable when a child ends."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # a shell cannot trap what it was started to ignore
+        signal.signal(number, signal.SIG_DFL)  # a shell cannot trap a signal that was ignored at its start
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.chdir("/")
     os.umask(0o022)

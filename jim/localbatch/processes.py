@@ -1,4 +1,4 @@
-"""Which processes belong to a task, and signals to them; the one room that knows psutil."""
+"""Finds the processes of a task and signals them; the only module that uses psutil."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Process = psutil.Process
 
 
 def become_reaper() -> None:
-    """Make every process that loses its parent below us our child, so that none escapes by forking twice."""
+    """Become the parent of every orphaned process below us, so that none escapes by forking twice."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def birth(pid: int) -> int:
-    """Tell when a process was started, in clock ticks since boot.
+    """Return when a process was started, in clock ticks since boot.
 
     Read here because psutil's create_time() moves when the wall clock is set, and (pid, birth) is stored.
     """
@@ -39,7 +39,7 @@ def _proc(pid: int, name: str) -> bytes:
 
 
 def the_same(pid: int, born: int) -> Process | None:
-    """Find the living process that had this pid and was born then; None when it is gone."""
+    """Return the living process with this pid and birth; None if it is gone."""
     with suppress(OSError, psutil.Error):
         process = Process(pid)
         if birth(pid) == born and alive(process):
@@ -48,7 +48,7 @@ def the_same(pid: int, born: int) -> Process | None:
 
 
 def alive(process: Process) -> bool:
-    """Tell whether it is still the same process, and more than a zombie."""
+    """Tell whether a process is the same as before, and no zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -56,12 +56,12 @@ def alive(process: Process) -> bool:
 
 
 def marked(identity: str) -> list[tuple[Process, Key]]:
-    """List all living processes that carry a task's mark of this area, as far as we may look."""
+    """Return all living processes with a task's mark of this area that we may read."""
     mark = f"\0{VARIABLE}={identity}.".encode()
     found = []
     for pid in psutil.pids():
         with suppress(OSError, psutil.Error):
-            # Every process of the machine is looked at: psutil's environ() takes five times as long.
+            # Read directly, as all processes of the machine are read: psutil's environ() takes five times as long.
             environment = b"\0" + _proc(pid, "environ")
             task = TASK.match(environment, environment.index(mark) + len(mark)) if mark in environment else None
             if task:
@@ -70,7 +70,7 @@ def marked(identity: str) -> list[tuple[Process, Key]]:
 
 
 def eldest(identity: str, key: Key) -> tuple[Process, int] | None:
-    """Find the first-born of a task's living processes, and its birth."""
+    """Return the oldest of a task's living processes, and its birth."""
     found = []
     for process, whose in marked(identity):
         with suppress(OSError):
@@ -83,7 +83,7 @@ def eldest(identity: str, key: Key) -> tuple[Process, int] | None:
 
 
 def strangers(mains: Collection[int]) -> list[Process]:
-    """List our living children that are neither a main process nor in the session of one."""
+    """Return our living children that are neither a main process nor in the session of one."""
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.Error, ProcessLookupError):
@@ -93,14 +93,14 @@ def strangers(mains: Collection[int]) -> list[Process]:
 
 
 def family(main: Process) -> list[Process]:
-    """List a process and all that descends from it."""
+    """Return a process and all its descendants."""
     with suppress(psutil.Error):
         return [main, *main.children(recursive=True)]
     return []
 
 
 def strike(processes: Iterable[Process], number: signal.Signals) -> None:
-    """Signal processes; psutil checks that each still is the one that was looked at."""
+    """Signal processes; psutil checks that no pid was reused meanwhile."""
     for process in processes:
         with suppress(psutil.Error):
             process.send_signal(number)

@@ -1,4 +1,4 @@
-"""The queue as its verbs see it: each is one transaction, and answers from what is durable."""
+"""The queue for its verbs: each verb is one transaction, and answers from durable data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Order(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What the area was made with."""
+    """The settings of an area."""
 
     identity: str
     slots: int
@@ -55,7 +55,7 @@ class Queue:
         self.db, self.clock = db, clock
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All of it or nothing; durable when it is left."""
+        """Store all changes or none; they are durable at the end."""
         return transaction(self.db)
 
     def settings(self) -> Settings:
@@ -69,7 +69,7 @@ class Queue:
         idle: float | None = None,
         history_days: int | None = None,
     ) -> None:
-        """Change the settings that are given; the daemon takes them at its next turn."""
+        """Change the given settings; the daemon reads them in its next turn."""
         change = (
             "UPDATE area SET slots = ifnull(?, slots), grace = ifnull(?, grace), idle = ifnull(?, idle),"
             " history_days = ifnull(?, history_days)"
@@ -78,7 +78,7 @@ class Queue:
             self.db.execute(change, (slots, grace, idle, history_days))
 
     def submit(self, order: Order) -> int:
-        """Take a job; when this returns, it will not be lost."""
+        """Store a job and return its id; from then on the job cannot be lost."""
         fields = (order.name, order.script, order.wall, order.memory_mb, order.queue)
         with self.transaction():
             insert = "INSERT INTO jobs (name, script, wall, memory_mb, queue) VALUES (?, ?, ?, ?, ?)"
@@ -89,13 +89,13 @@ class Queue:
         return job
 
     def live(self) -> list[Row]:
-        """List what has not ended: job, index, state, name."""
+        """Return live tasks: job, index, state, name."""
         return self.db.execute(
             "SELECT job, idx, state, name FROM live JOIN jobs ON id = job ORDER BY job, idx"
         ).fetchall()
 
     def history(self, ids: Sequence[Key]) -> list[Row]:
-        """Tell how these tasks ended: job, index, state, code, signal, reason, name."""
+        """Return how these tasks ended: job, index, state, code, signal, reason, name."""
         known = (
             "SELECT job, idx, state, code, signal, reason, name FROM tasks JOIN jobs ON id = job"
             " WHERE job = ? AND idx BETWEEN ? AND ? AND state IN ('ended', 'cancelled') ORDER BY idx"
@@ -103,7 +103,7 @@ class Queue:
         return [row for key in dict.fromkeys(ids) for row in self.db.execute(known, _tasks_of(key))]
 
     def find(self, name: str) -> list[Row]:
-        """List every task of that name, live or ended, as `history` does."""
+        """Return every task of this name, live or ended, as `history` does."""
         return self.db.execute(
             "SELECT job, idx, state, code, signal, reason, name FROM tasks JOIN jobs ON id = job"
             " WHERE name = ? ORDER BY job, idx",
@@ -111,7 +111,7 @@ class Queue:
         ).fetchall()
 
     def ledger(self) -> list[Row]:
-        """Tell all that happened to the jobs that are kept: number, time, event, job, index, name, detail."""
+        """Return all events of known jobs: number, time, event, job, index, name, detail."""
         return self.db.execute("SELECT seq, time, event, job, idx, name, detail FROM ledger ORDER BY seq").fetchall()
 
     def counts(self) -> dict[str, int]:
@@ -119,12 +119,12 @@ class Queue:
         return dict(self.db.execute("SELECT state, count(*) FROM live GROUP BY state").fetchall())
 
     def known(self, key: Key) -> bool:
-        """Tell whether there is or was such a job, or such a task of it; index 0 means the job."""
+        """Tell whether a job or task is known; index 0 means the job."""
         there = "SELECT 1 FROM tasks WHERE job = ? AND idx BETWEEN ? AND ? LIMIT 1"
         return self.db.execute(there, _tasks_of(key)).fetchone() is not None
 
     def change(self, verb: str, ids: Sequence[Key]) -> list[Key]:
-        """Do or record what the verb wants of these tasks; return the unknown ones, the others are done."""
+        """Apply or record a verb for these tasks; return the unknown ones."""
         with self.transaction():
             for key in ids:
                 chosen = "SELECT job, idx, state, wish FROM tasks WHERE job = ? AND idx BETWEEN ? AND ?"
@@ -133,7 +133,7 @@ class Queue:
             return [key for key in ids if not self.known(key)]
 
     def make_change(self, verb: str, key: Key, state: str, wish: str | None) -> None:
-        """Do the verb at once or leave it to the daemon, in the caller's transaction."""
+        """Apply the verb at once or record it for the daemon, in the caller's transaction."""
         becomes = AT_ONCE.get(verb, {}).get(state)
         if becomes == "cancelled":
             self.db.execute("UPDATE tasks SET reason = 'cancelled' WHERE job = ? AND idx = ?", key)
@@ -141,12 +141,12 @@ class Queue:
         elif becomes:
             self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (becomes, *key))
         elif verb in FOR_DAEMON and wish != "cancel":
-            # Where there is nothing to do, the opposite that was still to be done is taken back.
+            # If the verb needs no work, it cancels a recorded opposite.
             wanted = verb if state in FOR_DAEMON[verb] else None
             self.db.execute("UPDATE tasks SET wish = ? WHERE job = ? AND idx = ?", (wanted, *key))
 
     def close(self, key: Key, state: str, detail: str = "") -> None:
-        """Record that nothing of a task is left; the last one's end is its job's. In the caller's transaction."""
+        """Record that no process of a task is left; the last task ends its job. In the caller's transaction."""
         self.db.execute("UPDATE tasks SET state = ? WHERE job = ? AND idx = ?", (state, *key))
         self.note(state, [key], detail)
         self.db.execute(
@@ -167,6 +167,6 @@ class Queue:
 
 
 def _tasks_of(key: Key) -> tuple[int, int, int]:
-    """Name a task, or with index 0 all of its job, as a range: that is looked up, where an OR reads a whole array."""
+    """Return a task, or with index 0 all tasks of a job, as a range: an index serves it, but not an OR."""
     job, index = key
     return job, index, index or LARGEST_INDEX

@@ -1,1 +1,1 @@
-"""The status DB that people browse: web pages that only read."""
+"""Read-only web pages of the status DB."""

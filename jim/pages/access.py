@@ -1,4 +1,4 @@
-"""Who may look: one person, by a token that works once and becomes a cookie, from this account and no other."""
+"""Decides who may read the pages: only this account, by a token that works once and becomes a cookie."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pathlib import Path
 
 from jim.files import put_once
 
-DAYS = 30  # a session lasts
+DAYS = 30  # length of a session
 RATE, BURST = 20.0, 60.0  # requests a second, and at once
 MOST_CLIENTS = 1_000
 AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
-ORPHAN = "0"  # the inode of a socket that nobody has any more
+ORPHAN = "0"  # the inode of a socket that no process has open
 LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
-CONNECTION = "waitress.client_disconnected"  # a method of the connection that a request came by
+CONNECTION = "waitress.client_disconnected"  # a method of the request's connection
 NOBODY = ""  # all requests without a session are one client
 
 
 def key_of(state: Path) -> bytes:
-    """Give the key that signs cookies; it is made once, so that a restart logs nobody out."""
+    """Return the key that signs cookies; it is stored, so that a restart logs nobody out."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     return put_once(state / "pages.key", secrets.token_hex(32).encode())
 
 
 def uid_of_peer(address: str, port: int, own_address: str, own_port: int) -> int | None:
-    """Tell whose the other end of a local connection is; None: nobody's that can be found."""
+    """Return the uid at the other end of a local connection; None if there is none to be found."""
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             found = uid_in(Path(f"/proc/net/{table}").read_text(), (address, port), (own_address, own_port))
@@ -43,7 +43,7 @@ def uid_of_peer(address: str, port: int, own_address: str, own_port: int) -> int
 
 
 def uid_in(table: str, local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """Find the owner of a socket in the kernel's table; one that was let go of belongs to nobody."""
+    """Return the owner of a socket in the kernel's table; None for a socket that no process has open."""
     ours, theirs = (_ends(*each) for each in (local, remote))
     for line in table.splitlines()[1:]:
         words = line.split()
@@ -53,7 +53,7 @@ def uid_in(table: str, local: tuple[str, int], remote: tuple[str, int]) -> int |
 
 
 def _ends(address: str, port: int) -> set[str]:
-    """Write an end of a connection as the kernel does: an IPv4 one may be told as one of IPv6."""
+    """Return the kernel's forms of an address and port: IPv4, and IPv4 as IPv6."""
     packed = ipaddress.ip_address(address).packed
     mapped = bytes(10) + b"\xff\xff" + packed if len(packed) == 4 else packed
     return {f"{_words(each)}:{port:04X}" for each in (packed, mapped)}
@@ -78,12 +78,12 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """Name the cookie: browsers send cookies to every port of a host."""
+        """Return the cookie's name, with the port: browsers send cookies to every port of a host."""
         return f"jim-{self.port}"
 
     def is_own_peer(self, environ: Mapping[str, object]) -> bool:
-        """Tell whether the account itself is at the other end."""
-        # A connection stays with its owner, and to look through all of the kernel's takes milliseconds.
+        """Tell whether the other end of the connection belongs to this account."""
+        # A connection keeps its owner, and a search of the kernel's table takes milliseconds.
         connection = getattr(environ.get(CONNECTION), "__self__", None)
         owner = getattr(connection, "owner", None)
         if owner is None:
@@ -100,11 +100,11 @@ class Access:
             return None
 
     def is_own_host(self, host: str) -> bool:
-        """Tell whether a request was meant for this machine by its loopback name, with any port."""
+        """Tell whether a request names this machine by its loopback name, with any port."""
         return LOOPBACK.fullmatch(host) is not None
 
     def session(self, cookie: str) -> str:
-        """Give the session that a cookie is for; nothing for one that is not ours, or too old."""
+        """Return the session of a cookie; empty if the cookie is not ours or too old."""
         name, _, rest = cookie.partition(".")
         end, _, mac = rest.partition(".")
         if not hmac.compare_digest(mac.encode(), self._mac(name, end).encode()):
@@ -112,7 +112,7 @@ class Access:
         return name if int(end) > self.clock() else NOBODY
 
     def begin(self, token: str) -> str:
-        """Take the token, once; give the cookie of a new session, or nothing."""
+        """Accept the token once; return the cookie of a new session, else an empty text."""
         with self._lock:
             if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
                 return ""
@@ -125,14 +125,14 @@ class Access:
 
 
 class Rates:
-    """How many requests a client may still make: a bucket that fills by and by."""
+    """The number of requests that each client may still make: a bucket that refills steadily."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, client: str) -> bool:
-        """Take one request; tell whether it was there."""
+        """Take one request from the bucket; tell whether it had one."""
         with self._lock:
             now = self._clock()
             left, then = self._left.pop(client, (BURST, now))
@@ -144,13 +144,13 @@ class Rates:
 
 
 class Large:
-    """How many large documents are being made: few at once, so that pages go on meanwhile."""
+    """The number of large documents in the making: few at once, so that pages stay fast."""
 
     def __init__(self) -> None:
         self._lock, self._now = threading.Lock(), dict[str, int]()
 
     def begin(self, client: str) -> bool:
-        """Begin one; tell whether it may be made now."""
+        """Begin a large document; tell whether it may be made now."""
         with self._lock:
             if self._now.get(client, 0) >= AT_ONCE or sum(self._now.values()) >= AT_ONCE_IN_ALL:
                 return False

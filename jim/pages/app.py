@@ -1,4 +1,4 @@
-"""The pages as a WSGI application: who may ask, what every answer has, and errors as pages."""
+"""The pages as a WSGI application: access, common headers, and errors as pages."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from jim.reading.view import View, look
 log = logging.getLogger(__name__)
 ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
-PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # of reading
-ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # what browsers take for the address of another site
+PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
+ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -52,7 +52,7 @@ Make = Callable[..., Made]
 
 
 def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
-    """Give the static files by names that hold their hash: such a file never changes."""
+    """Return the static files by names that contain their hash: such a file never changes."""
     found = {}
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
@@ -63,7 +63,7 @@ def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
 
 @dataclass
 class Pages:
-    """What all pages share."""
+    """The state that all pages share."""
 
     access: Access
     open: Callable[[], View] = look
@@ -80,18 +80,18 @@ class Pages:
 
     @contextmanager
     def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
-        """Read the store as it is at one moment, and not for long."""
+        """Read a snapshot of the store, for a limited time."""
         view = self.open()
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
     def is_removed(self, number: int) -> bool:
-        """Tell whether a grid job was there, and its files are being removed."""
+        """Tell whether a grid job was removed and its files are being removed."""
         with self.viewing() as view:
             return any(number == each for each, _ in view.store.removed())
 
     def why(self, view: View, job: GridJob) -> str:
-        """Tell the reason of a grid job; of very many local jobs it takes a while to find out."""
+        """Return the reason of a grid job; with very many local jobs it takes a while to find."""
         if job.size <= MOST or job.step is Step.FINISHED:
             return view.why(job)
         _, words = self.lately.get(f"why {job.id}", lambda other: other.why(other.grid_job(job.id)), 0.0)
@@ -115,7 +115,7 @@ class Pages:
         return Made(body, HTML, now, beat, seen.seen)
 
     def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "") -> None:
-        """Serve a page at a rule, and its mirrors at the same with a format behind."""
+        """Serve a page at a rule, and its other formats at the rule with a suffix."""
         name, rule = name or make.__name__, in_full(rule)
         app.add_url_rule(rule, name, self._serving(make, "", formats))
         for each in formats:
@@ -139,12 +139,12 @@ class Pages:
 
 
 def in_full(rule: str) -> str:
-    """Write out what a grid job's and a local job's number may be."""
+    """Return a rule with the limits of grid job and local job numbers added."""
     return rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
 
 
 def _accepted(formats: tuple[str, ...]) -> str:
-    """Choose the format by what the browser accepts: HTML, unless something else is wanted more."""
+    """Return the format that the browser prefers; HTML in doubt."""
     if len(formats) < 2:
         return formats[0]
     best = request.accept_mimetypes.best_match([KINDS[each].partition(";")[0] for each in formats], "text/html")
@@ -152,17 +152,17 @@ def _accepted(formats: tuple[str, ...]) -> str:
 
 
 def as_json(document: Any) -> Made:
-    """Give a document as the command line prints it."""
+    """Return a document in the form that the command line prints."""
     return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
 
 
 def as_csv(name: str, head: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Made:
-    """Give a table for spreadsheets."""
+    """Return a table for spreadsheets."""
     return Made(shown.as_csv(head, rows), CSV, headers=(("Content-Disposition", f'attachment; filename="{name}.csv"'),))
 
 
 def answer(made: Made, name: str) -> Response:
-    """Send what was made, or say that the browser has it already."""
+    """Return the content, or 304 if the browser has it already."""
     tag = f'"{made.tag(name)}"'
     same = made.status == 200 and tag in request.headers.get("If-None-Match", "")
     response = Response(b"" if same else made.body, 304 if same else made.status, content_type=made.kind)
@@ -175,7 +175,7 @@ def answer(made: Made, name: str) -> Response:
 
 
 def make_app(pages: Pages) -> Flask:
-    """Put the pages together."""
+    """Return the application with all pages."""
     app = Flask("jim.pages", static_folder=None, template_folder="templates", root_path=str(Path(__file__).parent))
     app.jinja_options = {
         **app.jinja_options,
@@ -221,7 +221,7 @@ def _static(pages: Pages, name: str) -> Response:
 
 
 def _admit(pages: Pages) -> Response | None:
-    """Let only the person in who has started the pages."""
+    """Admit only the account that started the pages; refuse all other requests."""
     g.began, g.client = time.monotonic(), NOBODY
     access = pages.access
     if request.method not in ("GET", "HEAD"):
@@ -244,7 +244,7 @@ def _admit(pages: Pages) -> Response | None:
 
 
 def _with_token(access: Access, token: str) -> Response:
-    """Begin a session, and lead to the same page without the token."""
+    """Begin a session, and redirect to the same page without the token."""
     cookie = "" if g.client else access.begin(token)
     if not cookie and not g.client:
         raise Refused(401, "this address was used before: start `jim pages` again for a new one")

@@ -1,4 +1,4 @@
-"""One grid job as static files, to send to a colleague: the same pages, whose links lead to each other."""
+"""Writes the pages of one grid job as linked static files, to send to a colleague."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from jim.reading.groups import BADLY
 from jim.reading.view import View, look
 
 ROWS, MOST_ROW_PAGES = 200, 5
-MOST_PAGES, MOST_LOGS = 1_000, 100  # of local jobs; of those that ended badly, with logs
+MOST_PAGES, MOST_LOGS = 1_000, 100  # pages of local jobs; failed or killed local jobs with logs
 POLICY = "default-src 'none'; style-src 'self' file:; img-src 'self' file:"
 TARGET = re.compile(r' (href|src)="([^"]*)"')
 DROPPED = re.compile(r"<script\b[^>]*></script>|<form\b.*?</form>", re.DOTALL)
 
 
 def export(number: int, to: Path) -> list[Path]:
-    """Write the pages of a grid job into a directory; give the files, the first page first."""
+    """Write the pages of a grid job into a directory; return the files, the first page first."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise BadRequest(f"{to} is there already, and not an empty directory")
+        raise BadRequest(f"{to} exists and is not an empty directory")
     pages = Pages(Access(os.urandom(32), 0, uid=0, peer=lambda *_: 0), look)
     pages.rates = Rates(count().__next__)
     view = look()
@@ -47,7 +47,7 @@ def export(number: int, to: Path) -> list[Path]:
 
 
 def _asking(pages: Pages) -> Callable[[str], bytes | None]:
-    """Give what asks for a page as its own reader; a log that is not there is left out."""
+    """Return a function that renders a page; the function returns None for a missing log."""
     client: Any = make_app(pages).test_client()
     peer = {"REMOTE_ADDR": "127.0.0.1", "REMOTE_PORT": "1"}
 
@@ -70,7 +70,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _names(view: View, number: int) -> Iterator[tuple[str, str]]:
-    """Name the pages that are written, and their files."""
+    """Yield the pages to write, with their files."""
     job = view.grid_job(number)
     base = f"/jobs/{number}"
     yield f"{base}?limit={ROWS}", "index.html"
@@ -96,7 +96,7 @@ def _of_local_jobs(view: View, base: str, job: GridJob) -> Iterator[tuple[str, s
 
 
 def _linked(content: bytes, path: str, names: dict[str, str]) -> bytes:
-    """Let links lead to files; one that leads to what was not written is none any more."""
+    """Point links to the files; remove links to pages that are not written."""
     base = path.partition("?")[0]
     files = names | {each.partition("?")[0]: name for each, name in names.items() if name == "index.html"}
 

@@ -1,4 +1,4 @@
-"""What takes long to find out: computed beside, one thing at a time, and shown with its age."""
+"""Computes slow answers in a thread, one at a time; pages show them with their age."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from jim.reading.view import View
 
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 10.0
-TIMES_LONGER = 10  # what took a second is found out anew after ten at the earliest
-FIRST_SECONDS = 1.5  # who asks first waits so long
+TIMES_LONGER = 10  # an answer that took one second is good for at least ten
+FIRST_SECONDS = 1.5  # the first request waits so long
 MOST_KEPT = 20
 MOST_SECONDS = 60.0
 Find = Callable[[View], Any]
@@ -24,7 +24,7 @@ Find = Callable[[View], Any]
 
 @dataclass
 class Told:
-    """Something that was found out, and when; before the first time it is None."""
+    """An answer and its time; None before the first one."""
 
     what: Any = None
     at: str = ""
@@ -36,7 +36,7 @@ class Told:
 
 @dataclass
 class Lately:
-    """The last answers to questions that take long."""
+    """The last answers to slow questions."""
 
     open: Callable[[], View]
     clock: Callable[[], float] = time.monotonic
@@ -45,7 +45,7 @@ class Lately:
     _told: dict[str, Told] = field(default_factory=dict)
 
     def get(self, name: str, find: Find, seconds: float = FIRST_SECONDS) -> tuple[str, Any]:
-        """Give what was found last, and when; find out anew where that is too long ago. The first time takes longer."""
+        """Return the last answer and its time, and compute it anew if too old. Only the first request waits for it."""
         with self._lock:
             told = self._told.pop(name, None) or Told()
             self._told[name] = told
@@ -67,7 +67,7 @@ class Lately:
                     told.what, told.at = find(view), view.now()
                 told.made.set()
             except (JimError, OSError) as error:
-                log.error("%s cannot be told: %s", name, error)
+                log.error("%s cannot be computed: %s", name, error)
             finally:
                 told.ended = self.clock()
                 told.took, told.busy = told.ended - began, False

@@ -1,4 +1,4 @@
-"""Pages that viewers ask for again and again: one rendering for all of a second, and 304 where nothing has changed."""
+"""Saves work for repeated requests: one rendering per second for all viewers, and 304 if nothing has changed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ HTML, JSON, CSV, XML, TEXT = (
     "text/plain; charset=utf-8",
 )
 FRESH_SECONDS, LONGEST_FRESH = 1.0, 5.0
-SHARE = 0.04  # of a core, which one page may take however many look at it
+SHARE = 0.04  # of a core: the most that one page may take, with any number of viewers
 MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
-# What tells an age changes all the time: the browser counts it on by itself.
+# Ages change all the time, so they do not count as changes: the browser updates them by itself.
 AGES = re.compile(rb'<time datetime="([^"]*)"[^>]*>[^<]*</time>')
 CLOCKED = re.compile(rb"<time\b[^>]* data-clock=[^>]*>[^<]*</time>")
 
@@ -29,7 +29,7 @@ SPANS = re.compile(rb"\b\d[\d.]* (?:s|min|h|d)\b")  # in sentences
 
 @dataclass(frozen=True)
 class Made:
-    """A page as it was made: what is sent, and what it rests on."""
+    """A rendered page: its content, and the times of its data."""
 
     body: bytes
     kind: str
@@ -40,12 +40,12 @@ class Made:
     headers: tuple[tuple[str, str], ...] = ()
 
     def tag(self, name: str) -> str:
-        """Name this content: the same as long as nothing but ages has changed, for half a minute at most."""
+        """Return the ETag of the content: the same while only ages change, for half a minute at most."""
         return hashlib.sha256(f"{name} {half_minute()} ".encode() + self._still).hexdigest()[:32]
 
     @cached_property
     def _still(self) -> bytes:
-        """Give the digest of what does not change by itself."""
+        """Return the digest of the content without ages."""
         body = self.body
         if self.kind.startswith("text/html"):
             body = SPANS.sub(b"", AGES.sub(rb"\1", CLOCKED.sub(b"", body)))
@@ -53,22 +53,22 @@ class Made:
 
 
 def half_minute() -> int:
-    """Give the number of this half minute: pages are sent anew as often, whatever may have been overlooked."""
+    """Return the number of this half minute: pages are sent anew so often, in case a change was overlooked."""
     return int(time.time() // 30)
 
 
 @dataclass
 class Renderings:
-    """The last renderings, each shared by those who ask for it at the same time."""
+    """The last renderings, each shared by simultaneous requests."""
 
     clock: Callable[[], float] = time.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _making: dict[str, threading.Lock] = field(default_factory=dict)
     cost: Callable[[], float] = time.thread_time
-    _kept: dict[str, tuple[float, Made]] = field(default_factory=dict)  # until when
+    _kept: dict[str, tuple[float, Made]] = field(default_factory=dict)  # with their expiry
 
     def get(self, name: str, make: Callable[[], Made]) -> Made:
-        """Give a rendering of this second, or make one; one that took long to make is good for longer."""
+        """Return a fresh rendering, made now if need be; one that took long to make stays fresh longer."""
         with self._lock:
             mine = self._making.setdefault(name, threading.Lock())
         with mine:

@@ -1,4 +1,4 @@
-"""Errors as pages: what failed, what is known nevertheless, and what to do."""
+"""Shows errors as pages: the failure, the data that is still known, and advice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Refused(JimError):
-    """A request that is not served, with its status."""
+    """A refused request, with its HTTP status."""
 
     def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
@@ -31,7 +31,7 @@ class Refused(JimError):
 
 
 def failed(error: Exception, is_removed: Callable[[int], bool]) -> Response:
-    """Say what failed, what is known nevertheless, and what to do."""
+    """Return the page or document for an error."""
     status, said, todo = _told(error)
     if status == 404 and _is_removed(is_removed):
         status, said = 410, "this grid job was removed; its files are being removed"
@@ -52,7 +52,7 @@ def failed(error: Exception, is_removed: Callable[[int], bool]) -> Response:
 
 
 def _is_removed(is_removed: Callable[[int], bool]) -> bool:
-    """Tell whether a page is about a grid job that was there."""
+    """Tell whether a page is about a removed grid job."""
     number = (request.view_args or {}).get("number")
     with suppress(JimError, OSError):
         return number is not None and is_removed(number)
@@ -74,12 +74,12 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, TooLong):
         return 503, str(error), "Give a state or a range of numbers, and try again."
     if isinstance(error, JimError | OSError):
-        return 503, str(error), "What runs goes on meanwhile. Try again, or run `jim site check`."
-    return 500, "a fault in JIM itself", "Please report it, with what the pages have logged."
+        return 503, str(error), "Running jobs continue meanwhile. Try again, or run `jim site check`."
+    return 500, "a fault in JIM itself", "Please report it with the log of the pages."
 
 
 def _known_nevertheless() -> dict[str, Any]:
-    """Give what the keeper last published, where the store itself cannot be read."""
+    """Return the keeper's last published page, for when the store cannot be read."""
     with suppress(OSError, ValueError, JimError):
         site = site_file.load()
         told = json.loads(site.summary.read_text())

@@ -1,4 +1,4 @@
-"""The pages' own process: one listener on loopback, for one person."""
+"""Runs the process of the pages: one listener on loopback, for one person."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from jim.site.file import Site
 
 THREADS = 8
 CONNECTIONS = 1_000
-IDLE_SECONDS = 60  # without progress a connection is closed
-SEND_SECONDS = 10.0  # a request must have come by then
+IDLE_SECONDS = 60  # after so long without progress a connection is closed
+SEND_SECONDS = 10.0  # the longest time for a request to arrive
 LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection that is closed if a request does not come in time: byte by byte it could hold its place for ever."""
+    """A connection with a time limit for requests: one sent byte by byte could keep its place for ever."""
 
-    owner: int | None = None  # the uid at the other end, once that was asked for
+    owner: int | None = None  # the uid at the other end, once looked up
 
     def __init__(self, *told: Any, **more: Any) -> None:
         self._begun = time.monotonic()
         super().__init__(*told, **more)
 
     def received(self, data: bytes) -> bool:
-        """Take a part of a request."""
+        """Take in a part of a request."""
         whole = bool(super().received(data))
         if self.request is None:
             self._begun = 0.0
@@ -43,7 +43,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return whole
 
     def readable(self) -> bool:
-        """Tell whether more is read; asked at least once a second."""
+        """Tell whether to read more; called at least once a second."""
         if self._begun and time.monotonic() - self._begun > SEND_SECONDS:
             self.will_close = True
         return bool(super().readable())
@@ -58,21 +58,21 @@ class Serving:
 
     @property
     def port(self) -> int:
-        """Tell the port."""
+        """Return the port."""
         return self.access.port
 
     @property
     def url(self) -> str:
-        """Give the address that works once."""
+        """Return the address that works once."""
         return f"http://127.0.0.1:{self.port}/?token={self.access.token}"
 
     @property
     def tunnel(self) -> str:
-        """Give the command that brings the pages to a browser on another machine."""
+        """Return the ssh command that makes the pages available on another machine."""
         return f"ssh -L {self.port}:127.0.0.1:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
 
     def run(self) -> None:
-        """Serve until somebody interrupts it."""
+        """Serve until interrupted."""
         self.server.run()
 
     def close(self) -> None:

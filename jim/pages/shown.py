@@ -1,4 +1,4 @@
-"""How text from anywhere is shown in HTML and in CSV, beyond what Jinja2 escapes by itself."""
+"""Makes foreign text safe for HTML and CSV, beyond the escapes of Jinja2."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-LONGEST = 500  # characters of a text; the whole is one click away
+LONGEST = 500  # characters of a text; one click shows the whole
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
 class _Signs(dict[int, str]):
-    """What each character is shown as."""
+    """The shown form of each character."""
 
     def __missing__(self, number: int) -> str:
         character = chr(number)
@@ -23,17 +23,17 @@ class _Signs(dict[int, str]):
         return sign
 
 
-KEPT = 0x3000  # beyond it there are too many characters to remember
+KEPT = 0x3000  # above this there are too many characters to cache
 _SIGNS = _Signs()
 
 
 def visible(text: str) -> str:
-    """Show by its number what would be invisible, or change how the text around is shown."""
+    """Replace characters that are invisible or change the text around them by their numbers."""
     return text if text.isprintable() else text.translate(_SIGNS)
 
 
 def finalize(value: Any) -> Any:
-    """Make whatever a template shows visible; what is HTML already is left as it is."""
+    """Make a value of a template visible; leave HTML unchanged."""
     if value is None:
         return ""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
@@ -45,7 +45,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Write a table as CSV; no cell of text can be taken for a formula."""
+    """Return a table as CSV; no spreadsheet takes a cell of text for a formula."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(head)

@@ -1,4 +1,4 @@
-"""Pictures made of numbers: the one place that gives HTML as it is. No text of anybody's comes in here."""
+"""Draws pictures from numbers: the only module that returns raw HTML. No text from users enters here."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jim.reading.history import Timeline
 from jim.reading.lists import counted
 from jim.reading.map import Look, Map, Run
 
-PITCH = 5  # of cells; a cell is 4 wide and high, so that there is a gap
+PITCH = 5  # distance of cells; a cell is 4 wide and high, which leaves a gap
 
 
 class Ink(NamedTuple):
-    """How a state looks: what its cells are filled with, and the mark on them."""
+    """The look of a state: the fill of its cells, and the mark on them."""
 
     mark: str = ""  # the outline of a mark in a cell of 4 × 4
     hollow: bool = False
@@ -41,12 +41,12 @@ INKS: Mapping[State, Ink] = {
 
 
 def name_of(state: State) -> str:
-    """Name a state in a class."""
+    """Return the name of a state for CSS classes."""
     return state.value.replace("_", "-")
 
 
 def patterns() -> Markup:
-    """Define how each state looks, once for a page."""
+    """Return the patterns of all states, once for a page."""
     return Markup('<svg class="defs" aria-hidden="true" focusable="false"><defs>{}</defs></svg>').format(
         Markup("").join(_pattern(state, ink) for state, ink in INKS.items())
     )
@@ -65,7 +65,7 @@ def _pattern(state: State, ink: Ink) -> Markup:
 
 
 def key(state: State) -> Markup:
-    """Draw the sign of a state, to stand before its word."""
+    """Draw the sign of a state, shown before its word."""
     return Markup(  # noqa: S704
         f'<svg class="key" viewBox="0 0 4 4" aria-hidden="true" focusable="false">'
         f'<rect width="4" height="4" fill="url(#p-{name_of(state)})"/></svg>'
@@ -73,7 +73,7 @@ def key(state: State) -> Markup:
 
 
 def map_of(drawn: Map) -> Markup:
-    """Draw the map: a path for each look, whatever the number of cells."""
+    """Draw the map: one path for each look, for any number of cells."""
     paths = "".join(_path(look, runs) for look, runs in drawn.runs.items())
     width, height = drawn.columns * PITCH - 1, drawn.rows * PITCH - 1
     return Markup(  # noqa: S704
@@ -108,7 +108,7 @@ def bar(counts: Mapping[State, int]) -> Markup:
 
 
 def progress(done: int, total: int) -> Markup:
-    """Draw how much of something is done; more than all is a full bar with a mark."""
+    """Draw the share that is done; more than the total is a full bar with a mark."""
     share = min(100.0, 100 * done / total) if total else 0.0
     over = '<rect class="over" x="97" width="3" height="8"/>' if done > total else ""
     return Markup(  # noqa: S704

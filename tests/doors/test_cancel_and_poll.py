@@ -77,7 +77,7 @@ UNHEARD = [(">&-", CLOSED), (">/dev/full", FULL), (">&- <&-", CLOSED)]
 @pytest.mark.parametrize(("to", "trouble"), UNHEARD)
 def test_a_submission_that_cannot_be_answered_says_what_was_taken_in(place, to, trouble):
     place.request('job_type = "executable"\nexecutable = "/bin/true"\nkey = "k"\n')
-    done = "the request was taken in as grid job 1, and handed in again with the same key it has the same id"
+    done = "the request was taken in as grid job 1; if handed in again with the same key, it gets the same id"
     assert place.unheard("jim-submit", "request.toml", to=to) == (74, f"jim-submit: {trouble}; {done}\n")
     assert place.unheard("jim", "submit", "request.toml", to=to) == (74, f"jim: {trouble}; {done}\n")
     assert place.door("jim-submit", "request.toml")[1].startswith("GRAM_SCRIPT_JOB_ID:1\n")

@@ -86,7 +86,7 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do(place, monkeypatch, ca
     monkeypatch.setattr("os.fsync", full)
     assert run_grid_job.door(["submit", str(place.request())]) == 1
     out, err = capfdbinary.readouterr()
-    words = f"{place.state}/next-id: No space left on device; free space, or inodes, on its disk, and do it again"
+    words = f"{place.state}/next-id: No space left on device; free space or inodes on its disk, and try again"
     assert err.decode() == f"jim-submit: {words}\n"
     assert out == protocol.failure(words, protocol.NO_RESOURCES)
     assert place.left() == ([], [])

@@ -77,7 +77,7 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     assert which(hurt, 2) == b"forgotten\n"
     put_back(hurt, backup)
     assert submit(hurt, "new") == 2, "the door goes on"
-    refused(hurt, "is older than what was done with it")
+    refused(hurt, "is older than the work done with it")
     with pytest.raises(Outdated, match=r"was not only moved.*Run `jim site restored`"):
         list(restoring.moved(hurt.site))
     told = "\n".join(restoring.restored(hurt.site))
@@ -106,7 +106,7 @@ def test_a_backup_that_was_taken_at_work_is_put_back_and_goes_on(place):
     with tarfile.open(backup) as tar:
         tar.extractall(hurt.place / "backup", filter="data")
     put_back(hurt, hurt.place / "backup")
-    refused(hurt, "is older than what was done with it")
+    refused(hurt, "is older than the work done with it")
     told = "\n".join(restoring.restored(hurt.site))
     assert f"{hurt.site.work / '2'} belongs to a grid job that" in told
     assert submit(hurt, "new") > 2
@@ -132,7 +132,7 @@ def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     keeper.kill()
     keeper.wait()
     put_back(hurt, snapshot)
-    refused(hurt, "is older than what was done with it")
+    refused(hurt, "is older than the work done with it")
     told = list(restoring.restored(hurt.site))
     assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in told
     keeper = hurt.start_keeper()
@@ -174,7 +174,7 @@ def test_of_a_copy_on_a_second_head_node_only_one_goes_on(place):
     assert submit(first, "old") == submit(second, "new") == 2
     first.finish()
     assert which(first, 2) == b"old\n"
-    refused(second, "is older than what was done with it")
+    refused(second, "is older than the work done with it")
     assert submit(first, "running") == 3
     list(restoring.restored(second.site))
     second.finish()

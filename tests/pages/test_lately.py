@@ -44,7 +44,7 @@ def test_what_fails_is_tried_again_and_told_as_unknown(ground: Ground, caplog: p
 
     lately = Lately(look)
     assert lately.get("x", find, 0.3) == ("", None)
-    assert "x cannot be told: no" in caplog.text
+    assert "x cannot be computed: no" in caplog.text
 
 
 def test_21_a_grid_job_of_very_many_is_shown_at_once_and_the_rest_with_its_age(

@@ -227,10 +227,10 @@ def test_what_was_told_to_stop_may_be_silent(world, caplog):
     world.until(lambda: world.state(grid) is State.SUSPENDED)
     world.batch.tasks.clear()
     world.go(8, 20.0)
-    assert "told to stop" not in caplog.text
+    assert "no longer in the queue" not in caplog.text
     world.go(40, 20.0)
     assert world.state(grid) is State.SUSPENDED
-    assert "1: not in the queue any more, though only told to stop" in caplog.text
+    assert "1: suspended local jobs are no longer in the queue" in caplog.text
     world.wish("resume", str(grid))
     world.go(8, 20.0)
     assert world.state(grid) is State.SUSPENDED, "it had not the time to touch its claim"

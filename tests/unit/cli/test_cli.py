@@ -108,7 +108,7 @@ def test_a_fault_of_jim_is_one_line_with_its_place(home, monkeypatch):
 
 def test_a_full_disk_is_no_fault_of_jim(home, monkeypatch):
     monkeypatch.setattr(cli, "_run", raising(OSError(28, "No space left on device", "/x")))
-    todo = "free space, or inodes, on its disk, and do it again"
+    todo = "free space or inodes on its disk, and try again"
     assert home.run("status") == (1, "", f"jim: /x: No space left on device; {todo}\n")
 
 

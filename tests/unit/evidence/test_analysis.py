@@ -252,7 +252,7 @@ def test_elsewhere_where_that_cannot_be(
     vanish(world, "node1")
     world.until(lambda: len(seen) == 2)
     assert seen == [(), ()]
-    assert any(f"; elsewhere only by chance: {why}" in line.reason for line in world.store.journal(grid, 0))
+    assert any(f"; on any host: {why}" in line.reason for line in world.store.journal(grid, 0))
 
 
 def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:

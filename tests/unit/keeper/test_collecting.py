@@ -158,7 +158,7 @@ def test_what_goes_wrong_in_a_job_types_collect_takes_nothing_from_the_tar(world
     assert tar_of(world, grid)["1.0/dat"] == b"data"
     job = world.store.grid_job(grid)
     assert (job.outcome, job.tries) == ("completed", 0)
-    assert job.result["line"].startswith("nothing was made of the outputs: ")
+    assert job.result["line"].startswith("the job type could not use the outputs: ")
     assert "no such histogram" in job.result["line"]
 
 
@@ -176,7 +176,7 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
     world.wish("cancel", str(grid))
     assert tar_of(world, grid)["1.0/dat"] == b"data"
     job = world.store.grid_job(grid)
-    line = "nothing was made of the outputs: [Errno 111] Connection refused"
+    line = "the job type could not use the outputs: [Errno 111] Connection refused"
     assert (job.outcome, job.result["line"]) == ("completed", line)
 
 

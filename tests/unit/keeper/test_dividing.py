@@ -65,4 +65,4 @@ def test_a_job_type_that_makes_nothing_of_a_request_fails_it(world, monkeypatch)
     world.until(lambda: world.finished(grid))
     job = world.store.grid_job(grid)
     assert (job.outcome, job.size) == ("failed", 0)
-    assert job.reason == "cannot be split: no local job comes of it by job type parametric"
+    assert job.reason == "cannot be split: job type parametric makes no local job of this request"

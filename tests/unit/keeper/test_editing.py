@@ -35,7 +35,7 @@ def wishes(home):
 def test_it_tells_what_it_changes_and_how_to_undo_it(home):
     add(home, queue="short", environment={"A": "1"})
     assert home.out("edit", "1", "queue=long", "memory_mb=4000", 'environment={"A": "it\'s"}') == (
-        """1: edit requested: queue=long memory_mb=4000 'environment={"A": "it'"'"'s"}' for local jobs: 2 that wait; """
+        """1: edit requested: queue=long memory_mb=4000 'environment={"A": "it'"'"'s"}' for local jobs: 2 waiting; """
         """`jim edit 1 queue=short memory_mb= 'environment={"A": "1"}'` undoes it\n"""
     )
     [wish] = wishes(home)
@@ -62,14 +62,14 @@ def test_one_that_is_so_already(home):
         (['outputs=["/etc/passwd"]'], "outputs: '/etc/passwd' must be a name or pattern inside"),
         (['environment={"LD_PRELOAD": "x"}'], "environment: a request may not set LD_PRELOAD"),
         (["executable="], "executable: missing"),
-        (["key=other"], "key: 1 is known by it; hand in another request instead"),
+        (["key=other"], "key: identifies 1 and cannot be changed; hand in another request"),
         (["job_type=executable"], "job_type: "),
         (
             ['argument_sets=[["3"]]'],
-            "argument_sets: the local jobs of 1 were made by it; cancel it and hand it in anew",
+            "argument_sets: already used to split 1; cancel 1 and hand in a new request",
         ),
-        (['arguments=["-x"]'], "arguments: the local jobs of 1 were made by it; cancel it and hand it in anew"),
-        (["test=yes"], "test: the local jobs of 1 were made by it"),
+        (['arguments=["-x"]'], "arguments: already used to split 1; cancel 1 and hand in a new request"),
+        (["test=yes"], "test: already used to split 1"),
         (["proxy=/no/such"], "proxy: cannot read the X.509 proxy /no/such: No such file"),
         (["cores=2", "queue=/x"], "queue: '/x' is not possible"),
         ([], "name the change as attribute=value, for example queue=long"),
@@ -98,9 +98,9 @@ def test_what_has_been_sent_is_too_late(home):
     home.move(0, State.RUNNING)
     home.move(1, State.COMPLETED)
     code, _, err = home.run("edit", "1", "queue=long")
-    assert (code, err) == (2, "jim: 1: all of its local jobs have been sent already; nothing is left to be changed\n")
+    assert (code, err) == (2, "jim: 1: all of its local jobs are already sent; nothing is left to change\n")
     home.move(1, State.FAILED)
-    assert "for local jobs: 1 that ended badly, if retried; " in home.out("edit", "1", "queue=long")
+    assert "for local jobs: 1 failed or killed, if retried; " in home.out("edit", "1", "queue=long")
 
 
 def test_what_could_not_be_split_has_no_local_jobs(home):
@@ -108,7 +108,7 @@ def test_what_could_not_be_split_has_no_local_jobs(home):
     assert "edit requested: queue=long for all of its local jobs" in home.out("edit", "1", "queue=long")
     home.finish("failed", "cannot be split: dataset: there is no dataset 'x' in the catalogue")
     code, out, err = home.run("edit", "1", "queue=long")
-    said = "jim: 1: it has ended without local jobs; nothing is left to be changed\n"
+    said = "jim: 1: it ended without local jobs; nothing is left to change\n"
     assert (code, out, err) == (2, "", said)
 
 
@@ -117,7 +117,7 @@ def test_what_a_splitter_has_given_to_each_local_job(home):
     home.store.add_pieces(1, 0, [Piece(attributes={"environment": {"N": "0"}})])
     home.store.end_split(1, 1)
     said = home.run("edit", "1", 'environment={"N": "1"}', "queue=long")[2]
-    assert said == "jim: environment: each local job of 1 has its own, made by the splitter; hand it in anew\n"
+    assert said == "jim: environment: the splitter set this for each local job of 1; hand in a new request\n"
     assert "1: edit requested: queue=long" in home.out("edit", "1", "queue=long")
 
 
@@ -127,7 +127,7 @@ def test_variables_are_put_in_only_when_it_is_split(home):
     home.store.add_pieces(1, 0, [Piece()])
     home.store.end_split(1, 1)
     code, _, said = home.run("edit", "1", "queue=q$SplitID")
-    told = "jim: queue: 1 has been split, and variables are put in only then; hand it in anew\n"
+    told = "jim: queue: 1 is already split, which replaces variables; hand in a new request\n"
     assert (code, said) == (2, told)
 
 
@@ -136,8 +136,8 @@ def test_what_is_in_the_package_is_packed(home):
     home.add(1, size=0, **{**check(words)[1], "key": "key-1"})
     home.store.add_pieces(1, 0, [Piece(1, 250), Piece(251, 250)])
     home.store.end_split(1, 2)
-    assert "events: the local jobs of 1 were made by it" in home.run("edit", "1", "events=600")[2]
-    assert "inputs: they have been packed and sent" in home.run("edit", "1", 'inputs=["/x"]')[2]
+    assert "events: already used to split 1" in home.run("edit", "1", "events=600")[2]
+    assert "inputs: already packed for 1" in home.run("edit", "1", 'inputs=["/x"]')[2]
     assert "edit requested: mass_min_gev=70.0 for" in home.out("edit", "1", "mass_min_gev=70")
 
 
@@ -176,7 +176,7 @@ def test_what_a_catalogue_does_not_know(home, tmp_path):
 def test_how_many_events_a_local_job_may_have_is_settled_when_it_is_cut(home):
     dzero(home)
     code, _, err = home.run("edit", "1", "files_per_phase=several")
-    assert (code, err.startswith("jim: files_per_phase: the local jobs of 1 were made by it")) == (2, True)
+    assert (code, err.startswith("jim: files_per_phase: already used to split 1")) == (2, True)
     assert "edit requested: d0_release_version=p15 for" in home.out("edit", "1", "d0_release_version=p15")
 
 
@@ -191,9 +191,9 @@ def test_a_fix_across_grid_jobs(home):
         home.store.set_local_job(4, n, state=State.RUNNING)
     lines = home.out("edit", "--all", "--where", "queue=short", "queue=medium").splitlines()
     assert [line.split(";")[0] for line in lines] == [
-        "4: not changed: 4: all of its local jobs have been sent already",
-        "1: edit requested: queue=medium for local jobs: 2 that wait",
-        "3: edit requested: queue=medium for local jobs: 2 that wait",
+        "4: not changed: 4: all of its local jobs are already sent",
+        "1: edit requested: queue=medium for local jobs: 2 waiting",
+        "3: edit requested: queue=medium for local jobs: 2 waiting",
     ]
     assert [wish["target"] for wish in wishes(home)] == ["1", "3"]
     lines = home.out("edit", "--all", "--where", "queue=short", "--where", "cores=2", "wall_seconds=60").splitlines()
@@ -245,7 +245,7 @@ def test_what_a_job_type_has_packed(home, monkeypatch):
     monkeypatch.setattr(PythiaMonteCarlo, "prepare_work_area", pack)
     home.add(1, size=0, **{**check({"job_type": "pythia_monte_carlo", "events": 500})[1], "key": "key-1"})
     assert home.run("edit", "1", "mass_min_gev=70")[2] == (
-        "jim: mass_min_gev: it has been packed and sent; cancel 1 and hand it in anew\n"
+        "jim: mass_min_gev: already packed for 1; cancel 1 and hand in a new request\n"
     )
     assert "edit requested: mass_max_gev=130.0 for all of its local jobs" in home.out("edit", "1", "mass_max_gev=130")
 

@@ -150,7 +150,7 @@ def test_a_cancel_that_came_to_nothing_does_not_stand_beside_completed(world, mo
     world.until(lambda: world.finished(1))
     job = world.store.grid_job(1)
     assert (job.outcome, job.wish) == ("completed", "")
-    assert lines(world)[-1] == ("cancel changes nothing", "it has completed")
+    assert lines(world)[-1] == ("cancel changes nothing", "already completed")
 
 
 @pytest.mark.parametrize(("verb", "more"), [("retry", {}), ("force", {"to": "failed", "reason": "no use"})])
@@ -182,7 +182,7 @@ def test_a_cancel_of_a_local_job_that_ends_by_itself_is_told(world, code, state)
     world.until(lambda: world.state(1, 0) is state)
     came_to_nothing = state is State.COMPLETED
     assert world.store.local_job(1, 0).wish == ("" if came_to_nothing else "cancel")
-    assert (("cancel changes nothing", "it has completed") in lines(world, 0)) == came_to_nothing
+    assert (("cancel changes nothing", "already completed") in lines(world, 0)) == came_to_nothing
     world.batch.start(1, 2)
     world.batch.finish(1, 2, code=3)
     world.until(lambda: world.finished(1))
@@ -195,7 +195,7 @@ def test_the_keeper_asks_again_whether_anything_is_left_that_an_edit_could_chang
     ended(world, None)
     inbox.wish(world.site.state, "edit", "1", changes={"queue": "long"})
     world.go(1)
-    said = "1: all of its local jobs have been sent already; nothing is left to be changed"
+    said = "1: all of its local jobs are already sent; nothing is left to change"
     assert lines(world)[-1] == ("edit changes nothing", said)
     assert world.store.grid_job(1).request["queue"] is None
 

@@ -41,7 +41,7 @@ def test_it_is_not_tried_for_ever(world):
     assert verdicts(world, grid) == ["again"] * (TRIES - 1) + ["failed"]
     reason = world.store.local_job(grid, 0).reason
     assert reason.startswith("not accepted: submit")
-    assert reason.endswith(f"{WORDS}; so it was {TRIES} times")
+    assert reason.endswith(f"{WORDS}; refused {TRIES} times in a row")
     assert world.batch.ledger == []
 
 

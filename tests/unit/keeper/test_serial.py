@@ -101,7 +101,7 @@ def test_a_state_directory_restored_from_a_backup_is_noticed(world):
     save(world)
     sent(world)
     put_back(world)
-    stopped(world, "older than what was done with it: its serial is 1 in the state directory, 1 in its status.db, ")
+    stopped(world, "older than the work done with it: its serial is 1 in the state directory, 1 in its status.db, ")
     assert world.submit(1, key="later") == 1, "the doors go on"
     restored(world)
 
@@ -572,7 +572,7 @@ def test_a_submission_directory_that_another_has_stops_the_keeper(world):
         directory.mkdir()
         (directory / "jobs").write_text(f"* mark jim-cafe0001-1-{k}\n1 n 0\n1 attempt {k}\n")
         (directory / "sent").write_text("1\n")
-    with pytest.raises(Outdated, match=r"holds what the status.db has forgotten"):
+    with pytest.raises(Outdated, match=r"holds a submission that status.db does not know"):
         world.go(3)
     assert world.batch.accepted == []
     world.keeper.store.close()
@@ -592,7 +592,7 @@ def test_a_look_for_a_submission_believes_no_other_s_directory(world):
     own = jobs.read_text()
     jobs.write_text(own.replace("jim-cafe0001-1-1", "jim-beef0002-1-1"))
     world.go(5, seconds=30.0)
-    assert "is that of another submission" in world.store.submission(1, 1).trouble
+    assert "belongs to another submission" in world.store.submission(1, 1).trouble
     jobs.write_text(own.replace("n 0", "n ?"))
     world.run_all(1)
 

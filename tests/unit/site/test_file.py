@@ -277,7 +277,7 @@ def test_what_is_to_be_said_instead_of_a_directory_does_the_same(write, tmp_path
     own = '[batch.commands]\nping = ["sinfo", "-V"]\n'
     old = read(write(f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n{own}'), tmp_path)
     told, section, *lines = superseded(old).split("\n    ")
-    assert told == "leave batch.programs out, for the next version does not know it, and say instead:"
+    assert told == "remove batch.programs, which the next version does not know, and write instead:"
     assert (section, lines[0]) == ("[batch.commands]", f'submit = ["{tmp_path}/bin/sbatch"]')
     new = read(write('[batch]\nsystem = "slurm"\n' + own + "\n".join(lines)), tmp_path)
     assert adapter_of(new).commands == adapter_of(old).commands
@@ -291,8 +291,8 @@ def test_a_history_is_chosen_by_its_name_and_not_by_its_program(write, tmp_path,
     command = f"[batch.commands]\nhistory = {words}\n"
     old = read(write(f'[batch]\nsystem = "slurm"\n{command}'), tmp_path)
     told, *lines = superseded_history(old).split("\n    ")
-    left_out = ", and leave batch.commands.history out" if needless else ""
-    assert told.startswith(f"name the source that tells how jobs ended{left_out}, for the next version")
+    left_out = " and remove batch.commands.history" if needless else ""
+    assert told.startswith(f"name the source that reports how jobs ended{left_out}; the next version")
     assert lines == ["[batch]", 'history = "sacct"']
     said = "\n".join(lines).replace("[batch]", '[batch]\nsystem = "slurm"')
     new = read(write(f"{said}\n{'' if needless else command}"), tmp_path)
