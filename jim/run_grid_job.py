@@ -117,9 +117,7 @@ def moves() -> tuple[Move, ...]:
         of_site(TakingInbox()),  # requests and wishes of the doors
         of_site(take_spool),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
-        of_grid_job(
-            split
-        ),  # resolved ─> split: local jobs. The first one that the batch system accepts makes it active
+        of_grid_job(split),  # resolved ─> split: local jobs. The first accepted submission makes it active
         of_grid_job(Fulfilling()),  # cancel, suspend, resume
         of_grid_job(renewing),  # notes the proxies and tokens of a grid job
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `share`, below, stores the intent
