@@ -1,4 +1,4 @@
-"""Lists of grid jobs and of local jobs, page by page, as the command line and the pages show them."""
+"""Reads lists of grid jobs and local jobs, page by page, for the command line and the pages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jim.statusdb.record import herd, status
 
 Row = TypeVar("Row")
 PAGE, LONGEST_PAGE = 50, 200
-COUNTED = 10_000  # further nobody counts
+COUNTED = 10_000  # counts stop here
 TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?|\d{1,6}[smhdw]"
 STATUSES = ("new", "submitted", "running", "suspended", "completed", "failed", "killed")
 HERDS = ("single", "will split", "split", "not split")
-# What a local job waits for, by whom it goes on.
+# Whom a local job waits for.
 WAITS: Mapping[str, tuple[State, ...]] = {
     "keeper": (State.WAITING,),
     "person": (State.WAITING,),
@@ -67,15 +67,15 @@ NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """The rows of a page, what the next page begins after, and of how many they are."""
+    """The rows of a page, the row before the next page, and the number of all rows."""
 
     rows: Sequence[Row]
     after: str
-    count: int | None  # None: more than are counted
+    count: int | None  # None: more than COUNTED
 
     @property
     def shown_of(self) -> int | str:
-        """Tell of how many rows these are."""
+        """Return the number of all rows, in words if they are not all counted."""
         return f"more than {COUNTED}" if self.count is None else self.count
 
 
@@ -83,7 +83,7 @@ class Page(Generic[Row]):
 
 
 def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
-    """Give a page of grid jobs, the newest first; those in the inbox stand before all others."""
+    """Return a page of grid jobs, the newest first; grid jobs still in the inbox come first."""
     asked, limit = _asked(view, filters), int(filters.one("limit", str(PAGE)))
     waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
     found = view.store.grid_jobs_page(asked, limit + 1)
@@ -96,7 +96,7 @@ def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
 
 
 def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJob]:
-    """Give the grid jobs that no keeper has taken in yet, where a list would show those at its beginning."""
+    """Return the grid jobs still in the inbox, if the list would show new grid jobs first."""
     known = {each for each in filters.given if each[0] not in ("sort", "limit")}
     if not known <= {("status", "new"), ("step", "accepted")}:
         return []
@@ -125,7 +125,7 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
 
 
 def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
-    """Give the unfinished grid jobs that have one of these statuses, which no store knows by itself."""
+    """Return the unfinished grid jobs with one of these statuses, which the store does not have as a column."""
     steps = tuple(step.value for step in Step if step is not Step.FINISHED)
     jobs = view.store.grid_jobs_page(GridJobsAsked(steps=steps), COUNTED)
     tallies, strict = view.store.tallies([job.id for job in jobs]), view.site.site.strict_status
@@ -133,7 +133,7 @@ def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
 
 
 def _time(view: View, text: str) -> str:
-    """Read a time, or how long ago that is, as the store has it."""
+    """Read a time or an age, and return the time in the store's form."""
     if text[-1] in "smhdw":
         unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[text[-1]]
         then = datetime.fromisoformat(view.now()) - timedelta(**{unit: int(text[:-1])})
@@ -154,12 +154,12 @@ def _after(filters: Filters) -> tuple[str, int] | None:
 
 
 def records(view: View, jobs: Sequence[GridJob]) -> list[dict[str, Any]]:
-    """Give the record of each grid job."""
+    """Return the record of each grid job."""
     return [view.record(job) for job in jobs]
 
 
 def is_herd(job: GridJob) -> str:
-    """Say whether a splitter makes a herd of a grid job; nothing for one without."""
+    """Return the herd of a grid job in words; empty without a splitter."""
     return herd(job) if job.splitter else ""
 
 
@@ -167,7 +167,7 @@ def is_herd(job: GridJob) -> str:
 
 
 def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]:
-    """Give a page of the local jobs of a grid job, by their numbers."""
+    """Return a page of the local jobs of a grid job, by number."""
     asked, limit = asked_of(filters), int(filters.one("limit", str(PAGE)))
     found = view.store.local_jobs_page(job.id, asked, limit + 1) if job.size else []
     after = str(found[limit - 1].n) if len(found) > limit else ""
@@ -175,7 +175,7 @@ def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]
 
 
 def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) -> int | None:
-    """Count local jobs; where the state alone narrows them, they are counted already."""
+    """Count local jobs; if only states are given, use the counts of the store."""
     names = {name for name, _ in filters.given} - {"after", "limit"}
     if names <= {"state"}:
         counts = view.store.counts(job.id)
@@ -185,7 +185,7 @@ def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) ->
 
 
 def asked_of(filters: Filters) -> LocalJobsAsked:
-    """Read which local jobs filters ask for."""
+    """Return the filters for local jobs as the store takes them."""
     states = tuple(map(State, filters.of("state")))
     waits = filters.of("wait")
     waiting = tuple(state for each in waits for state in WAITS[each])
@@ -211,12 +211,12 @@ def _no_range(text: str) -> BadRequest:
 
 
 def is_narrowed(filters: Filters) -> bool:
-    """Tell whether filters leave local jobs out."""
+    """Tell whether filters exclude any local jobs."""
     return any(name in NARROWING for name, _ in filters.given)
 
 
 def counted(counts: Mapping[State, int]) -> list[tuple[State, int]]:
-    """Give counts in the order in which pages show states: what has ended well first, what is to come last."""
+    """Return counts in the order in which pages show states."""
     return [(state, counts[state]) for state in IN_ORDER if counts.get(state)]
 
 
@@ -237,6 +237,6 @@ IN_ORDER = (
 
 
 def first_word(text: str) -> str:
-    """Give the one word of a search that names a batch job, a mark or a host; empty where there are several."""
+    """Return the single word of a search, which may be a batch id, mark or host; empty if there are several."""
     found = re.fullmatch(r"\s*(\S+)\s*", text)
     return found[1] if found else ""
