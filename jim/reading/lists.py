@@ -35,17 +35,17 @@ WAITS: Mapping[str, tuple[State, ...]] = {
 STATES = tuple(state.value for state in State if state is not State.UNKNOWN)
 LIMIT = Filter(f"rows on a page, 1 to {LONGEST_PAGE}", "N", pattern=r"[1-9]\d?|1\d\d|200", once=True)
 GRID_JOBS = {
-    "failed": Filter("only those of which a local job has failed or was killed", choices=("yes",), once=True),
+    "failed": Filter("only grid jobs with failed or killed local jobs", choices=("yes",), once=True),
     "status": Filter("the status of a grid job", choices=STATUSES),
-    "step": Filter("the step that a grid job is at", choices=tuple(step.value for step in Step)),
+    "step": Filter("the step of a grid job", choices=tuple(step.value for step in Step)),
     "type": Filter("a job type", "NAME"),
-    "owner": Filter("who handed it in", "NAME"),
-    "herd": Filter("whether a splitter made a herd of it", choices=HERDS),
+    "owner": Filter("the owner of a grid job", "NAME"),
+    "herd": Filter("whether a splitter makes the local jobs", choices=HERDS),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
-        "created then or later: 2026-01-31, 2026-01-31T12:00Z, or so long ago: 2h, 3d", "TIME", pattern=TIME
+        "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME
     ),
-    "until": Filter("created before then", "TIME", pattern=TIME),
+    "until": Filter("created before this time", "TIME", pattern=TIME),
     "sort": Filter("the order: by id, or by the last change", choices=("id", "changed"), once=True),
     "after": Filter("where the page begins: the id of the last row before", pattern=r"([0-9T:.Z-]{1,40},)?\d{1,15}"),
     "limit": LIMIT,
@@ -55,7 +55,7 @@ LOCAL_JOBS = {
     "reason": Filter("a reason as written; * stands for any words", "WORDS"),
     "host": Filter("a host on which an attempt ran", "NAME"),
     "attempt": Filter("the number of the latest attempt", "N", pattern=r"\d{1,6}"),
-    "wait": Filter("what is waited for", choices=tuple(WAITS)),
+    "wait": Filter("whom a local job waits for", choices=tuple(WAITS)),
     "phase": Filter("a phase that has begun", "NAME"),
     "submission": Filter("the submission of the latest attempt", "K", pattern=r"\d{1,9}"),
     "n": Filter("numbers and ranges, such as 1-4,7", pattern=r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?){0,99}"),
@@ -141,7 +141,7 @@ def _time(view: View, text: str) -> str:
     try:
         datetime.fromisoformat(text.removesuffix("Z"))
     except ValueError as error:
-        raise BadRequest(f"{text!r} is no time: {error}") from error
+        raise BadRequest(f"{text!r} is not a time: {error}") from error
     return text.removesuffix("Z")
 
 
@@ -191,7 +191,7 @@ def asked_of(filters: Filters) -> LocalJobsAsked:
     waiting = tuple(state for each in waits for state in WAITS[each])
     held = None if {"keeper", "person"} <= {*waits} or not {"keeper", "person"} & {*waits} else "person" in waits
     if held is not None and len(waits) > 1:
-        raise BadRequest("wait can be keeper or person, and nothing else beside either")
+        raise BadRequest("wait=keeper or wait=person alone cannot be combined with other values of wait")
     both = tuple(state for state in states if state in waiting) if states and waiting else states or waiting
     return LocalJobsAsked(
         states=both or ((State.UNKNOWN,) if states and waiting else ()),

@@ -78,7 +78,7 @@ class Browsed(Connected):
         try:
             yield
         except TooLong:
-            raise TooLong(f"it takes more than {seconds:g} s to find that; narrow it by a filter") from None
+            raise TooLong(f"the query takes more than {seconds:g} s; narrow it with a filter") from None
         finally:
             self.db.set_progress_handler(None, 0)
 

@@ -100,7 +100,7 @@ class Connected:
         return self.db.total_changes
 
     def changed(self) -> set[int]:
-        """Name the grid jobs of which something was changed since this was asked last."""
+        """Return the grid jobs that were changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -115,7 +115,7 @@ class Connected:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def make_due(self) -> None:
-        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
+        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions."""
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))
