@@ -99,7 +99,7 @@ def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) 
     attempt = store.attempt(submission.grid, submission.k, idx)
     if attempt:
         return bool(attempt.verdict) and (seen.state in PENDING or seen.stays)
-    # After a restore, no local job of a found submission counts. Its running jobs may be out of reach of `over.I`.
+    # Ended without attempts: a restore found it, and nothing of it counts. `over.I` may not reach its running jobs.
     return submission.state is SubmissionState.ENDED and not store.attempts(submission.grid, k=submission.k)
 
 

@@ -41,7 +41,7 @@ class Serials(NamedTuple):
 
     @property
     def behind(self) -> bool:
-        """Tell whether the store is behind: it has forgotten work that the work or state directory shows."""
+        """Tell whether the store, or the state directory, has forgotten work that a later place shows."""
         return self.store < max(self.state, self.work) or self.state < self.work
 
     def __str__(self) -> str:

@@ -115,7 +115,7 @@ def _exit_record(directory: Path, live: Live, left: Trace) -> str:
 
 
 def _left(keeper: Keeper, doubt: Doubt) -> Settled:
-    """Return a result with only the exit record, or with the removal of the directory."""
+    """Look only for the exit record of an attempt."""
     directory = submission_directory(keeper.directory(doubt.live.grid), doubt.live.k)
     return Settled(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
 

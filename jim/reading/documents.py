@@ -1,4 +1,4 @@
-"""What is told of a job as one JSON document: the command line and the pages give the same."""
+"""Describes a job as one JSON document, the same for the command line and the pages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from jim.reading.view import View
 from jim.reading.waits import of_grid_job, of_local_job
 
 SHOWN = 50
-EVENTS = ("first_event", "events", "arguments")  # of a piece: always told; what splitters tell only where it is there
-# When there are too many to show, those that someone may have to look at come first.
+EVENTS = ("first_event", "events", "arguments")  # fields of a piece that are always in the document; others only if set
+# If there are too many to show, local jobs that may need a person come first.
 FIRST = (
     State.FAILED,
     State.KILLED,
@@ -49,15 +49,15 @@ NOTHING = Wait("nothing that is stored", "the keeper moves it on in its next rou
 
 
 class Wanted(NamedTuple):
-    """Which local jobs of a grid job are shown."""
+    """The local jobs of a grid job to show."""
 
     states: tuple[State, ...] = tuple(State)
     first: int = 0
-    limit: int | None = None  # None: those that matter most, and no more than are read at a glance
+    limit: int | None = None  # None: the most important ones, at most SHOWN
 
 
 def chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
-    """Give the local jobs to be shown of a grid job, in order."""
+    """Return the local jobs of a grid job to show, in order."""
     if wanted.limit is not None:
         return view.in_parts(job.id, wanted.states, first=wanted.first, limit=wanted.limit)
     found: list[LocalJob] = []
@@ -69,20 +69,20 @@ def chosen(view: View, job: GridJob, wanted: Wanted) -> Iterator[LocalJob]:
 
 
 def exit_record(attempt: Attempt) -> ExitRecord | None:
-    """Read the exit record of an attempt, where there is one."""
+    """Return the exit record of an attempt, if there is one."""
     with suppress(JimError):
         return read_exit_record(attempt.record)
     return None
 
 
 def of_job(view: View, job: GridJob) -> dict[str, Any]:
-    """Tell everything about a grid job, and of its local jobs those that matter most."""
+    """Return the document of a grid job, with its most important local jobs."""
     document = of_job_in_parts(view, job, Wanted())
     return document | {"local_jobs": list(document["local_jobs"])}
 
 
 def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
-    """Tell everything about a grid job; the records of its local jobs are an iterator, for they may be very many."""
+    """Return the document of a grid job; its local jobs are an iterator, as there may be very many."""
     fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
@@ -94,7 +94,7 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
 
 
 def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
-    """Tell everything about a local job."""
+    """Return the document of a local job."""
     return view.local_record(job, local) | {
         "piece": {
             name: value for name, value in local.piece._asdict().items() if name in EVENTS or value or value == 0
@@ -114,12 +114,12 @@ def _attempts(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
 
 
 def waits(view: View, job: GridJob, local: LocalJob | None = None) -> list[Wait]:
-    """Tell what a grid job, or one of its local jobs, waits for."""
+    """Return what a grid job or one of its local jobs waits for."""
     return list(of_grid_job(view, job) if local is None else of_local_job(view, job, local))
 
 
 def explained(view: View, job: GridJob, local: LocalJob | None = None) -> dict[str, object]:
-    """Tell what a job waits for, on what evidence, and what happens next."""
+    """Return what a job waits for, the evidence, and the next step."""
     record = view.record(job) if local is None else view.local_record(job, local)
     return record | {"waits_for": [_wait(view, wait) for wait in waits(view, job, local)]}
 

@@ -1,4 +1,4 @@
-"""Logs, outputs and results: found by what the store tells, and opened so that no link leads elsewhere."""
+"""Finds logs, outputs and results from the store's records, and opens them without following any link."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ BLOCK = tarfile.BLOCKSIZE
 
 
 class Gone(JimError):
-    """A file that was there, or should be, and is not, or is another one now."""
+    """A file that is missing or has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An open file, and the part of it that is meant."""
+    """An open file, and the requested part of it."""
 
     file: IO[bytes]
     begin: int
@@ -46,14 +46,14 @@ class Member:
 
 
 def log_files(view: View, attempt: Attempt) -> dict[str, Path]:
-    """Name the files in which an attempt has left its words."""
+    """Return the log files of an attempt."""
     directory = submission_directory(view.directory(attempt.grid), attempt.k)
     place = directory / f"run.{attempt.idx}"
     return {"stdout": place / "stdout", "stderr": place / "stderr", "log": directory / f"log.{attempt.idx}"}
 
 
 def open_below(place: Path, path: Path) -> Found:
-    """Open a file somewhere below a directory; no link on the way, or in its place, is followed."""
+    """Open a file below a directory; refuse any link in its path."""
     at = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         parts = path.relative_to(place).parts
@@ -90,7 +90,7 @@ def _unreadable(path: Path, error: OSError) -> JimError:
 
 
 def sizes(view: View, attempt: Attempt) -> dict[str, int]:
-    """Tell how large the logs of an attempt are; those that are not there are left out."""
+    """Return the sizes of the logs of an attempt, without missing ones."""
     found = {}
     for name, path in log_files(view, attempt).items():
         with suppress(OSError):
@@ -104,7 +104,7 @@ def sizes(view: View, attempt: Attempt) -> dict[str, int]:
 
 
 def outputs(view: View, local: LocalJob) -> tuple[Attempt | None, Sequence[Output]]:
-    """Give the outputs of a local job that has completed, and the attempt that made them."""
+    """Return the outputs of a completed local job, and the attempt that made them."""
     if local.state is State.COMPLETED:
         for attempt in reversed(view.store.attempts(local.grid, n=local.n)):
             record = exit_record(attempt)
@@ -114,7 +114,7 @@ def outputs(view: View, local: LocalJob) -> tuple[Attempt | None, Sequence[Outpu
 
 
 def open_output(view: View, job: GridJob, local: LocalJob, name: str) -> Found:
-    """Open an output of a completed local job: where it was written, or in the tar."""
+    """Open an output of a completed local job, in its directory or in the tar."""
     attempt, files = outputs(view, local)
     output = next((each for each in files if each.name == name), None)
     if attempt is None or output is None:
@@ -160,14 +160,14 @@ def _open_beside(path: Path) -> Found:
 
 
 def open_beside(job: GridJob, name: str) -> Found:
-    """Open what the job type has put beside the tar."""
+    """Open a file that the job type has put beside the tar."""
     if name not in job.result.get("beside", ()):
         raise UnknownJob(f"{job.id} has no file of that name beside its tar")
     return _open_beside(Path(job.result["tar"]).parent / name)
 
 
 def picture_kind(found: Found) -> str:
-    """Tell what kind of picture a file is, by its first bytes; nothing for any other file, or a very large one."""
+    """Return the kind of a picture by its first bytes; empty for other or very large files."""
     if found.size > LARGEST_PICTURE:
         return ""
     begin = os.pread(found.file.fileno(), 8, 0)
@@ -175,7 +175,7 @@ def picture_kind(found: Found) -> str:
 
 
 def pictures(job: GridJob) -> Mapping[str, str]:
-    """Give the pictures beside the tar of a grid job, with their kinds."""
+    """Return the pictures beside the tar of a grid job, with their kinds."""
     kinds = {}
     for name in job.result.get("beside", ()):
         with suppress(JimError, OSError):
@@ -186,7 +186,7 @@ def pictures(job: GridJob) -> Mapping[str, str]:
 
 
 def members(job: GridJob, begin: int, limit: int) -> tuple[list[Member], int]:
-    """List members of the tar of a grid job from a place in it; and give where the next ones begin, 0 for nowhere."""
+    """Return members of a grid job's tar from a position on, and the position of the next ones; 0: no more."""
     found = open_result(job)
     with found.file as file:
         if begin % BLOCK or not 0 <= begin < max(found.size, 1):

@@ -1,4 +1,4 @@
-"""What narrows a list, as a value: from a URL or a command line, and back."""
+"""The filters of a list as a value, read from a URL or a command line, and written as a URL."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LONGEST = 500
 
 
 class Filter(NamedTuple):
-    """One filter: what it means, and what its values may be."""
+    """One filter: its meaning and its possible values."""
 
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    pattern: str = ".+"  # what a value must match as a whole, where there are no choices
-    once: bool = False  # it has one value; any other, given twice, means either
+    pattern: str = ".+"  # every value must match this as a whole, unless there are choices
+    once: bool = False  # only one value; other filters with two values mean either
 
     def check(self, name: str, value: str) -> None:
-        """Refuse a value that it cannot have."""
+        """Refuse an invalid value."""
         if self.choices and value not in self.choices:
             raise BadRequest(f"{name} cannot be {value!r}{nearest(value, self.choices)}")
         if len(value) > LONGEST or not re.fullmatch(self.pattern, value, re.ASCII | re.DOTALL):
@@ -37,31 +37,31 @@ Known = Mapping[str, Filter]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters with their values, in the order of the table of those that are known."""
+    """Filters with their values, in the order of the table of known filters."""
 
     known: Known
     given: tuple[tuple[str, str], ...] = ()
 
     def of(self, name: str) -> tuple[str, ...]:
-        """Give the values of a filter."""
+        """Return the values of a filter."""
         return tuple(value for each, value in self.given if each == name)
 
     def one(self, name: str, default: str = "") -> str:
-        """Give the value of a filter that has one."""
+        """Return the value of a filter with one value."""
         return next(iter(self.of(name)), default)
 
     def query(self) -> str:
-        """Write it as the query of a URL."""
+        """Return the filters as the query of a URL."""
         return urlencode(self.given, encoding="utf-8", errors="surrogateescape")
 
     def but(self, **changes: str | None) -> Filters:
-        """Give the same with other values of some filters; None takes a filter out."""
+        """Return these filters with changed values; None removes a filter."""
         kept = [(name, value) for name, value in self.given if name not in changes]
         new = [(name, value) for name, value in changes.items() if value is not None]
         return self._in_order([*kept, *new])
 
     def without(self, name: str, value: str) -> Filters:
-        """Give the same without one value, from the first row on."""
+        """Return these filters without one value, from the first row on."""
         return self._in_order(each for each in self.given if each != (name, value) and each[0] != "after")
 
     def _in_order(self, pairs: Iterable[tuple[str, str]]) -> Filters:
@@ -74,7 +74,7 @@ def _in_order(known: Known, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str
 
 
 def read(known: Known, pairs: Iterable[tuple[str, str]]) -> Filters:
-    """Read the query of a URL; what is not known is refused, with what is. A form leaves empty what is not asked."""
+    """Read the query of a URL; refuse unknown filters. Empty values count as not given, as forms send them."""
     given = [(name, value) for name, value in pairs if value or name not in known]
     if len(given) > MOST_GIVEN:
         raise BadRequest(f"more than {MOST_GIVEN} filters")

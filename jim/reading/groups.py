@@ -1,4 +1,4 @@
-"""Reasons that differ only in numbers and names, put together."""
+"""Groups reasons that differ only in numbers and names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jim.reading.view import View
 MOST_READ = 10_000  # different reasons
 MOST_SHOWN = 20
 BADLY = (State.FAILED, State.KILLED, State.NEW)
-# What stays of a reason's numbers: how something ended. A path, a word in quotes, and any word with a digit is a name.
+# Numbers that stay in a reason: exit codes and signals. A path, a quoted word, and any word with a digit is a name.
 KEPT = re.compile(r"\b(?:exit|signal|Signal|code) -?\d{1,5}\b")
 NUMBER, QUOTED, PATH = r"(?<![\w.,])\d[\d,.]*(?=[\s:;)]|$)", r"'[^']*'|\"[^\"]*\"", r"(?<!\w)/[^\s:,;()]+"
 NAME = re.compile(rf"{NUMBER}|{QUOTED}|{PATH}|[^\s:,;()='\"]*\d[^\s:,;()='\"]*")
@@ -21,23 +21,23 @@ NAME = re.compile(rf"{NUMBER}|{QUOTED}|{PATH}|[^\s:,;()='\"]*\d[^\s:,;()='\"]*")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Local jobs that ended for the same reason, but for numbers and names."""
+    """Local jobs that ended for the same reason except for numbers and names."""
 
-    words: str  # * stands for what differs
+    words: str  # * stands for the differences
     times: int
-    wordings: int  # how many different reasons these are
+    wordings: int  # number of different reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The most frequent groups, and what is left."""
+    """The most frequent groups, and counts of the rest."""
 
     shown: Sequence[Group]
     others: int  # local jobs of other groups
 
 
 def alike(words: str, names: Iterable[str] = ()) -> str:
-    """Write a reason with * in place of numbers and names."""
+    """Return a reason with * in place of numbers and names."""
     kept: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def alike(words: str, names: Iterable[str] = ()) -> str:
 
 
 def grouped(found: Sequence[Alike], names: Iterable[str] = ()) -> list[Group]:
-    """Put reasons together, the most frequent first; one that stands alone is told as it was written."""
+    """Group reasons, the most frequent first; a single reason keeps its own words."""
     names = tuple(names)
     by_words: dict[tuple[str, str], list[Alike]] = {}
     for each in found:
@@ -65,7 +65,7 @@ def grouped(found: Sequence[Alike], names: Iterable[str] = ()) -> list[Group]:
 
 
 def failures(view: View, grid: int, owner: str = "") -> Groups:
-    """Give the reasons for which local jobs of a grid job did not complete."""
+    """Return the reasons why local jobs of a grid job did not complete."""
     counts = view.store.counts(grid)
     bad = sum(counts.get(state, 0) for state in BADLY)
     found, _ = view.store.reasons(grid, BADLY, MOST_READ) if bad else ([], 0)

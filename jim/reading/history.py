@@ -1,4 +1,4 @@
-"""How a grid job, or the site, has got on: by minute, its pace, and what its attempts took."""
+"""Shows the progress of a grid job or the site: changes by minute, pace, and the time of attempts."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from jim.model import State, Step
 from jim.reading.view import View
 from jim.statusdb.asked import Minute
 
-FEWEST = 20  # completions in an hour from which an end is estimated
+FEWEST = 20  # completions in an hour that suffice to estimate an end
 HOUR = 60  # minutes
 BARS = 120  # of a timeline
-LOOKED_AT = 1_000  # exit records of which quartiles are taken
-MOST = 100_000  # local jobs; with more, a look at each takes too long
-TAIL = 20_000  # lines of the journal
+LOOKED_AT = 1_000  # exit records for quartiles
+MOST = 100_000  # local jobs; to read more takes too long
+TAIL = 20_000  # last lines of the journal
 ENDS = ("completed", "failed", "killed")
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Counts by steps of equal length, the last of which ends now, or when the grid job ended."""
+    """Counts in steps of equal length; the last step ends now or at the end of the grid job."""
 
     begin: str
     step_minutes: int
-    counts: Mapping[str, Sequence[int]]  # by what happened
+    counts: Mapping[str, Sequence[int]]  # by kind of change
 
     @property
     def most(self) -> int:
-        """Give the highest count."""
+        """Return the highest count."""
         return max((count for each in self.counts.values() for count in each), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """When a grid job is likely to end, and what that rests on."""
+    """The estimated end of a grid job, and its basis."""
 
     end: str
     last_hour: int  # completions
@@ -49,7 +49,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Quartiles of what completed attempts took."""
+    """Quartiles of a quantity of completed attempts."""
 
     what: str
     unit: str
@@ -58,12 +58,12 @@ class Spread:
 
 
 def minutes(view: View, job: GridJob) -> list[Minute]:
-    """Count by minute what happened to the local jobs of a grid job; nothing where that takes too long."""
+    """Count changes of a grid job's local jobs by minute; empty if that takes too long."""
     return view.store.minutes(job.id) if 0 < job.size <= MOST else []
 
 
 def timeline(found: Sequence[Minute], end: str, what: Sequence[str] = ("started", *ENDS)) -> Timeline | None:
-    """Put counts by minute into steps of equal length up to `end`; None: nothing has happened."""
+    """Put counts by minute into steps of equal length up to `end`; None if there were no changes."""
     known = [each for each in found if each.what in what]
     if not known:
         return None
@@ -94,7 +94,7 @@ def _text(seconds: int) -> str:
 
 
 def last_hour(view: View) -> tuple[Timeline | None, bool]:
-    """Count by minute what happened in the last hour; and tell whether the journal's end reaches as far back."""
+    """Return the changes of the last hour, and whether the read end of the journal covers the hour."""
     now = _minute(view.now())
     found = view.store.lately(TAIL)
     whole = sum(each.times for each in found) < TAIL // 2 or any(_minute(each.at) < now - 3600 for each in found)
@@ -108,11 +108,11 @@ def last_hour(view: View) -> tuple[Timeline | None, bool]:
 
 
 def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
-    """Estimate when a grid job ends, by the completions of the last hour; None: there were too few."""
+    """Estimate the end of a grid job from the completions of the last hour; None if there were too few."""
     if job.step is not Step.ACTIVE or job.wish:
         return None
     now = datetime.fromisoformat(view.now())
-    now = now.replace(second=now.second // 30 * 30, microsecond=0)  # an estimate that never rests is none
+    now = now.replace(second=now.second // 30 * 30, microsecond=0)  # else the estimate changes with every look
     since = (now - timedelta(hours=1)).isoformat()[:16]
     done = sum(each.times for each in found if each.what == State.COMPLETED.value and each.at >= since)
     counts = view.store.counts(job.id)
@@ -126,7 +126,7 @@ def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
 
 
 def spreads(view: View, job: GridJob) -> list[Spread]:
-    """Give quartiles of what completed attempts took, by their exit records; of the first ones, where there are many.
+    """Return quartiles of the times of completed attempts, by their exit records; at most of the first LOOKED_AT.
 
     Seconds per event are known where the local jobs have events.
     """
@@ -146,7 +146,7 @@ _CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.comp
 
 
 def _taken(record: str) -> tuple[float, float] | None:
-    """Read how long an attempt ran, and its CPU time: most records tell both in a line of their own."""
+    """Return the run time and CPU time in an exit record: most records have a line for each."""
     cpu, up = _CPU.search(record), _UP.search(record)
     if cpu and up:
         return float(up[1]), float(cpu[1])

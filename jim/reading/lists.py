@@ -1,4 +1,4 @@
-"""Lists of grid jobs and of local jobs, page by page, as the command line and the pages show them."""
+"""Reads lists of grid jobs and local jobs, page by page, for the command line and the pages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jim.statusdb.record import herd, status
 
 Row = TypeVar("Row")
 PAGE, LONGEST_PAGE = 50, 200
-COUNTED = 10_000  # further nobody counts
+COUNTED = 10_000  # counts stop here
 TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?|\d{1,6}[smhdw]"
 STATUSES = ("new", "submitted", "running", "suspended", "completed", "failed", "killed")
 HERDS = ("single", "will split", "split", "not split")
-# What a local job waits for, by whom it goes on.
+# Whom a local job waits for.
 WAITS: Mapping[str, tuple[State, ...]] = {
     "keeper": (State.WAITING,),
     "person": (State.WAITING,),
@@ -35,17 +35,17 @@ WAITS: Mapping[str, tuple[State, ...]] = {
 STATES = tuple(state.value for state in State if state is not State.UNKNOWN)
 LIMIT = Filter(f"rows on a page, 1 to {LONGEST_PAGE}", "N", pattern=r"[1-9]\d?|1\d\d|200", once=True)
 GRID_JOBS = {
-    "failed": Filter("only those of which a local job has failed or was killed", choices=("yes",), once=True),
+    "failed": Filter("only grid jobs with failed or killed local jobs", choices=("yes",), once=True),
     "status": Filter("the status of a grid job", choices=STATUSES),
-    "step": Filter("the step that a grid job is at", choices=tuple(step.value for step in Step)),
+    "step": Filter("the step of a grid job", choices=tuple(step.value for step in Step)),
     "type": Filter("a job type", "NAME"),
-    "owner": Filter("who handed it in", "NAME"),
-    "herd": Filter("whether a splitter made a herd of it", choices=HERDS),
+    "owner": Filter("the owner of a grid job", "NAME"),
+    "herd": Filter("whether a splitter makes the local jobs", choices=HERDS),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
-        "created then or later: 2026-01-31, 2026-01-31T12:00Z, or so long ago: 2h, 3d", "TIME", pattern=TIME
+        "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME
     ),
-    "until": Filter("created before then", "TIME", pattern=TIME),
+    "until": Filter("created before this time", "TIME", pattern=TIME),
     "sort": Filter("the order: by id, or by the last change", choices=("id", "changed"), once=True),
     "after": Filter("where the page begins: the id of the last row before", pattern=r"([0-9T:.Z-]{1,40},)?\d{1,15}"),
     "limit": LIMIT,
@@ -55,7 +55,7 @@ LOCAL_JOBS = {
     "reason": Filter("a reason as written; * stands for any words", "WORDS"),
     "host": Filter("a host on which an attempt ran", "NAME"),
     "attempt": Filter("the number of the latest attempt", "N", pattern=r"\d{1,6}"),
-    "wait": Filter("what is waited for", choices=tuple(WAITS)),
+    "wait": Filter("whom a local job waits for", choices=tuple(WAITS)),
     "phase": Filter("a phase that has begun", "NAME"),
     "submission": Filter("the submission of the latest attempt", "K", pattern=r"\d{1,9}"),
     "n": Filter("numbers and ranges, such as 1-4,7", pattern=r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?){0,99}"),
@@ -67,15 +67,15 @@ NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """The rows of a page, what the next page begins after, and of how many they are."""
+    """The rows of a page, the row before the next page, and the number of all rows."""
 
     rows: Sequence[Row]
     after: str
-    count: int | None  # None: more than are counted
+    count: int | None  # None: more than COUNTED
 
     @property
     def shown_of(self) -> int | str:
-        """Tell of how many rows these are."""
+        """Return the number of all rows, in words if they are not all counted."""
         return f"more than {COUNTED}" if self.count is None else self.count
 
 
@@ -83,7 +83,7 @@ class Page(Generic[Row]):
 
 
 def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
-    """Give a page of grid jobs, the newest first; those in the inbox stand before all others."""
+    """Return a page of grid jobs, the newest first; grid jobs still in the inbox come first."""
     asked, limit = _asked(view, filters), int(filters.one("limit", str(PAGE)))
     waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
     found = view.store.grid_jobs_page(asked, limit + 1)
@@ -96,7 +96,7 @@ def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
 
 
 def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJob]:
-    """Give the grid jobs that no keeper has taken in yet, where a list would show those at its beginning."""
+    """Return the grid jobs still in the inbox, if the list would show new grid jobs first."""
     known = {each for each in filters.given if each[0] not in ("sort", "limit")}
     if not known <= {("status", "new"), ("step", "accepted")}:
         return []
@@ -125,7 +125,7 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
 
 
 def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
-    """Give the unfinished grid jobs that have one of these statuses, which no store knows by itself."""
+    """Return the unfinished grid jobs with one of these statuses, which the store does not have as a column."""
     steps = tuple(step.value for step in Step if step is not Step.FINISHED)
     jobs = view.store.grid_jobs_page(GridJobsAsked(steps=steps), COUNTED)
     tallies, strict = view.store.tallies([job.id for job in jobs]), view.site.site.strict_status
@@ -133,7 +133,7 @@ def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
 
 
 def _time(view: View, text: str) -> str:
-    """Read a time, or how long ago that is, as the store has it."""
+    """Read a time or an age, and return the time in the store's form."""
     if text[-1] in "smhdw":
         unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[text[-1]]
         then = datetime.fromisoformat(view.now()) - timedelta(**{unit: int(text[:-1])})
@@ -141,7 +141,7 @@ def _time(view: View, text: str) -> str:
     try:
         datetime.fromisoformat(text.removesuffix("Z"))
     except ValueError as error:
-        raise BadRequest(f"{text!r} is no time: {error}") from error
+        raise BadRequest(f"{text!r} is not a time: {error}") from error
     return text.removesuffix("Z")
 
 
@@ -154,12 +154,12 @@ def _after(filters: Filters) -> tuple[str, int] | None:
 
 
 def records(view: View, jobs: Sequence[GridJob]) -> list[dict[str, Any]]:
-    """Give the record of each grid job."""
+    """Return the record of each grid job."""
     return [view.record(job) for job in jobs]
 
 
 def is_herd(job: GridJob) -> str:
-    """Say whether a splitter makes a herd of a grid job; nothing for one without."""
+    """Return the herd of a grid job in words; empty without a splitter."""
     return herd(job) if job.splitter else ""
 
 
@@ -167,7 +167,7 @@ def is_herd(job: GridJob) -> str:
 
 
 def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]:
-    """Give a page of the local jobs of a grid job, by their numbers."""
+    """Return a page of the local jobs of a grid job, by number."""
     asked, limit = asked_of(filters), int(filters.one("limit", str(PAGE)))
     found = view.store.local_jobs_page(job.id, asked, limit + 1) if job.size else []
     after = str(found[limit - 1].n) if len(found) > limit else ""
@@ -175,7 +175,7 @@ def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]
 
 
 def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) -> int | None:
-    """Count local jobs; where the state alone narrows them, they are counted already."""
+    """Count local jobs; if only states are given, use the counts of the store."""
     names = {name for name, _ in filters.given} - {"after", "limit"}
     if names <= {"state"}:
         counts = view.store.counts(job.id)
@@ -185,13 +185,13 @@ def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) ->
 
 
 def asked_of(filters: Filters) -> LocalJobsAsked:
-    """Read which local jobs filters ask for."""
+    """Return the filters for local jobs as the store takes them."""
     states = tuple(map(State, filters.of("state")))
     waits = filters.of("wait")
     waiting = tuple(state for each in waits for state in WAITS[each])
     held = None if {"keeper", "person"} <= {*waits} or not {"keeper", "person"} & {*waits} else "person" in waits
     if held is not None and len(waits) > 1:
-        raise BadRequest("wait can be keeper or person, and nothing else beside either")
+        raise BadRequest("wait=keeper or wait=person alone cannot be combined with other values of wait")
     both = tuple(state for state in states if state in waiting) if states and waiting else states or waiting
     return LocalJobsAsked(
         states=both or ((State.UNKNOWN,) if states and waiting else ()),
@@ -211,12 +211,12 @@ def _no_range(text: str) -> BadRequest:
 
 
 def is_narrowed(filters: Filters) -> bool:
-    """Tell whether filters leave local jobs out."""
+    """Tell whether filters exclude any local jobs."""
     return any(name in NARROWING for name, _ in filters.given)
 
 
 def counted(counts: Mapping[State, int]) -> list[tuple[State, int]]:
-    """Give counts in the order in which pages show states: what has ended well first, what is to come last."""
+    """Return counts in the order in which pages show states."""
     return [(state, counts[state]) for state in IN_ORDER if counts.get(state)]
 
 
@@ -237,6 +237,6 @@ IN_ORDER = (
 
 
 def first_word(text: str) -> str:
-    """Give the one word of a search that names a batch job, a mark or a host; empty where there are several."""
+    """Return the single word of a search, which may be a batch id, mark or host; empty if there are several."""
     found = re.fullmatch(r"\s*(\S+)\s*", text)
     return found[1] if found else ""

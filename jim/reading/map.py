@@ -1,4 +1,4 @@
-"""The map of a grid job's local jobs: a cell for each of them, or for as many as a cell must stand for."""
+"""Computes the map of a grid job's local jobs: a cell for each local job, or for several if there are many."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from jim.statusdb.asked import LocalJobsAsked
 MOST_SINGLE = 20_000  # with more local jobs, a cell stands for several
 MOST_CELLS = 4_000
 SHADES = 5
-LINKS, LEAST_LINKED = 50, 200  # to ranges, for those without a pointer or JavaScript
-# A cell that stands for several local jobs shows the worst state among them, else the most frequent one.
+LINKS, LEAST_LINKED = 50, 200  # to ranges, for readers without a pointer or JavaScript
+# A cell of several local jobs shows the worst of these states among them, else the most frequent one.
 WORST = (State.FAILED, State.KILLED, State.NEW, State.HELD)
-COLUMNS = ((50, 25), (400, 50), (2_500, 100))  # up to so many cells: so many in a row
+COLUMNS = ((50, 25), (400, 50), (2_500, 100))  # up to so many cells: cells in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a cell looks: its state, the share of local jobs that are in it (1 to 5), and whether it is left out."""
+    """The look of a cell: its state, the share of local jobs in that state (1 to 5), and whether it is dim."""
 
     state: State
     shade: int = SHADES
@@ -42,7 +42,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """What is drawn."""
+    """A map to draw."""
 
     first: int  # the number of the first local job
     count: int  # of local jobs
@@ -62,8 +62,8 @@ class Map:
         return -(-self.cells // self.columns)
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Divide what is drawn into ranges of equal size."""
-        if self.count <= LEAST_LINKED:  # they are on the page
+        """Divide the local jobs of the map into ranges of equal size."""
+        if self.count <= LEAST_LINKED:  # the page lists them all
             return []
         size = max(self.per_cell, _round(-(-self.count // LINKS)))
         last = self.first + self.count - 1
@@ -71,7 +71,7 @@ class Map:
 
 
 def _round(size: int) -> int:
-    """Give a round number that is not smaller."""
+    """Return the next round number that is not smaller."""
     step = 1
     while True:
         for factor in (1, 2, 5):
@@ -81,7 +81,7 @@ def _round(size: int) -> int:
 
 
 def map_of(view: View, job: GridJob, filters: Filters) -> Map | None:
-    """Draw the local jobs of a grid job; those that filters leave out are dim. None: there are none."""
+    """Return the map of a grid job; local jobs that filters exclude are dim. None if there are no local jobs."""
     if not job.size:
         return None
     asked = asked_of(filters)
@@ -102,13 +102,13 @@ def map_of(view: View, job: GridJob, filters: Filters) -> Map | None:
 
 
 def is_range(filters: Filters, size: int) -> bool:
-    """Tell whether what is asked for can be drawn with a cell for each local job."""
+    """Tell whether the filters ask for a range that fits with a cell for each local job."""
     first, last = _range(asked_of(filters), size)
     return last - first < MOST_SINGLE
 
 
 def _range(asked: LocalJobsAsked, size: int) -> tuple[int, int]:
-    """Give the range that alone is asked for, if there is one; else all."""
+    """Return the only range in the filters, if there is exactly one; else all."""
     if len(asked.numbers) == 1 and asked.numbers[0][0] < asked.numbers[0][1] and asked.numbers[0][0] < size:
         return asked.numbers[0][0], min(asked.numbers[0][1], size - 1)
     return 0, size - 1
@@ -119,7 +119,7 @@ def _columns(cells: int) -> int:
 
 
 def _runs(cells: Sequence[Look | None], columns: int) -> dict[Look, list[Run]]:
-    """Join neighbours in a row that look alike."""
+    """Join neighbouring cells of the same look in a row."""
     found: dict[Look, list[Run]] = {}
     for row, begin in enumerate(range(0, len(cells), columns)):
         column = 0
@@ -143,12 +143,12 @@ def _coarse(view: View, job: GridJob) -> Map:
 
 
 def worst(counts: Mapping[State, int]) -> Look:
-    """Say how a cell looks that stands for several local jobs."""
+    """Return the look of a cell of several local jobs."""
     bad = next((state for state in WORST if counts.get(state)), None)
     state = bad or max(counts, key=lambda each: counts[each])
     return Look(state, max(1, -(-SHADES * counts[state] // sum(counts.values()))))
 
 
 def legend(counts: Mapping[State, int], states: Iterable[State] = IN_ORDER) -> list[tuple[State, int]]:
-    """Give the states that there are, in their order, with their counts."""
+    """Return the states with local jobs, in order, with their counts."""
     return [(state, counts[state]) for state in states if counts.get(state)]

@@ -34,7 +34,7 @@ def _range(mask: Mapping[str, Any], what: str) -> str:
 
 
 def piece_words(piece: Piece, *, whole: bool = False) -> str:
-    """Say what a piece is, in a line of a table or whole."""
+    """Return a piece in words, short for a line of a table, or whole."""
     if piece.files:
         return f"{piece.files[0]}{more(len(piece.files) - 1)}{mask_in_words(piece.mask)}"
     if piece.first_event is not None and piece.events:

@@ -1,4 +1,4 @@
-"""The site at a glance: is all of it there, what is in trouble, what waits and why."""
+"""Reads the overview of the site: its health, grid jobs in trouble, and the reasons for waiting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBER = re.compile(r"\b\d[\d,.]*\b")
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether what is shown can be believed to be of now."""
+    """The signs that the shown states are up to date."""
 
     heart: Heart
     seen: str  # when the batch system last gave a good answer
@@ -39,7 +39,7 @@ class Health:
 
 
 def health(view: View) -> Health:
-    """Look at the keeper, and at what it last heard from the batch system."""
+    """Return the signs: the heartbeat, the last good answer, and known trouble."""
     heart, seen = view.heart(), view.seen()
     unfinished = view.store.unfinished() or bool(view.handed_in())
     limit = max(LEAST_STALE, STALE_INTERVALS * view.site.batch.query_seconds)
@@ -58,7 +58,7 @@ def unfinished_counts(view: View) -> dict[State, int]:
 
 
 def in_trouble(view: View, since: str) -> list[GridJob]:
-    """Give unfinished grid jobs of which local jobs have failed, and those that have failed since then."""
+    """Return unfinished grid jobs with failed local jobs, and grid jobs that have failed since that time."""
     unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True), IN_TROUBLE)
     ended = GridJobsAsked(outcomes=("failed",), changed=True)
     found = [job for job in view.store.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
@@ -67,14 +67,14 @@ def in_trouble(view: View, since: str) -> list[GridJob]:
 
 @dataclass(frozen=True, slots=True)
 class WhatWaits:
-    """What grid jobs wait for, with the numbers of those for which it is the same but for numbers."""
+    """One reason for waiting, with the grid jobs that have the same reason except for numbers."""
 
     wait: Wait
     grid_jobs: Sequence[int]
 
 
 def what_waits(view: View) -> list[WhatWaits]:
-    """Say what waits and why, of the grid jobs with the most unsent local jobs."""
+    """Return why the grid jobs with the most unsent local jobs wait."""
     jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
     tallies = view.store.tallies([job.id for job in jobs])
     jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))

@@ -66,8 +66,8 @@ class Published:
     """The summary that the keeper published; it is old if no keeper runs."""
 
     trouble: Trouble = Trouble()
-    history: Trouble = Trouble()  # trouble with the source that tells how jobs ended
-    # Why the batch system could not be told of a grid job's last wish.
+    history: Trouble = Trouble()  # trouble with the source that reports how jobs ended
+    # Why the command to the batch system for a grid job's last wish failed.
     unsaid: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -134,7 +134,7 @@ class View:
     def in_parts(
         self, number: int, states: Sequence[State] = tuple(State), *, first: int = 0, limit: int = sys.maxsize
     ) -> Iterator[LocalJob]:
-        """Give local jobs in order, read in parts: however many there are, few are in memory, and nobody is held up."""
+        """Yield local jobs in order, read in parts: few are in memory at a time, and no other reader has to wait."""
         while limit > 0:
             part = self.store.local_jobs(number, states, first=first, limit=min(limit, PART))
             yield from part
@@ -175,11 +175,11 @@ class View:
         return record(self.store, job, self.seen(), strict=self.site.site.strict_status)
 
     def local_record(self, job: GridJob, local: LocalJob) -> dict[str, Any]:
-        """Give the same record of a local job."""
+        """Return the same record of a local job."""
         return next(self.local_records(job, [local]))
 
     def local_records(self, job: GridJob, found: Iterable[LocalJob]) -> Iterator[dict[str, Any]]:
-        """Give the records of local jobs of one grid job, which may be very many."""
+        """Yield the records of local jobs of one grid job, of which there may be very many."""
         whole, seen = self.record(job), self.seen()
         return (self._local_record(whole, seen, each) for each in found)
 

@@ -1,4 +1,4 @@
-"""What lists show: filters as values, without a word of SQL."""
+"""The filters of lists as values, without SQL."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from jim.model import Kind, State
 
 
 class GridJobsAsked(NamedTuple):
-    """Which grid jobs: those that fit everything that is given; several values of one thing mean any of these."""
+    """Filters for grid jobs: all given filters must match; several values of one filter mean any of these."""
 
     steps: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     herds: tuple[str, ...] = ()
-    outcomes: tuple[str, ...] | None = None  # of finished ones; together with `also`. None: any
-    also: tuple[int, ...] = ()  # unfinished ones, of which the caller knows that they fit
-    words: tuple[str, ...] = ()  # each is found in the type, the owner, the reason, the key, or is the number
-    since: str = ""  # when it was created: then, or later
-    until: str = ""  # before then
+    outcomes: tuple[str, ...] | None = None  # of finished grid jobs; together with `also`. None: any
+    also: tuple[int, ...] = ()  # unfinished grid jobs that match, as the caller knows
+    words: tuple[str, ...] = ()  # each is in the type, owner, reason or key, or is the number
+    since: str = ""  # created at this time or later
+    until: str = ""  # created before this time
     failed: bool = False  # some of its local jobs did not complete
-    changed: bool = False  # in the order of their last change, not of their numbers
-    after: tuple[str, int] | None = None  # the last one that was seen: its change, its number
+    changed: bool = False  # ordered by last change, not by number
+    after: tuple[str, int] | None = None  # change and number of the last row before
 
 
 class LocalJobsAsked(NamedTuple):
-    """Which local jobs of a grid job: those that fit everything that is given."""
+    """Filters for the local jobs of a grid job: all given filters must match."""
 
     states: tuple[State, ...] = ()
     reasons: tuple[str, ...] = ()  # as written; * stands for any words
-    hosts: tuple[str, ...] = ()  # any of its attempts ran there
-    attempts: tuple[int, ...] = ()  # the number of its latest
-    held: bool | None = None  # held by JIM until a person says what becomes of it
-    phases: tuple[str, ...] = ()  # that it has published
-    submissions: tuple[int, ...] = ()  # that carry its latest attempt
+    hosts: tuple[str, ...] = ()  # an attempt ran on one of these
+    attempts: tuple[int, ...] = ()  # number of the latest attempt
+    held: bool | None = None  # held by JIM until a person decides
+    phases: tuple[str, ...] = ()  # published phases
+    submissions: tuple[int, ...] = ()  # submissions of the latest attempt
     numbers: tuple[tuple[int, int], ...] = ()  # ranges, both ends included
     after: int = -1
 
 
 class LocalJobSeen(NamedTuple):
-    """One local job in a list. Made by the thousands: hence a tuple."""
+    """One local job in a list; a tuple, as lists have thousands."""
 
     n: int
     state: State
@@ -56,7 +56,7 @@ class LocalJobSeen(NamedTuple):
 
 
 class HostSeen(NamedTuple):
-    """What became of the attempts of a grid job on one host."""
+    """The attempts of a grid job on one host, by result."""
 
     host: str
     attempts: int
@@ -65,7 +65,7 @@ class HostSeen(NamedTuple):
 
 
 class Minute(NamedTuple):
-    """What happened to local jobs in one minute."""
+    """Changes of local jobs in one minute."""
 
     at: str  # to the minute
     what: str

@@ -1,4 +1,4 @@
-"""What lists and pages read of the store: parts of it, in bounded time, in the order of a key."""
+"""The reads of lists and pages: parts of the store, in bounded time, in the order of a key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.connected import Connected
 
-STEPS_BETWEEN = 2000  # of SQLite's machine, between two looks at the clock
+STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
 HERDS = {
     "single": "splitter = ''",
     "split": "splitter <> '' AND size > 0",
@@ -54,7 +54,7 @@ STARTS = (
     "SELECT substr(started, 1, 16) AS minute, 'started', count(*) FROM attempt WHERE grid = ? "
     "AND started <> '' GROUP BY minute ORDER BY minute"
 )
-# The journal is in the order of time, and has no index by it: its end is looked at.
+# The journal is in order of time, without an index of times: only its end is read.
 LATELY = (
     "SELECT substr(at, 1, 16) AS minute, now, count(*) FROM journal WHERE seq > (SELECT max(seq) FROM journal) - ? "
     "AND n IS NOT NULL AND now IN ('completed', 'failed', 'killed', 'running') GROUP BY minute, now ORDER BY minute"
@@ -68,17 +68,17 @@ Clauses = list[tuple[str, tuple[Any, ...]]]
 
 
 class Browsed(Connected):
-    """A status DB that people look through."""
+    """A status DB that people browse."""
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """Give up what is read inside of it once so much time has gone: `TooLong`."""
+        """Stop reads inside this block after so many seconds, with `TooLong`."""
         until = time.monotonic() + seconds
         self.db.set_progress_handler(lambda: time.monotonic() > until, STEPS_BETWEEN)
         try:
             yield
         except TooLong:
-            raise TooLong(f"it takes more than {seconds:g} s to find that; narrow it by a filter") from None
+            raise TooLong(f"the query takes more than {seconds:g} s; narrow it with a filter") from None
         finally:
             self.db.set_progress_handler(None, 0)
 
@@ -89,14 +89,14 @@ class Browsed(Connected):
     # Grid jobs
 
     def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
-        """Give the next grid jobs that fit, the newest first, without their requests."""
+        """Return the next matching grid jobs, the newest first, without their requests."""
         order = "updated DESC, id DESC" if asked.changed else "id DESC"
         which, values = _and([*_grid_jobs(asked), *_after(asked)])
         found = self.db.execute(f"SELECT * FROM grid_job WHERE {which} ORDER BY {order} LIMIT ?", (*values, limit))
         return list(rows.grid_jobs(found, lambda _: "{}"))
 
     def count_grid_jobs(self, asked: GridJobsAsked, at_most: int) -> int:
-        """Count the grid jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        """Count matching grid jobs on all pages; stop at one more than `at_most`."""
         return self._count("grid_job", _grid_jobs(asked), at_most)
 
     def _count(self, table: str, clauses: Clauses, at_most: int) -> int:
@@ -112,7 +112,7 @@ class Browsed(Connected):
         return found
 
     def choices(self, limit: int) -> tuple[list[str], list[str]]:
-        """Give the job types, and the owners, that there are."""
+        """Return the existing job types and owners."""
         types, owners = (
             [str(each) for (each,) in self.db.execute(f"SELECT DISTINCT {name} FROM grid_job LIMIT ?", (limit,))]
             for name in ("job_type", "owner")
@@ -120,26 +120,26 @@ class Browsed(Connected):
         return sorted(types), sorted(owners)
 
     def carried_by(self, batch_id_or_mark: str) -> list[tuple[int, int]]:
-        """Give the submissions, as grid job and number, that have a batch id or a mark."""
+        """Return the submissions with this batch id or mark, as grid job and number."""
         sql = "SELECT grid, k FROM submission WHERE batch_id = ?1 OR mark = ?1 ORDER BY grid DESC, k DESC LIMIT 100"
         return list(self.db.execute(sql, (batch_id_or_mark,)))
 
     def ran_on(self, host: str, limit: int) -> list[int]:
-        """Give grid jobs of which an attempt ran on a host."""
+        """Return grid jobs with an attempt on this host."""
         sql = "SELECT DISTINCT grid FROM attempt WHERE host = ? LIMIT ?"
         return [grid for (grid,) in self.db.execute(sql, (host, limit))]
 
     # Local jobs
 
     def local_jobs_page(self, grid: int, asked: LocalJobsAsked, limit: int) -> list[LocalJobSeen]:
-        """Give the next local jobs that fit, by their numbers."""
+        """Return the next matching local jobs, by number."""
         which, values = _and([*_local_jobs(grid, asked), ("l.n > ?", (asked.after,))])
         kind = "l.kind" if self._format >= rows.WITH_KINDS else "''"
         sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
         return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
 
     def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
-        """Count the local jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        """Count matching local jobs on all pages; stop at one more than `at_most`."""
         return self._count("local_job l", _local_jobs(grid, asked), at_most)
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
@@ -150,22 +150,22 @@ class Browsed(Connected):
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def completing(self) -> Iterator[tuple[int, int]]:
-        """Name the local jobs whose outputs are not verified yet."""
+        """Return the local jobs whose outputs are not verified yet."""
         return iter(self.db.execute(rows.COMPLETING).fetchall())
 
     def next_due(self, grid: int) -> float:
-        """Tell when the first of the local jobs that wait is due."""
+        """Return when the first waiting local job is due."""
         due = self.db.execute(rows.NEXT_DUE, (grid,)).fetchone()[0]
         return HELD if due is None else float(due)
 
     def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Give each content that was published, and how often: progress is alike in most local jobs."""
+        """Return each published content and how often it occurs: progress is alike in most local jobs."""
         which, values = rows.where(grid=grid, n=n)
         sql = f"SELECT content, count(*) FROM detail WHERE {which} GROUP BY content ORDER BY min(n), min(name)"
         return list(self.db.execute(sql, values))
 
     def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
-        """Give the state of each local job that fits, by their numbers."""
+        """Yield the state of each matching local job, by number."""
         which, values = _and(_local_jobs(grid, asked))
         found = self.db.execute(f"SELECT l.n, l.state FROM local_job l WHERE {which} ORDER BY l.n", values)
         return ((n, rows.STATES[state]) for n, state in found)
@@ -176,7 +176,7 @@ class Browsed(Connected):
         return ((block, rows.STATES[state], count) for block, state, count in self.db.execute(sql, (size, grid)))
 
     def hosts(self, grid: int, limit: int) -> list[HostSeen]:
-        """Give the hosts on which attempts of a grid job ran, those with the most failures first."""
+        """Return the hosts of a grid job's attempts, those with the most failures first."""
         return [HostSeen._make(row) for row in self.db.execute(HOSTS, (grid, limit))]
 
     # What happened when
@@ -186,11 +186,11 @@ class Browsed(Connected):
         return [Minute._make(row) for sql in (ENDS, STARTS) for row in self.db.execute(sql, (grid,))]
 
     def lately(self, lines: int) -> list[Minute]:
-        """Count by minute what the last lines of the journal tell of local jobs."""
+        """Count by minute the changes of local jobs in the last lines of the journal."""
         return [Minute._make(row) for row in self.db.execute(LATELY, (lines,))]
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
-        """Give the exit records of completed attempts, at most so many."""
+        """Return exit records of completed attempts, at most `limit`."""
         return [str(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
 
 
@@ -199,7 +199,7 @@ def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
 
 
 def _any(column: str, values: tuple[Any, ...]) -> Clauses:
-    """Say in SQL that a column has one of these values; nothing given means any."""
+    """Return the SQL for a column with one of these values; no values mean any."""
     return [(f"{column} IN ({', '.join('?' * len(values))})", values)] if values else []
 
 
@@ -219,7 +219,7 @@ def _grid_jobs(asked: GridJobsAsked) -> Clauses:
 
 
 def _named(sql: str, count: int) -> str:
-    """Write out numbered marks: SQLite counts them over the whole statement, of which this is a part."""
+    """Replace numbered placeholders, as SQLite numbers them in the whole statement, of which this is a part."""
     for number in range(1, count + 1):
         sql = sql.replace(f"?{number}", "?")
     return sql
@@ -257,7 +257,7 @@ def _between(count: int) -> str:
 
 
 def _glob(words: str) -> str:
-    """Write words as a pattern of SQLite's, in which * alone has a meaning."""
+    """Return words as a GLOB pattern of SQLite in which only * is special."""
     return "".join(f"[{each}]" if each in "[?" else each for each in words)
 
 

@@ -50,11 +50,11 @@ class Connected:
         return self._format > 0
 
     def copy_to(self, file: Path) -> None:
-        """Write the whole store, as it is at one moment, into a new file."""
+        """Write the whole store, as of one moment, into a new file."""
         self.db.execute("VACUUM INTO ?", (str(file),))
 
     def look_for_damage(self, seconds: float) -> bool:
-        """Read the store for this many seconds; tell whether that was all of it."""
+        """Check the store for this many seconds; tell whether the whole store was read."""
         until = time.monotonic() + seconds
         self.db.set_progress_handler(lambda: time.monotonic() > until, 1000)
         try:
@@ -72,16 +72,16 @@ class Connected:
         return True
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing; inside a larger transaction, it is a part of that."""
+        """Store all changes or none; inside a larger transaction, be a part of that transaction."""
         return self._counted(transaction(self.db))
 
     def part(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing, inside a transaction that goes on without it."""
+        """Store all changes of a part or none, inside a larger transaction that continues in either case."""
         return self._counted(part(self.db))
 
     @contextmanager
     def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
-        """Forget what is counted in memory where what it counts has been undone."""
+        """Drop the count in memory if the changes that it counts were undone."""
         whole = False
         try:
             with some:
@@ -92,7 +92,7 @@ class Connected:
                 self._in_batch = None
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read everything as it is at one moment, even while the keeper writes."""
+        """Read the store as of one moment, even while the keeper writes."""
         return transaction(self.db, "DEFERRED")
 
     def changes(self) -> int:
@@ -100,7 +100,7 @@ class Connected:
         return self.db.total_changes
 
     def changed(self) -> set[int]:
-        """Name the grid jobs of which something was changed since this was asked last."""
+        """Return the grid jobs that were changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -115,7 +115,7 @@ class Connected:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def make_due(self) -> None:
-        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
+        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions."""
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))

@@ -34,7 +34,7 @@ class Store(Protocol):
     """The status DB of one state directory.
 
     Opening refuses a format that is newer than this JIM knows. A writer updates an older format when it opens the
-    store; readers read it as it is.
+    store; readers do not change it.
     """
 
     clock: Clock
@@ -46,37 +46,37 @@ class Store(Protocol):
         """Open the same store for another thread, to read."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing; inside a larger transaction, it is a part of that."""
+        """Store all changes or none; inside a larger transaction, be a part of that transaction."""
 
     def part(self) -> AbstractContextManager[None]:
-        """Do all of it or nothing, inside a larger transaction that continues without it.
+        """Store all changes of a part or none, inside a larger transaction that continues in either case.
 
         A `StoreError` may have undone the whole transaction, so a caller that catches errors of a part must let it
         pass.
         """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read everything as it is at one moment, even while the keeper writes."""
+        """Read the store as of one moment, even while the keeper writes."""
 
     def changes(self) -> int:
         """Return a number that grows with every change that this store makes."""
 
     def changed(self) -> set[int]:
-        """Name the grid jobs of which this store has changed something since it was asked last, and perhaps others.
+        """Return the grid jobs that this store has changed since the last call, and perhaps others.
 
-        A change is told as soon as it is made, so that none is missed. After a start, `left` tells what to look at.
+        A change counts as soon as it is made, so that none is missed. After a start, use `left`.
         """
 
     def is_made(self) -> bool:
         """Tell whether the store has tables: a keeper that was killed while it made the store leaves an empty file."""
 
     def copy_to(self, file: Path) -> None:
-        """Write the whole store, as it is at one moment, into a new file that a store can be opened from."""
+        """Write the whole store, as of one moment, into a new file that can be opened as a store."""
 
     def look_for_damage(self, seconds: float) -> bool:
-        """Read the store for this many seconds; tell whether that was all of it.
+        """Check the store for this many seconds; tell whether the whole store was read.
 
-        Raise `Damaged` if it makes no sense.
+        Raise `Damaged` if the store is damaged.
         """
 
     # Facts about the state directory
@@ -91,7 +91,7 @@ class Store(Protocol):
         """Record a fact."""
 
     def make_due(self) -> None:
-        """Make everything due at once, except what is `HELD`; count looks for lost submissions from the start again."""
+        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions."""
 
     # Work on files after a transaction, which records it: a killed keeper finds it again
 
@@ -131,10 +131,10 @@ class Store(Protocol):
         """Return one grid job, or raise `UnknownJob`."""
 
     def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all, by their numbers; at most the last so many."""
+        """Return the grid jobs at these steps, or all, by number; at most the last `last`."""
 
     def finished(self, above: int, most: int) -> list[GridJob]:
-        """Give some of the grid jobs that have ended, by their numbers, above one."""
+        """Return the first `most` finished grid jobs with numbers above `above`."""
 
     def known_as(self, key: str) -> int:
         """Return the number of the grid job with a key; 0: there is none, or none any more."""
@@ -143,13 +143,13 @@ class Store(Protocol):
         """Return the directories of grid jobs whose name is not the number."""
 
     def left(self) -> list[int]:
-        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+        """Return the grid jobs that are not finished, or whose last answer is not written yet."""
 
     def are_answered(self, numbers: Iterable[int]) -> None:
-        """Remember that the last answers of grid jobs that have ended are written."""
+        """Record that the last answers of finished grid jobs are written."""
 
     def answer_anew(self) -> None:
-        """Let the last answers of all that have ended be written again: they may not be those of this store."""
+        """Have the last answers of all finished grid jobs written again: the files may not match this store."""
 
     def any_grid_job(self, *steps: Step) -> bool:
         """Tell whether any grid job is at one of these steps."""
@@ -203,18 +203,18 @@ class Store(Protocol):
         limit: int = -1,
         due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+        """Return a grid job's local jobs in these states, in order, from `first` on, at most `limit`, due by `due`."""
 
     def completing(self) -> Iterator[tuple[int, int]]:
-        """Name the local jobs, of all grid jobs, whose outputs are not verified yet."""
+        """Return the local jobs of all grid jobs whose outputs are not verified yet."""
 
     def next_due(self, grid: int) -> float:
-        """Tell when the first of the local jobs that wait is due; `HELD` where none waits, or all are held."""
+        """Return when the first waiting local job is due; `HELD` if none waits or all are held."""
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Return the most frequent reasons of the local jobs in these states, with counts, and their number.
 
-        Reasons of the same words are one; its kind is known if that of any of them is.
+        Reasons of the same words count as one; its kind is known if the kind of any of them is known.
         """
 
     def state(self, grid: int, n: int) -> State:
@@ -259,7 +259,7 @@ class Store(Protocol):
         """Return the numbers of a grid job's submissions."""
 
     def forget_submission(self, grid: int, k: int) -> None:
-        """Remove a submission and its attempts that was never submitted."""
+        """Remove a never sent submission and its attempts."""
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a found submission, with attempts at local jobs by index: n, attempt."""
@@ -280,9 +280,9 @@ class Store(Protocol):
         """Return the attempts that must end (`over`), and have no verdict yet."""
 
     def live(self, grid: int | None = None) -> Iterator[Live]:
-        """Give every attempt, of a grid job or of all, that the batch system was seen or told to have.
+        """Yield every live attempt, of one grid job or of all: the batch system has it or may have it.
 
-        One that has a verdict is live no more.
+        An attempt with a verdict is no longer live.
         """
 
     def has_started_off(self, host: str) -> bool:
@@ -297,57 +297,57 @@ class Store(Protocol):
         """Store a publication of a payload; it replaces the last one under this name."""
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
-        """Give what was published, in order, read in parts: local job, name, content, when."""
+        """Yield publications in order, read in parts: local job, name, content, time."""
 
     def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Give each content that was published, and how often: progress is alike in most local jobs."""
+        """Return each published content and how often it occurs: progress is alike in most local jobs."""
 
-    # What people look through: parts of it, by a key, in bounded time
+    # Parts of the store for people to browse, by a key, in bounded time
 
     def at_most(self, seconds: float) -> AbstractContextManager[None]:
-        """Give up what is read inside of it once so much time has gone: `TooLong`."""
+        """Stop reads inside this block after so many seconds, with `TooLong`."""
 
     def is_of_before(self) -> bool:
         """Tell whether the store has the format of an older JIM, which its next keeper changes."""
 
     def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
-        """Give the next grid jobs that fit, the newest first, without their requests."""
+        """Return the next matching grid jobs, the newest first, without their requests."""
 
     def count_grid_jobs(self, asked: GridJobsAsked, at_most: int) -> int:
-        """Count the grid jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        """Count matching grid jobs on all pages; stop at one more than `at_most`."""
 
     def tallies(self, grids: Iterable[int]) -> dict[int, dict[State, int]]:
         """Count the local jobs of grid jobs by state."""
 
     def choices(self, limit: int) -> tuple[list[str], list[str]]:
-        """Give the job types, and the owners, that there are, at most so many."""
+        """Return the existing job types and owners, at most `limit` of each."""
 
     def carried_by(self, batch_id_or_mark: str) -> list[tuple[int, int]]:
-        """Give the submissions, as grid job and number, that have a batch id or a mark; the newest first."""
+        """Return the submissions with this batch id or mark, as grid job and number, the newest first."""
 
     def ran_on(self, host: str, limit: int) -> list[int]:
-        """Give grid jobs of which an attempt ran on a host, at most so many."""
+        """Return grid jobs with an attempt on this host, at most `limit`."""
 
     def local_jobs_page(self, grid: int, asked: LocalJobsAsked, limit: int) -> list[LocalJobSeen]:
-        """Give the next local jobs that fit, by their numbers."""
+        """Return the next matching local jobs, by number."""
 
     def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
-        """Count the local jobs that fit, wherever a list is; not further than one more than `at_most`."""
+        """Count matching local jobs on all pages; stop at one more than `at_most`."""
 
     def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
-        """Give the state of each local job that fits, by their numbers, wherever a list is."""
+        """Yield the state of each matching local job on all pages, by number."""
 
     def blocks(self, grid: int, size: int) -> Iterator[tuple[int, State, int]]:
         """Count the local jobs of each block of so many numbers by state: block, state, count."""
 
     def hosts(self, grid: int, limit: int) -> list[HostSeen]:
-        """Give the hosts on which attempts of a grid job ran, those with the most failures first."""
+        """Return the hosts of a grid job's attempts, those with the most failures first."""
 
     def minutes(self, grid: int) -> list[Minute]:
         """Count by minute how local jobs of a grid job ended, and how many attempts started."""
 
     def lately(self, lines: int) -> list[Minute]:
-        """Count by minute what the last lines of the journal tell of local jobs."""
+        """Count by minute the changes of local jobs in the last lines of the journal."""
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
-        """Give the exit records of completed attempts, at most so many."""
+        """Return exit records of completed attempts, at most `limit`."""

@@ -67,14 +67,14 @@ class Store(Browsed, Submissions):
         return job
 
     def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
-        """Give the grid jobs at these steps, or all; at most the last so many."""
+        """Return the grid jobs at these steps, or all; at most the last `last`."""
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id DESC LIMIT ?"
         return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
 
     def finished(self, above: int, most: int) -> list[GridJob]:
-        """Give some of the grid jobs that have ended."""
+        """Return some of the finished grid jobs."""
         sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
         return list(self._whole(self.db.execute(sql, (above, most))))
 
@@ -99,11 +99,11 @@ class Store(Browsed, Submissions):
         return str(self.db.execute("SELECT text FROM request WHERE grid = ?", (number,)).fetchone()[0])
 
     def unfinished(self) -> bool:
-        """Tell whether there is anything left to do."""
+        """Tell whether any grid job is not finished."""
         return self.any_grid_job(*OPEN)
 
     def answer_anew(self) -> None:
-        """Let the last answers of all that have ended be written again."""
+        """Have the last answers of all finished grid jobs written again."""
         self.db.execute("INSERT OR IGNORE INTO unanswered SELECT id FROM grid_job WHERE step = 'finished'")
 
     def any_grid_job(self, *steps: Step) -> bool:
@@ -113,14 +113,14 @@ class Store(Browsed, Submissions):
         return found.fetchone() is not None
 
     def left(self) -> list[int]:
-        """Name the grid jobs that are not finished, and those whose last answer is not written yet."""
+        """Return the grid jobs that are not finished, or whose last answer is not written yet."""
         marks = ",".join("?" * len(OPEN))
         open_ones = f"SELECT id FROM grid_job WHERE step IN ({marks})"
         sql = f"{open_ones} UNION SELECT grid FROM unanswered ORDER BY 1"
         return [number for (number,) in self.db.execute(sql, _values(OPEN))]
 
     def are_answered(self, numbers: Iterable[int]) -> None:
-        """Remember that the last answers of grid jobs that have ended are written."""
+        """Record that the last answers of finished grid jobs are written."""
         with self.transaction():
             self.db.executemany("DELETE FROM unanswered WHERE grid = ?", ((number,) for number in numbers))
 
@@ -163,7 +163,7 @@ class Store(Browsed, Submissions):
         return {State(state): count for state, count in found}
 
     def in_batch(self) -> int:
-        """Count the local jobs that the batch system has or may have; who writes counts once, then with each change."""
+        """Count the local jobs that the batch system has or may have; a writer counts once, then with each change."""
         if self._in_batch is not None:
             return self._in_batch
         found = self.db.execute(f"SELECT ifnull(sum(count), 0) FROM tally WHERE state IN ({rows.IN_BATCH_WORDS})")
@@ -212,7 +212,7 @@ class Store(Browsed, Submissions):
         limit: int = -1,
         due: float = math.inf,
     ) -> list[LocalJob]:
-        """Give a grid job's local jobs in these states, in order, from `first` on, at most so many, due by then."""
+        """Return a grid job's local jobs in these states, in order, from `first` on, at most `limit`, due by `due`."""
         sql = (
             f"SELECT * FROM local_job {rows.in_states(states)} AND grid = ? AND n >= ? AND due <= ? ORDER BY n LIMIT ?"
         )
@@ -260,7 +260,7 @@ class Store(Browsed, Submissions):
             return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
 
     def _move(self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any]) -> int:
-        """Change columns of those of these local jobs that are in a state; tell how many they were.
+        """Change columns of those of these local jobs that are in state `was`; return their number.
 
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
@@ -301,11 +301,11 @@ class Store(Browsed, Submissions):
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
-            self._move(grid, State.WAITING, which, values, told)  # which tells that the grid job has changed
+            self._move(grid, State.WAITING, which, values, told)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def end_submissions(self, grid: int) -> None:
-        """Close the submissions of which no attempt is live."""
+        """Close the submissions without a live attempt."""
         self.db.execute(
             "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
             "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
@@ -317,14 +317,14 @@ class Store(Browsed, Submissions):
         return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
 
     def forget_submission(self, grid: int, k: int) -> None:
-        """Forget a submission and its attempts, of which nothing was ever sent."""
+        """Remove a never sent submission and its attempts."""
         self._changed.add(grid)
         with self.transaction():
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
-        """Store a submission that was found, with attempts at local jobs by their index: n, attempt."""
+        """Store a found submission, with attempts at local jobs by index: n, attempt."""
         self._changed.add(found.grid)
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
@@ -340,7 +340,7 @@ class Store(Browsed, Submissions):
         self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
-        """Give what was published, in order, read in parts."""
+        """Yield publications in order, read in parts."""
         last = (-1, "") if n is None else (n, "")
         while part := self.db.execute(rows.DETAILS, (grid, *last, n)).fetchall():
             yield from part

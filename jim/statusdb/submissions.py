@@ -1,4 +1,4 @@
-"""Submissions and attempts of an SQLite store: reading them, and changing one."""
+"""Reads and changes submissions and attempts of an SQLite store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jim.statusdb.connected import Connected
 
 
 class Submissions(Connected):
-    """A status DB of which submissions and attempts are known."""
+    """The submissions and attempts of a status DB."""
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
@@ -23,7 +23,7 @@ class Submissions(Connected):
         self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
-        """Give the submissions in these states."""
+        """Return the submissions in these states."""
         which, values = rows.where(grid=grid)
         sql = f"SELECT * FROM submission WHERE state IN ({', '.join('?' * len(states))}) AND {which}"
         return list(map(rows.submission, rows.named(self.db.execute(sql, (*states, *values)))))
@@ -34,7 +34,7 @@ class Submissions(Connected):
         return self.db.execute(sql, states).fetchone() is not None
 
     def submission(self, grid: int, k: int) -> Submission | None:
-        """Give one submission."""
+        """Return one submission."""
         row = rows.one(self.db.execute("SELECT * FROM submission WHERE grid = ? AND k = ?", (grid, k)))
         return rows.submission(row) if row else None
 
@@ -43,21 +43,21 @@ class Submissions(Connected):
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
-        """Give one attempt by its place in a submission."""
+        """Return one attempt by its place in a submission."""
         which = "grid = ? AND k = ? AND idx = ?"
         found = self.db.execute(f"SELECT * FROM attempt WHERE {which}", (grid, k, idx))
         return next(rows.attempts(found), None)
 
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
-        """Give the attempts of a grid job, of one local job, or of one submission."""
+        """Return the attempts of a grid job, of one local job, or of one submission."""
         which, values = rows.where(grid=grid, n=n, k=k)
-        # The index for the one, `+n` for the other: or SQLite looks through all of the grid job's attempts.
+        # An index for one local job, `+n` for one submission: else SQLite reads all attempts of the grid job.
         index = "INDEXED BY attempt_of" if n is not None else ""
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
         return list(rows.attempts(found))
 
     def given_up(self) -> list[Attempt]:
-        """Give the attempts that are to end, and have no verdict yet."""
+        """Return the attempts that must end, and have no verdict yet."""
         return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
@@ -65,7 +65,7 @@ class Submissions(Connected):
         self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
 
     def live(self, grid: int | None = None) -> Iterator[Live]:
-        """Give every attempt that the batch system was seen or told to have, and that has no verdict."""
+        """Yield every attempt without a verdict that the batch system has or may have."""
         which, values = rows.where(**{"s.grid": grid})
         return map(rows.live, self.db.execute(f"{rows.live_of(self._format)} AND {which}", values))
 
@@ -75,7 +75,7 @@ class Submissions(Connected):
         return self.db.execute(sql, (host,)).fetchone() is not None
 
     def ended(self, grid: int) -> Iterator[Ended]:
-        """Give how each local job ended, read in parts: whoever is slow with them must not hold up the store's log."""
+        """Yield how each local job ended, read in parts: a slow reader must not hold up the store's log."""
         first = 0
         while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
             yield from map(Ended._make, part)

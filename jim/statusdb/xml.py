@@ -117,7 +117,7 @@ def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> N
 
 
 def of_local_job(store: Store, grid: int, n: int) -> bytes:
-    """Give what a grid job's document tells of one local job, as a document of its own."""
+    """Return the part of a grid job's document about one local job, as a document of its own."""
     element = _local_job(store, store.local_job(grid, n))
     whole: bytes = etree.tostring(element, encoding="utf-8", xml_declaration=True)
     return whole + b"\n"

@@ -84,7 +84,7 @@ def test_what_is_not_known_is_refused_with_what_is(busy: Ground, person: Person)
         ("/jobs?status=faild", "did you mean 'failed'?"),
         ("/jobs?limit=1000", "rows on a page, 1 to 200"),
         ("/jobs?since=yesterday", "2026-01-31"),
-        ("/jobs?since=2026-02-31", "no time"),
+        ("/jobs?since=2026-02-31", "not a time"),
         ("/jobs?sort=id&sort=changed", "sort can be given once"),
         ("/jobs/3?state=broken", "state cannot be 'broken'"),
         ("/jobs/3?n=4-1", "the first number of a range is the smaller one"),

@@ -195,7 +195,7 @@ def test_18_a_state_directory_without_a_store_is_empty(ground: Ground, person: P
 
 
 def test_what_takes_too_long_says_what_to_narrow(running: Ground, person: Person) -> None:
-    with pytest.raises(TooLong, match="narrow it by a filter"), running.store.at_most(0):
+    with pytest.raises(TooLong, match="narrow it with a filter"), running.store.at_most(0):
         list(chain.from_iterable(running.store.states(1, LocalJobsAsked()) for _ in range(1000)))
     person.pages.viewing = lambda *_: _raises()  # type: ignore[method-assign]
     answer = person.get("/jobs/1")
@@ -204,7 +204,7 @@ def test_what_takes_too_long_says_what_to_narrow(running: Ground, person: Person
 
 
 def _raises():  # type: ignore[no-untyped-def]
-    raise TooLong("it takes more than 2 s to find that; narrow it by a filter")
+    raise TooLong("the query takes more than 2 s; narrow it with a filter")
 
 
 def test_19_with_the_work_directory_away_pages_answer(running: Ground, person: Person) -> None:

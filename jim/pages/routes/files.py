@@ -1,4 +1,4 @@
-"""Logs, outputs, the result, and documents: what is read from the disk, or is too large for a page."""
+"""Logs, outputs, results and documents: content that is read from the disk, or too large for a page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _with(pages: Pages, make: Any) -> Any:
 
 
 def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> Made:
-    """Show a part of a log: its end, or from a byte on."""
+    """Show a part of a log: its end, or a part that begins at a byte."""
     if name not in LOGS:
         raise UnknownJob(f"there is no log {name!r}: say stdout, stderr or log")
     job, local = view.grid_job(number), view.store.local_job(number, n)
@@ -113,7 +113,7 @@ def output(pages: Pages, number: int, n: int, name: str) -> Response:
 
 
 def result(pages: Pages, view: View, kind: str, number: int) -> Made:
-    """Show what came of a grid job: pictures, and the members of the tar."""
+    """Show the result of a grid job: pictures, and the members of the tar."""
     job = view.grid_job(number)
     unknown = set(request.args) - {"after"}
     after = request.args.get("after", "0")
@@ -141,7 +141,7 @@ def tar(pages: Pages, number: int) -> Response:
 
 
 def beside(pages: Pages, number: int, name: str) -> Response:
-    """Send what the job type has put beside the tar."""
+    """Send a file that the job type has put beside the tar."""
     with pages.viewing() as view:
         return download(files.open_beside(view.grid_job(number), name), name)
 
@@ -161,7 +161,7 @@ def picture(pages: Pages, number: int, name: str) -> Response:
 
 
 def download(found: Found, name: str, status: int = 200) -> Response:
-    """Send a part of a file as a download; waitress sends it by and by, and needs no thread for that."""
+    """Send a part of a file as a download; waitress sends it gradually, without a thread."""
     found.file.seek(found.begin)
     body: Any = wrap_file(request.environ, found.file, 64 * 1024) if _is_streamed() else _bytes(found)
     response = Response(body, status, content_type="application/octet-stream", direct_passthrough=_is_streamed())
@@ -188,7 +188,7 @@ def _bytes(found: Found) -> Iterator[bytes]:
 
 @contextmanager
 def _place(pages: Pages) -> Iterator[None]:
-    """Have a place among those for whom large documents are made."""
+    """Hold one of the few places for large documents."""
     client = g.client
     if not pages.large.begin(client):
         raise Refused(429, "other large documents are being made; try again in a while", **{"Retry-After": "5"})
@@ -199,7 +199,7 @@ def _place(pages: Pages) -> Iterator[None]:
 
 
 def document(pages: Pages, number: int) -> Response:
-    """Send a grid job's document: written at the store's pace to a file that has no name, and sent afterwards."""
+    """Send a grid job's document: first write it to an unnamed file at the store's pace, then send the file."""
     from jim.statusdb.xml import write
 
     with _place(pages), pages.viewing(DOCUMENT_SECONDS) as view, ExitStack() as stack:
@@ -208,7 +208,7 @@ def document(pages: Pages, number: int) -> Response:
         _require_room(file)
         write(view.store, number, file, strict=view.site.site.strict_status)
         _require_room(file)
-        stack.pop_all()  # it is sent after this has ended
+        stack.pop_all()  # the file is sent after this block
     response = download(Found(file, 0, file.tell()), f"{number}.xml")
     response.content_type = XML
     del response.headers["Content-Disposition"], response.headers["Accept-Ranges"]

@@ -33,7 +33,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:
-    """Give one grid job, with a page of its local jobs."""
+    """Show one grid job, with a page of its local jobs."""
     job = view.grid_job(number)
     if kind == "json" and not request.args:
         return as_json(documents.of_job(view, job))
@@ -54,7 +54,7 @@ def _row(job: GridJob, each: LocalJobSeen) -> tuple[object, ...]:
 
 
 def _whole(view: View, number: int) -> dict[str, Any]:
-    """Find out what takes a look at each local job; all of it, whatever filters are given."""
+    """Compute the parts that need a read of every local job; filters do not apply to them."""
     job = view.grid_job(number)
     minutes = history.minutes(view, job)
     ended = job.updated if job.step.value == "finished" else view.now()
@@ -98,13 +98,13 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
 
 
 def _hosts(view: View, job: GridJob) -> list[HostSeen]:
-    """Give the hosts on which attempts did not complete; to look at very many attempts takes too long."""
+    """Return the hosts with attempts that did not complete; none for very many attempts, which take too long."""
     found = view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else []
     return [each for each in found if each.failed]
 
 
 def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> mapping.Map | None:
-    """Draw a range of very many local jobs now, and all of them beside."""
+    """Draw a range of very many local jobs now, and the map of all in a thread."""
     if mapping.is_range(asked, job.size):
         return mapping.map_of(view, job, asked)
     nothing = filters.Filters(lists.LOCAL_JOBS)
@@ -114,15 +114,15 @@ def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters)
 
 
 def _number(value: float) -> str:
-    """Write a measured number with three digits that count."""
+    """Return a measured number with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _told(value: object) -> str:
-    """Write a value of a request."""
+    """Return a value of a request as text."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def explained(_: Pages, view: View, kind: str, number: int) -> Made:
-    """Say what a grid job waits for."""
+    """Show what a grid job waits for."""
     return as_json(documents.explained(view, view.grid_job(number)))

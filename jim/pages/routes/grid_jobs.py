@@ -24,7 +24,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
-    """Give a page of the list."""
+    """Show a page of the list."""
     asked = filters.read(lists.GRID_JOBS, request.args.items(multi=True))
     page = lists.grid_jobs(view, asked)
     if kind == "csv":
@@ -59,7 +59,7 @@ def _rows(view: View, page: lists.Page[GridJob]) -> Iterator[tuple[object, ...]]
 
 
 def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:
-    """Give what a single word of a search names beside grid jobs: a batch job, a mark, a host; with where it leads."""
+    """Return links to the batch job, mark or host that the only word of a search names."""
     word = lists.first_word(asked.one("q"))
     if not word:
         return []

@@ -1,4 +1,4 @@
-"""/healthz: is all of it there? It needs no session, and tells no names."""
+"""/healthz: the health of the store and the keeper. The page needs no session, and shows no names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def healthz(pages: Pages) -> Response:
-    """Say in one line whether the store can be read, and whether a keeper is at work where there is work."""
+    """Report in one line whether the store can be read, and whether a keeper runs if there is work."""
     try:
         with pages.viewing() as view:
             seen = health(view)

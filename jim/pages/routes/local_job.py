@@ -19,7 +19,7 @@ from jim.reading.masks import piece_words
 from jim.reading.phases import phases
 from jim.reading.view import View
 
-LOGS_OF = 10  # attempts, the last ones, of which logs are looked for
+LOGS_OF = 10  # last attempts whose logs are listed
 PHASE = "<phase "
 BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
@@ -31,7 +31,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
-    """Give one local job."""
+    """Show one local job."""
     job, local = view.grid_job(number), view.store.local_job(number, n)
     if kind == "json":
         return as_json(documents.of_member(view, job, local))
@@ -62,7 +62,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
 
 
 def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait]:
-    """Say what a local job waits for; among very many, that takes a while to find out."""
+    """Return what a local job waits for; among very many local jobs, the answer takes a while."""
     if job.size <= history.MOST or local.state.final:
         return documents.waits(view, job, local)
     name = f"local job {job.id}.{local.n}"
@@ -71,12 +71,12 @@ def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait
 
 
 def explained_local(_: Pages, view: View, kind: str, number: int, n: int) -> Made:
-    """Say what a local job waits for."""
+    """Show what a local job waits for."""
     return as_json(documents.explained(view, view.grid_job(number), view.store.local_job(number, n)))
 
 
 def _attempt(view: View, attempt: Attempt, *, logs: bool) -> dict[str, Any]:
-    """Tell of one attempt what its row shows."""
+    """Return the row of one attempt."""
     submission = view.store.submission(attempt.grid, attempt.k)
     record = documents.exit_record(attempt)
     share = 100 * record.cpu / record.seconds if record and record.seconds > 0 else None
@@ -90,7 +90,7 @@ def _attempt(view: View, attempt: Attempt, *, logs: bool) -> dict[str, Any]:
 
 
 def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str]]:
-    """Give what the payload published beside phases, written for people."""
+    """Return the publications of the payload other than phases, in a form for people."""
     from jim.statusdb.xml import indented
 
     for _, name, content, updated in view.store.details(local.grid, local.n):

@@ -24,7 +24,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def overview(pages: Pages, view: View, kind: str) -> Made:
-    """Show what is going on."""
+    """Show the overview of the site."""
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)
