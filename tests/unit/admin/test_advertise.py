@@ -10,40 +10,13 @@ from jim import __version__
 from jim.admin import advertise
 from jim.cli.advertise import classad
 from jim.site import file as site_file
-from tests.cli_home import Home, SetClock
-
-SITE = """
-[site]
-name = "Wide Area"
-[batch]
-system = "slurm"
-queue = "long"
-queues = ["short", "long"]
-account = "hep"
-accounts = ["hep"]
-wall_seconds = 7200
-most_wall_seconds = 86400
-most_memory_mb = 4000
-most_cores = 8
-[limits]
-local_jobs = 5000
-"""
+from tests.cli_home import SetClock
+from tests.offering import offering, summary
 
 
 @pytest.fixture
 def home(tmp_path, capsys, monkeypatch):
-    place = Home(tmp_path / "state", capsys, monkeypatch)
-    (place.site.state / "site.toml").write_text(SITE)
-    monkeypatch.setattr("jim.cli.advertise.Clock", lambda: place.clock)
-    monkeypatch.setattr("socket.gethostname", lambda: "node1")
-    monkeypatch.setattr(advertise, "job_types", lambda own: ["executable", "parametric"])
-    yield place
-    place.close()
-
-
-def summary(*counts, at="2026-01-31T11:59:00.000Z", trouble=""):
-    jobs = [{"id": 1, "counts": each} for each in counts]
-    return json.dumps({"site": "x", "at": at, "trouble": trouble, "failures": 0, "retry_due": 0, "jobs": jobs})
+    yield from offering(tmp_path / "state", capsys, monkeypatch)
 
 
 def test_a_site_that_never_ran_a_job_says_what_it_offers(home):
