@@ -1,5 +1,5 @@
-/* Lets a file whose name ends in "stdout" be opened once, and the second time fail as a file server does, where there is
- * a file $OPEN_FAILS. */
+/* Lets a file whose name begins with $OPEN_NAME be opened once, and the second time fail as a file server does, where
+ * there is a file $OPEN_FAILS; the first time, where there is a file $OPEN_FAILS.seen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,10 +12,9 @@
 
 static int fails(const char *path)
 {
-    const char *failing = getenv("OPEN_FAILS");
-    size_t length = strlen(path);
+    const char *failing = getenv("OPEN_FAILS"), *name = getenv("OPEN_NAME"), *last = strrchr(path, '/');
     char seen[4096];
-    if (!failing || length < 6 || strcmp(path + length - 6, "stdout"))
+    if (!failing || !name || strncmp(last ? last + 1 : path, name, strlen(name)))
         return 0;
     snprintf(seen, sizeof seen, "%s.seen", failing);
     if (!unlink(seen)) {

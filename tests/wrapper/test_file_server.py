@@ -60,8 +60,10 @@ def test_a_file_that_cannot_be_measured_for_a_moment_has_not_changed(site: Site)
 def test_arguments_cut_off_by_a_failing_read_are_not_run(site: Site, says: str) -> None:
     for command in {"mawk", "grep"} if shutil.which("mawk", path=site.path) else {"grep"}:
         site.fake(command, f'case "$*" in *jobs) $real "$@" | head -n 12; {says} ;; esac; exec $real "$@"')
+    site.no_naps()
     site.jobs(*sh('echo "$@" >../ledger'), "sh", "--only", "some")
     assert site.run() == 72
+    assert site.naps() == ["1", "2", "4"]
     assert not list(site.here.glob("ledger"))
     assert not list(site.here.glob("c*")), "before it claims"
 
@@ -76,16 +78,49 @@ def test_a_lost_answer_of_mkdir_costs_no_attempt(site: Site, done: bool) -> None
     assert site.file("ledger") == "ran\n"
 
 
-def test_a_payload_waits_where_its_output_cannot_be_opened_for_a_moment(site: Site, tmp_path: Path) -> None:
-    """It did not run, so that is no exit code of its own."""
-    library, failing = tmp_path / "open_fails.so", tmp_path / "opens"
+@pytest.fixture(scope="session")
+def open_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile what lets a file fail to open."""
+    library = tmp_path_factory.mktemp("open_fails") / "open_fails.so"
     source = Path(__file__).parent / "open_fails.c"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    failing.touch()
+    return library
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("c.", True), ("stdout", True), ("stderr", True), ("stdout", False)],
+    ids=["the notice of who claims", "stdout", "stderr", "stdout, a moment later"],
+)
+def test_a_file_that_cannot_be_opened_for_a_moment_costs_no_attempt(
+    site: Site, open_fails: Path, name: str, first: bool
+) -> None:
+    """A payload that did not run has no exit code of its own."""
+    (site.root / ("opens.seen" if first else "opens")).touch()
+    site.no_naps()
     site.jobs(*sh("echo ran"))
-    assert site.run(LD_PRELOAD=str(library), OPEN_FAILS=str(failing)) == 0
+    assert site.run(LD_PRELOAD=str(open_fails), OPEN_FAILS=str(site.root / "opens"), OPEN_NAME=name) == 0
     assert site.file("run.1/stdout") == "ran\n"
-    assert not list(tmp_path.glob("opens*")), "it has failed"
+    assert not list(site.root.glob("opens*")), "it has failed"
+
+
+def test_facts_that_cannot_be_read_for_a_moment_are_read_again(site: Site) -> None:
+    once = f'case "$*" in *jobs) [ -e {site.root}/lied ] || {{ : >{site.root}/lied; exit 2; }} ;; esac; exec $real "$@"'
+    for command in {"mawk", "grep"} if shutil.which("mawk", path=site.path) else {"grep"}:
+        site.fake(command, once)
+    site.no_naps()
+    site.jobs(*sh("echo ran"))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "ran\n"
+
+
+def test_a_claim_that_cannot_be_linked_for_a_moment_is_linked_again(site: Site) -> None:
+    site.fake("ln", f'[ -e {site.root}/lied ] && exec $real "$@"; : >{site.root}/lied; exit 1')
+    site.no_naps()
+    site.jobs(*sh("echo ran >>../ledger"))
+    assert site.run() == 0
+    assert site.naps()[:1] == ["1"]
+    assert site.file("ledger") == "ran\n"
 
 
 def test_a_shared_package_outlives_a_read_that_fails(site: Site) -> None:
