@@ -5,13 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from jim.errors import JimError
 
 PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ENFILE, errno.EMFILE}
 PASSING |= {errno.ENOMEM, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN, errno.EREMOTEIO}
+
+PAUSES = (0.05, 0.2, 0.8)  # seconds before a call is tried again
+AWAY_SECONDS = 0.5  # a call that took so long to fail met a server that is away, not a glitch
+T = TypeVar("T")
 
 
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
@@ -75,6 +82,22 @@ def passes(error: OSError) -> bool:
 def missed(error: Exception) -> bool:
     """Tell whether a file has disappeared or is out of reach for a moment; neither proves anything about it."""
     return isinstance(error, FileNotFoundError) or (isinstance(error, OSError) and passes(error))
+
+
+def patiently(call: Callable[[], T]) -> T:
+    """Make a call, in a worker; make the call again where a file server fails for a moment.
+
+    Where each call may fail, whoever reads 100,000 files without that patience never comes to the last.
+    """
+    for pause in PAUSES:
+        begun = time.monotonic()
+        try:
+            return call()
+        except OSError as error:
+            if not passes(error) or time.monotonic() - begun > AWAY_SECONDS:
+                raise
+        time.sleep(pause)
+    return call()
 
 
 def resolved(path: Path, *, strict: bool = False) -> Path:

@@ -17,7 +17,7 @@ from jim.errors import JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
 from jim.evidence.verdict import Verdict
-from jim.files import open_regular, passes
+from jim.files import open_regular, passes, patiently
 from jim.jobs import Key
 from jim.keeper import judging
 from jim.keeper.keeper import Keeper
@@ -107,12 +107,13 @@ def _problem(claimed: Claimed) -> Problem | None:
 
 def verified(directory: Path, output: Output) -> Iterator[bytes]:
     """Yield an output's content, and raise, at the end at the latest, if it differs from the exit record."""
-    with os.fdopen(_open_inside(directory, output.name), "rb") as file:
+    descriptor = patiently(partial(_open_inside, directory, output.name))
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size != output.size:
             raise JimError(f"{size:,} bytes instead of {output.size:,}")
         digest = hashlib.sha256()
-        while block := file.read(min(BLOCK, size)):
+        while block := patiently(partial(file.read, min(BLOCK, size))):
             digest.update(block)
             size -= len(block)
             yield block

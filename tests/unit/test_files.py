@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from jim import files
 from jim.errors import JimError
-from jim.files import cut, missed, open_to_all, passes, put_once, read_regular, replace, resolved
+from jim.files import cut, missed, open_to_all, passes, patiently, put_once, read_regular, replace, resolved
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
@@ -83,3 +84,49 @@ def test_what_everybody_can_write_is_found_and_links_are_not_followed(tmp_path):
 def test_a_long_name_is_cut_in_bytes_not_in_letters():
     assert cut("ü" * 150) == "ü" * 100
     assert cut("short") == "short"
+
+
+# A file server that fails for a moment
+
+
+class Glitches:
+    """A call that fails a few times, after a while, before a value comes."""
+
+    def __init__(self, monkeypatch, *errors: int, takes: float = 0) -> None:
+        self.errors, self.takes, self.now, self.slept = list(errors), takes, 0.0, []
+        monkeypatch.setattr(files.time, "sleep", self.slept.append)
+        monkeypatch.setattr(files.time, "monotonic", lambda: self.now)
+
+    def __call__(self) -> str:
+        self.now += self.takes
+        if self.errors:
+            raise OSError(self.errors.pop(0), "said")
+        return "value"
+
+
+def test_a_call_that_fails_for_a_moment_is_made_again(monkeypatch):
+    call = Glitches(monkeypatch, errno.EIO, errno.ESTALE, errno.ETIMEDOUT)
+    assert patiently(call) == "value"
+    assert call.slept == [0.05, 0.2, 0.8]
+
+
+def test_four_failures_are_more_than_a_moment(monkeypatch):
+    call = Glitches(monkeypatch, *[errno.EIO] * 4)
+    with pytest.raises(OSError, match="said"):
+        patiently(call)
+    assert not call.errors
+
+
+@pytest.mark.parametrize("error", [errno.ENOENT, errno.EACCES])
+def test_a_failure_that_will_not_pass_is_no_glitch(monkeypatch, error):
+    call = Glitches(monkeypatch, error)
+    with pytest.raises(OSError, match="said"):
+        patiently(call)
+    assert not call.slept
+
+
+def test_a_server_that_is_away_is_not_asked_again_at_once(monkeypatch):
+    call = Glitches(monkeypatch, errno.EIO, takes=1)
+    with pytest.raises(OSError, match="said"):
+        patiently(call)
+    assert not call.slept

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import itertools
 import json
+import os
 import subprocess
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
 
 from jim.handlers.parametric import Parametric
-from jim.keeper import collecting
+from jim.keeper import collecting, verifying
 from jim.keeper.arrivals import TakingInbox
 from jim.model import Piece, State
 from jim.workdir.tar import Tar
@@ -205,3 +209,22 @@ def test_a_tar_of_nothing_is_whole():
     out = io.BytesIO()
     Tar(out).end()
     assert out.getvalue() == bytes(10240)
+
+
+def test_a_file_server_that_refuses_every_third_call_does_not_keep_the_tar_from_being_made(world, monkeypatch):
+    """With 30 files to open, no try without a refusal would ever come."""
+    asked, opened = itertools.count(1), verifying.open_regular
+
+    def refused(path):
+        if next(asked) % 3 == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return opened(path)
+
+    monkeypatch.setattr(verifying, "open_regular", refused)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    grid = started(world, 10)
+    for index in range(1, 11):
+        world.batch.finish(1, index, **files(stdout=b"good\n", stderr=b"", dat=b"data"))
+    assert len(tar_of(world, grid)) == 31
+    assert not [each.now for each in world.store.journal(grid) if "again" in each.now]
+    assert next(asked) > 60, "each file was opened twice: to verify, and for the tar"
