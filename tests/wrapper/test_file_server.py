@@ -28,6 +28,7 @@ def failing(site: Site, list_fails: Path) -> dict[str, str]:
 def test_outputs_in_a_directory_that_cannot_be_listed_for_a_moment_are_not_lost(
     site: Site, failing: dict[str, str], pattern: str
 ) -> None:
+    site.no_naps()
     site.jobs(
         *sh(f"mkdir d; printf abc >d/x.dat; printf abc >x.dat; : >{site.root}/failing"), facts=(f"out {pattern}",)
     )
@@ -36,6 +37,7 @@ def test_outputs_in_a_directory_that_cannot_be_listed_for_a_moment_are_not_lost(
 
 
 def test_an_output_that_cannot_be_looked_at_for_a_moment_is_not_missing(site: Site, failing: dict[str, str]) -> None:
+    site.no_naps()
     site.jobs(*sh(f": >{site.root}/failing"), facts=("out x.dat",))
     assert site.run(**failing) == 0
     assert site.manifest() == ["refused failing x.dat"]
@@ -44,16 +46,27 @@ def test_an_output_that_cannot_be_looked_at_for_a_moment_is_not_missing(site: Si
 def test_a_payloads_directory_that_cannot_be_entered_is_missing_only_where_it_is_known_to_be_gone(
     site: Site, failing: dict[str, str]
 ) -> None:
+    site.no_naps()
     site.jobs(*sh(f"cd ..; mv run.1 aside; : >{site.root}/failing"), facts=("out x.dat",))
     assert site.run(**failing) == 0
     assert site.manifest() == ["refused failing stdout"]
 
 
 def test_a_file_that_cannot_be_measured_for_a_moment_has_not_changed(site: Site) -> None:
+    site.no_naps()
     site.fake("stat", 'for one do case $one in *b.dat) ;; *) set -- "$@" "$one" ;; esac; shift; done; exec $real "$@"')
     site.jobs(*sh("for x in a b; do printf abc >$x.dat; done"), facts=("out *.dat",))
     assert site.run() == 0
     assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", "refused failing b.dat"]
+
+
+def test_outputs_that_cannot_be_listed_for_a_moment_are_listed_again(site: Site, failing: dict[str, str]) -> None:
+    nap = f'rm -f {site.root}/failing; [ -e {site.root}/waited ] || echo $1 >{site.root}/waited'
+    site.fake("sleep", f'[ -e {site.root}/failing ] || exec $real "$@"; {nap}')
+    site.jobs(*sh(f"mkdir d; printf abc >d/x.dat; : >{site.root}/failing"), facts=("out d/*.dat",))
+    assert site.run(**failing) == 0
+    assert site.manifest() == [f"file 3 {ABC} d/x.dat"]
+    assert (site.root / "waited").read_text() == "1\n"
 
 
 @pytest.mark.parametrize("says", ["exit 2", "exit 0"], ids=["and says so", "and does not say so"])
