@@ -79,11 +79,13 @@ class SharedPlace(Place):
     # The payload of a person who knows their file server.
     writes = f"until {Place.writes}; do sleep 0.1; done 2>/dev/null"
 
-    def __init__(self, place: Path, *, slots: int = 8, batch: str = "", per_submission: int = 4) -> None:
+    def __init__(
+        self, place: Path, *, slots: int = 8, batch: str = "", per_submission: int = 4, attempts: int = 3
+    ) -> None:
         work = LAB / "shared" / place.name
         work.mkdir()
         batch = f"touch_seconds = {TOUCH}\n{batch}"
-        more = f'[site]\nwork = "{work}"\n[limits]\nper_submission = {per_submission}\n'
+        more = f'[site]\nwork = "{work}"\n[limits]\nper_submission = {per_submission}\nattempts = {attempts}\n'
         super().__init__(place, more, batch, slots, visible_seconds=CACHE + 1)
         for verb in VERBS:
             self.command(verb, HIDE + '"$@"' if verb in ("query", "find") else COUNT + '"$@"')

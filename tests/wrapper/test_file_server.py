@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_measured_for_a_moment_has_not_changed(site: Site)
 
 
 def test_outputs_that_cannot_be_listed_for_a_moment_are_listed_again(site: Site, failing: dict[str, str]) -> None:
-    nap = f'rm -f {site.root}/failing; [ -e {site.root}/waited ] || echo $1 >{site.root}/waited'
+    nap = f"rm -f {site.root}/failing; [ -e {site.root}/waited ] || echo $1 >{site.root}/waited"
     site.fake("sleep", f'[ -e {site.root}/failing ] || exec $real "$@"; {nap}')
     site.jobs(*sh(f"mkdir d; printf abc >d/x.dat; : >{site.root}/failing"), facts=("out d/*.dat",))
     assert site.run(**failing) == 0
