@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -31,6 +31,7 @@ from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
 from jim.pages.refusals import Refused, failed
 from jim.reading import lists, quantities
 from jim.reading.history import MOST
+from jim.reading.patience import Patience
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
@@ -71,18 +72,19 @@ class Pages:
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
+    disk: Patience = field(default_factory=Patience)
     lately: Lately = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
 
     def __post_init__(self) -> None:
-        self.lately = Lately(self.open)
+        self.lately = Lately(lambda: replace(self.open(), disk=self.disk))
 
     @contextmanager
     def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read a snapshot of the store, for a limited time."""
-        view = self.open()
+        view = replace(self.open(), disk=self.disk)
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
