@@ -9,15 +9,16 @@ import logging
 import mimetypes
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import Flask, Response, g, redirect, render_template, request
 from jinja2 import StrictUndefined
+from werkzeug.routing import BaseConverter
 
 from jim import __version__
 from jim.errors import UnknownJob
@@ -30,11 +31,12 @@ from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
 from jim.pages.refusals import Refused, failed
 from jim.reading import lists, quantities
 from jim.reading.history import MOST
+from jim.reading.patience import Patience
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
 log = logging.getLogger(__name__)
-ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "health")
+ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
@@ -70,18 +72,19 @@ class Pages:
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
+    disk: Patience = field(default_factory=Patience)
     lately: Lately = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
 
     def __post_init__(self) -> None:
-        self.lately = Lately(self.open)
+        self.lately = Lately(lambda: replace(self.open(), disk=self.disk))
 
     @contextmanager
     def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read a snapshot of the store, for a limited time."""
-        view = self.open()
+        view = replace(self.open(), disk=self.disk)
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
@@ -139,8 +142,9 @@ class Pages:
 
 
 def in_full(rule: str) -> str:
-    """Return a rule with the limits of grid job and local job numbers added."""
-    return rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
+    """Return a rule with the limits of grid job and local job numbers, and with what a host may be named."""
+    rule = rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
+    return rule.replace("<HOST>", "<text:host>")
 
 
 def _accepted(formats: tuple[str, ...]) -> str:
@@ -156,7 +160,7 @@ def as_json(document: Any) -> Made:
     return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
 
 
-def as_csv(name: str, head: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Made:
+def as_csv(name: str, head: tuple[str, ...], rows: Iterable[Sequence[object]]) -> Made:
     """Return a table for spreadsheets."""
     return Made(shown.as_csv(head, rows), CSV, headers=(("Content-Disposition", f'attachment; filename="{name}.csv"'),))
 
@@ -174,6 +178,12 @@ def answer(made: Made, name: str) -> Response:
     return response
 
 
+class Text(BaseConverter):
+    """A name in an address that may have any characters, also a slash."""
+
+    regex, part_isolating = ".+", False
+
+
 def make_app(pages: Pages) -> Flask:
     """Return the application with all pages."""
     app = Flask("jim.pages", static_folder=None, template_folder="templates", root_path=str(Path(__file__).parent))
@@ -185,6 +195,7 @@ def make_app(pages: Pages) -> Flask:
         "lstrip_blocks": True,
     }
     app.jinja_env.globals.update(_in_templates(pages))
+    app.url_map.converters["text"] = Text
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     for name in ROUTES:
@@ -202,6 +213,7 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "svg": svg,
         "words": quantities,
         "cut": shown.cut,
+        "address": shown.address,
         "counted": lists.counted,
         "version": __version__,
     }

@@ -15,7 +15,7 @@ from jim.reading.view import View
 
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 10.0
-TIMES_LONGER = 10  # an answer that took one second is good for at least ten
+TIMES_LONGER = 20  # an answer that took one second is good for at least 20
 FIRST_SECONDS = 1.5  # the first request waits so long
 MOST_KEPT = 20
 MOST_SECONDS = 60.0

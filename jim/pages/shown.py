@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 LONGEST = 500  # characters of a text; one click shows the whole
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -42,6 +43,11 @@ def finalize(value: Any) -> Any:
 def cut(text: str, longest: int = LONGEST) -> str:
     """Shorten a text."""
     return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def address(*parts: str) -> str:
+    """Return the path of a page of this site from names, which may have any characters."""
+    return "".join(f"/{quote(each, safe='', errors='surrogateescape')}" for each in parts)
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from jim.jobs import GridJob, LocalJob
@@ -40,7 +41,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
         count -= len(held)
         if not count:
             return
-    lapsed = credentials.expired(view.directory(job.id), credentials.now())
+    lapsed = _lapsed(view, job)
     if lapsed:
         yield Wait(
             f"{many(count, 'wait', 'waits')} to be submitted: {lapsed}",
@@ -84,6 +85,14 @@ def _held(job: GridJob, held: list[LocalJob]) -> Wait:
         first.witness,
         first.updated,
     )
+
+
+def _lapsed(view: View, job: GridJob) -> str:
+    """Return which credential has expired; empty also if the work directory cannot be read just now."""
+    place, now = view.directory(job.id), credentials.now()
+    with suppress(OSError):
+        return view.disk(lambda: credentials.expired(place, now))
+    return ""
 
 
 def _throttle(view: View, job: GridJob) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from jim.jobs import Attempt, LocalJob
 from jim.model import State
@@ -22,7 +23,19 @@ def running(view: View, local: LocalJob) -> Attempt | None:
 
 def age(view: View, attempt: Attempt) -> float | None:
     """Return the time since a claim was touched; None if the claim cannot be seen."""
-    claim = submission_directory(view.directory(attempt.grid), attempt.k) / f"claim.{attempt.idx}"
+    return _ages(view, [attempt])[0]
+
+
+def _ages(view: View, attempts: Sequence[Attempt]) -> list[float | None]:
+    """Return the ages of claims; all are looked at in one read."""
+    places = {each.grid: view.directory(each.grid) for each in attempts}
+    claims = [submission_directory(places[each.grid], each.k) / f"claim.{each.idx}" for each in attempts]
+    with suppress(OSError):
+        return view.disk(lambda: [_age(claim) for claim in claims])
+    return [None] * len(claims)
+
+
+def _age(claim: Path) -> float | None:
     with suppress(OSError):
         return max(0.0, time.time() - claim.stat().st_mtime)
     return None
@@ -30,8 +43,9 @@ def age(view: View, attempt: Attempt) -> float | None:
 
 def silent(view: View, asked: Sequence[LocalJob]) -> Iterator[Wait]:
     """Report local jobs that the batch system lists as running although their claims are not touched."""
-    attempts = [running(view, each) for each in asked if each.state is State.RUNNING]
-    ages = [(age(view, each) or 0.0, each) for each in attempts if each]
+    started = [running(view, each) for each in asked if each.state is State.RUNNING]
+    attempts = [each for each in started if each]
+    ages = [(age or 0.0, each) for age, each in zip(_ages(view, attempts), attempts, strict=True)]
     found = [(silence, each) for silence, each in ages if silence > view.site.batch.silent_seconds]
     if found:
         silence, first = max(found, key=lambda each: each[0])

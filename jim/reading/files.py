@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import Output
@@ -19,6 +19,7 @@ from jim.reading.documents import exit_record
 from jim.reading.view import View
 from jim.workdir.submission import submission_directory
 
+Used = TypeVar("Used")
 PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 LARGEST_PICTURE = 10_000_000
 BLOCK = tarfile.BLOCKSIZE
@@ -35,6 +36,15 @@ class Found:
     file: IO[bytes]
     begin: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a file that may grow."""
+
+    begin: int
+    size: int  # of the whole
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +80,44 @@ def open_below(place: Path, path: Path) -> Found:
     return Found(os.fdopen(inside, "rb"), 0, about.st_size)
 
 
-def open_log(view: View, attempt: Attempt, name: str) -> Found:
-    """Open a log of an attempt."""
-    path = log_files(view, attempt)[name]
+def read_log(view: View, attempt: Attempt, name: str, begin: int | None, most: int, last: int) -> Part:
+    """Read a part of a log of an attempt; without a begin, its last bytes."""
+    path, place = log_files(view, attempt)[name], view.directory(attempt.grid)
+
+    def read() -> Part:
+        found = open_below(place, path)
+        with found.file as file:
+            at = max(0, found.size - last) if begin is None else begin
+            return Part(at, found.size, os.pread(file.fileno(), most, at))
+
     try:
-        return open_below(view.directory(attempt.grid), path)
+        return view.disk(read)
     except (FileNotFoundError, NotADirectoryError) as error:
         why = "it has not started" if not attempt.started else "it was removed, or nothing was written"
         raise Gone(f"there is no {name} of {attempt.grid}.{attempt.n}, attempt {attempt.attempt}: {why}") from error
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(view, path, error) from error
 
 
-def _unreadable(path: Path, error: OSError) -> JimError:
+def _unreadable(view: View, path: Path, error: OSError) -> JimError:
     with suppress(OSError):
-        if path.is_symlink():
+        if view.disk(path.is_symlink):
             return Gone(f"{path.name} is a link, which nobody follows here")
     return JimError(f"{path} cannot be read just now: {error.strerror}")
 
 
-def sizes(view: View, attempt: Attempt) -> dict[str, int]:
-    """Return the sizes of the logs of an attempt, without missing ones."""
-    found = {}
-    for name, path in log_files(view, attempt).items():
+def sizes(view: View, attempts: Sequence[Attempt]) -> list[dict[str, int]]:
+    """Return the sizes of the logs of attempts, without missing ones."""
+    files = [log_files(view, attempt) for attempt in attempts]
+    return view.disk(lambda: [dict(_sizes(each)) for each in files])
+
+
+def _sizes(files: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
+    for name, path in files.items():
         with suppress(OSError):
             about = path.lstat()
             if stat.S_ISREG(about.st_mode):
-                found[name] = about.st_size
-    return found
+                yield name, about.st_size
 
 
 # Outputs
@@ -122,82 +142,114 @@ def open_output(view: View, job: GridJob, local: LocalJob, name: str) -> Found:
     place = view.directory(job.id)
     path = submission_directory(place, attempt.k) / f"run.{attempt.idx}" / output.name
     try:
-        found = open_below(place, path)
+        found = view.disk(lambda: open_below(place, path))
+    except TimeoutError as error:
+        raise _unreadable(view, path, error) from error
     except OSError:
-        return _in_tar(job, f"{job.id}.{local.n}/{output.name}", output.size)
+        return _in_tar(view, job, f"{job.id}.{local.n}/{output.name}", output.size)
     if found.size != output.size:
         found.file.close()
         raise Gone(f"{name} has {found.size:,} bytes, and {output.size:,} when it was verified")
     return found
 
 
-def _in_tar(job: GridJob, name: str, size: int) -> Found:
-    found = open_result(job)
-    with found.file as file, suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as tar:
+def _in_tar(view: View, job: GridJob, name: str, size: int) -> Found:
+    found = _using(view, _tar(job), lambda whole: _member(whole.file, name, size))
+    if found is None:
+        raise Gone(f"{name} is neither where it was written nor in the tar")
+    return found
+
+
+def _member(file: IO[bytes], name: str, size: int) -> Found | None:
+    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as tar:
         for member in tar:
             if member.name == name and member.isreg() and member.size == size:
                 return Found(os.fdopen(os.dup(file.fileno()), "rb"), member.offset_data, member.size)
-    raise Gone(f"{name} is neither where it was written nor in the tar")
+    return None
 
 
 # The result of a grid job
 
 
-def open_result(job: GridJob) -> Found:
+def open_result(view: View, job: GridJob) -> Found:
     """Open the tar of a finished grid job."""
+    return _beside(view, _tar(job), open_below)
+
+
+def _tar(job: GridJob) -> Path:
     if not job.result:
         raise UnknownJob(f"{job.id} has no result (step {job.step.value})")
-    return _open_beside(Path(job.result["tar"]))
+    return Path(job.result["tar"])
 
 
-def _open_beside(path: Path) -> Found:
+def _beside(view: View, path: Path, use: Callable[[Path, Path], Used]) -> Used:
+    """Use a file in a result directory."""
     try:
-        return open_below(path.parent, path)
+        return view.disk(lambda: use(path.parent, path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise Gone(f"{path} is not there: it was removed, or the work directory is not mounted") from error
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(view, path, error) from error
 
 
-def open_beside(job: GridJob, name: str) -> Found:
-    """Open a file that the job type has put beside the tar."""
+def _using(view: View, path: Path, use: Callable[[Found], Used]) -> Used:
+    """Open a file in a result directory, use the file and close it, all in one read of the disk."""
+
+    def opened(place: Path, path: Path) -> Used:
+        found = open_below(place, path)
+        with found.file:
+            return use(found)
+
+    return _beside(view, path, opened)
+
+
+def _path_beside(job: GridJob, name: str) -> Path:
     if name not in job.result.get("beside", ()):
         raise UnknownJob(f"{job.id} has no file of that name beside its tar")
-    return _open_beside(Path(job.result["tar"]).parent / name)
+    return Path(job.result["tar"]).parent / name
 
 
-def picture_kind(found: Found) -> str:
-    """Return the kind of a picture by its first bytes; empty for other or very large files."""
+def open_beside(view: View, job: GridJob, name: str) -> Found:
+    """Open a file that the job type has put beside the tar."""
+    return _beside(view, _path_beside(job, name), open_below)
+
+
+def picture_kind(view: View, job: GridJob, name: str) -> str:
+    """Return the kind of a picture beside the tar by its first bytes; empty for other or very large files."""
+    return _using(view, _path_beside(job, name), _kind)
+
+
+def _kind(found: Found) -> str:
     if found.size > LARGEST_PICTURE:
         return ""
     begin = os.pread(found.file.fileno(), 8, 0)
     return next((kind for magic, kind in PICTURES.items() if begin.startswith(magic)), "")
 
 
-def pictures(job: GridJob) -> Mapping[str, str]:
+def pictures(view: View, job: GridJob) -> Mapping[str, str]:
     """Return the pictures beside the tar of a grid job, with their kinds."""
     kinds = {}
     for name in job.result.get("beside", ()):
         with suppress(JimError, OSError):
-            found = open_beside(job, name)
-            with found.file:
-                kinds[name] = picture_kind(found)
+            kinds[name] = picture_kind(view, job, name)
     return {name: kind for name, kind in kinds.items() if kind}
 
 
-def members(job: GridJob, begin: int, limit: int) -> tuple[list[Member], int]:
+def members(view: View, job: GridJob, begin: int, limit: int) -> tuple[list[Member], int]:
     """Return members of a grid job's tar from a position on, and the position of the next ones; 0: no more."""
-    found = open_result(job)
-    with found.file as file:
-        if begin % BLOCK or not 0 <= begin < max(found.size, 1):
-            raise UnknownJob(f"no member of the tar begins at {begin}")
-        file.seek(begin)
-        listed: list[Member] = []
-        try:
-            with tarfile.open(fileobj=file, mode="r:") as tar:
-                while len(listed) < limit and (member := tar.next()):
-                    listed.append(Member(member.name, member.size))
-                last = tar.offset if len(listed) == limit else 0
-        except tarfile.TarError as error:
-            raise Gone(f"the tar cannot be read from {begin:,} on: {error}") from error
+    return _using(view, _tar(job), lambda found: _members(found, begin, limit))
+
+
+def _members(found: Found, begin: int, limit: int) -> tuple[list[Member], int]:
+    if begin % BLOCK or not 0 <= begin < max(found.size, 1):
+        raise UnknownJob(f"no member of the tar begins at {begin}")
+    found.file.seek(begin)
+    listed: list[Member] = []
+    try:
+        with tarfile.open(fileobj=found.file, mode="r:") as tar:
+            while len(listed) < limit and (member := tar.next()):
+                listed.append(Member(member.name, member.size))
+            last = tar.offset if len(listed) == limit else 0
+    except tarfile.TarError as error:
+        raise Gone(f"the tar cannot be read from {begin:,} on: {error}") from error
     return listed, last

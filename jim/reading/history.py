@@ -133,7 +133,7 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
     counts = view.store.counts(job.id)
     if not counts.get(State.COMPLETED):
         return []
-    taken = [each for each in map(_taken, view.store.records_of_completed(job.id, LOOKED_AT)) if each]
+    taken = [each for each in map(times_of, view.store.records_of_completed(job.id, LOOKED_AT)) if each]
     wall = [seconds for seconds, _ in taken if seconds > 0]
     share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
     told = [_spread("run time", "s", wall), _spread("CPU share", "%", share)]
@@ -145,7 +145,7 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
 _CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.M)
 
 
-def _taken(record: str) -> tuple[float, float] | None:
+def times_of(record: str) -> tuple[float, float] | None:
     """Return the run time and CPU time in an exit record: most records have a line for each."""
     cpu, up = _CPU.search(record), _UP.search(record)
     if cpu and up:

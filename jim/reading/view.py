@@ -20,6 +20,7 @@ from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
 from jim.model import KEEPER_ENDS, State, Step
+from jim.reading.patience import Disk, at_once
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
@@ -77,6 +78,7 @@ class View:
 
     site: Site
     store: Store
+    disk: Disk = at_once  # reads in the work directory, whose file server may hang
 
     def now(self) -> str:
         """Return the time."""

@@ -64,6 +64,48 @@ class HostSeen(NamedTuple):
     last_failure: str
 
 
+class HostTotal(NamedTuple):
+    """All attempts of a site on one host, by result."""
+
+    host: str
+    started: int
+    running: int
+    completed: int
+    failed: int  # tried again or not; not those that someone cancelled
+    last_failure: str
+    last_success: str
+
+    @property
+    def share(self) -> float:
+        """Return the share of failures among attempts that completed or failed."""
+        return self.failed / (self.completed + self.failed) if self.failed else 0.0
+
+
+class AttemptSeen(NamedTuple):
+    """One attempt on a host."""
+
+    host: str
+    grid: int
+    k: int
+    idx: int
+    n: int
+    attempt: int
+    started: str
+    verdict: str  # empty: it still runs
+    reason: str
+    updated: str
+    record: str
+    kind: Kind
+
+
+class GridJobOnHost(NamedTuple):
+    """The attempts of one grid job on one host."""
+
+    grid: int
+    attempts: int
+    failed: int
+
+
 class Minute(NamedTuple):
     """Changes of local jobs in one minute."""
 

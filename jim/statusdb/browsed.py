@@ -13,7 +13,7 @@ from jim.jobs import HELD, Alike, GridJob
 from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
-from jim.statusdb.connected import Connected
+from jim.statusdb.hosts import Hosts
 
 STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
 HERDS = {
@@ -67,7 +67,7 @@ TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SEL
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
 
-class Browsed(Connected):
+class Browsed(Hosts):
     """A status DB that people browse."""
 
     @contextmanager

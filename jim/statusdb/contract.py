@@ -27,7 +27,16 @@ from typing import Any, Protocol
 from jim.clock import Clock
 from jim.jobs import Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
-from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.asked import (
+    AttemptSeen,
+    GridJobOnHost,
+    GridJobsAsked,
+    HostSeen,
+    HostTotal,
+    LocalJobsAsked,
+    LocalJobSeen,
+    Minute,
+)
 
 
 class Store(Protocol):
@@ -351,3 +360,23 @@ class Store(Protocol):
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
+
+    # The attempts of all grid jobs, by host
+
+    def host_totals(self, host: str = "") -> list[HostTotal]:
+        """Count the attempts on each host, or on one, by result."""
+
+    def host_reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:
+        """Return the most frequent reasons of failed attempts by host, or of one host; at most `limit` in all."""
+
+    def tried_lately(self, since: str, limit: int) -> list[AttemptSeen]:
+        """Return attempts on hosts that ended since a time, the latest first, and then attempts that run.
+
+        There are at most `limit` of either.
+        """
+
+    def attempts_on(self, host: str, limit: int) -> list[AttemptSeen]:
+        """Return the attempts on a host, the last changed first; at most `limit`."""
+
+    def grid_jobs_on(self, host: str, limit: int) -> list[GridJobOnHost]:
+        """Return the grid jobs with attempts on a host, the newest first; at most `limit`."""

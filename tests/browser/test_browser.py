@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -28,6 +29,9 @@ PAGES = {
     "waiting local job": "/jobs/12/9999",
     "log": "/jobs/12/1/log/stdout",
     "result": "/jobs/13/result",
+    "hosts": "/hosts",
+    "black hole": "/hosts/wn099",
+    "host with failures": "/hosts/wn013",
 }
 ERRORS = {"/jobs?status=faild": 400, "/jobs/99": 404, "/nothing": 404, "/jobs/12/9999/log/stdout": 404}
 LOOKS = {
@@ -98,7 +102,8 @@ def test_1_hostile_strings_do_nothing_in_a_browser(alone, look) -> None:
     ground.store.publish(3, 0, "x", "<x:y xmlns:x='urn:x'>&lt;script&gt;alert(4)&lt;/script&gt;</x:y>")
     ground.leave(3, 1, 1, "stdout", evil.encode() * 100)
     seen = look(alone)
-    for path in ("/", "/jobs", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/3/0", "/jobs/3/0/log/stdout"):
+    host = "/hosts/" + quote(evil, safe="")
+    for path in ("/", "/jobs", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/3/0", "/jobs/3/0/log/stdout", "/hosts", host):
         page = seen.go(path)
         page.wait_for_load_state("networkidle")
         assert page.locator("main img, main script").count() == 0, path

@@ -210,6 +210,27 @@ def ended(ground: Ground, number: int, size: int, ago: float, bad: int = 0, job_
     ground.clock.at = None
 
 
+def eaten(ground: Ground, number: int, host: str = "wn099", ago: float = 1200, count: int = 6) -> None:
+    """Add a grid job of which one host has failed every attempt within seconds, while the others go well."""
+    ground.add(number, 30, ago + 60, "executable", owner="bob")
+    mark = ground.send(number, 1, range(30), ago + 30, str(9000 + number))
+    ground.store.set_grid_job(number, started=1)
+    why = Reason(Kind.EXIT, {"code": 127}, "exit 127, as of a program that is not found")
+    for n in range(30):
+        bad, begun = n < count, ground.now - ago + n
+        where = host if bad else f"wn{20 + n % 9:03d}"
+        ground.clock.at = begun
+        ground.store.set_attempt(number, 1, n + 1, host=where, started=text(begun)[:19] + "Z")
+        if not bad:
+            ground.change(number, [n], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
+            continue
+        ground.clock.at = begun + 2
+        told = record(mark, n + 1, n, 1, where, begun, 2, 127)
+        ground.store.set_attempt(number, 1, n + 1, record=told, verdict="failed", reason=why)
+        ground.change(number, [n], State.SUBMITTED, State.FAILED, Witness.EXIT_RECORD, why)
+    ground.clock.at = None
+
+
 def png(width: int = 320, height: int = 200) -> bytes:
     """Make a picture: a peak."""
 
@@ -229,6 +250,7 @@ def many(ground: Ground) -> None:
         ended(ground, number, 20 + number, 3600.0 * (30 - 2 * number), bad=(number % 4 == 0) * 3)
     large(ground)
     ended(ground, 13, 48, 5400)
+    eaten(ground, 14)
     ended(ground, 16, 52, 600, bad=41)
     ground.add(17, 4, 120, "executable", owner="alice")
     ground.clock.at = ground.now - 20

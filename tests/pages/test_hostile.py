@@ -30,7 +30,10 @@ STRINGS = (
 EVIL = " ".join(STRINGS)
 SHOWN = EVIL.replace("\u202e", "⟨U+202E⟩").replace("\u2066", "⟨U+2066⟩").replace("\x00", "⟨U+0000⟩")
 SHOWN = SHOWN.replace("\x07", "⟨U+0007⟩")
-PAGES = ("/", "/jobs", "/jobs?owner={}", "/jobs/1", "/jobs/1?reason={}", "/jobs/1?host={}", "/jobs/1/0", "/jobs/1/1")
+PAGES = (
+    *("/", "/jobs", "/jobs?owner={}", "/jobs?q={}", "/jobs/1", "/jobs/1?reason={}", "/jobs/1?host={}"),
+    *("/jobs/1/0", "/jobs/1/1", "/hosts", "/hosts/{}"),
+)
 
 
 @pytest.fixture
@@ -55,6 +58,7 @@ def evil(ground: Ground) -> Ground:
         ground.leave(1, 1, idx, "stderr", b"x" * 1_000_000)
         xml = f'<x:y xmlns:x="urn:x" a="{_escaped(EVIL)}">{_escaped(EVIL)}</x:y>'
         ground.store.publish(1, n, "evil", xml)
+    ground.store.set_attempt(1, 1, 1, verdict="failed")
     ground.store.set_attempt(1, 1, 2, verdict="completed", record=told)
     ground.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.QUEUE, reason=EVIL)
     ground.store.set_local_job(1, 1, state=State.COMPLETED, witness=Witness.QUEUE, reason=EVIL)
@@ -154,6 +158,12 @@ def test_2_json_gives_the_strings_back(evil: Ground, person: Person) -> None:
     assert person.json("/jobs.json")["jobs"][0]["owner"] == EVIL
     assert person.json("/index.json")["in_trouble"][0]["key"] == EVIL
     assert person.get("/jobs/1.json").text.isascii()
+    from urllib.parse import quote
+
+    hosts = person.json("/hosts.json")["hosts"]
+    assert [(each["host"], each["reasons"][0]["words"]) for each in hosts] == [(EVIL, EVIL)]
+    host = person.json(f"/hosts/{quote(EVIL, safe='')}.json")
+    assert (host["host"], host["attempts"][0]["reason"]) == (EVIL, EVIL)
 
 
 def test_2_csv_gives_the_strings_back_and_holds_no_formula(evil: Ground, person: Person) -> None:
@@ -164,6 +174,10 @@ def test_2_csv_gives_the_strings_back_and_holds_no_formula(evil: Ground, person:
     rows = list(csv.DictReader(io.StringIO(person.get("/jobs/1.csv").text)))
     assert [row["reason"] for row in rows] == [EVIL, EVIL, ""]
     assert all(not cell.startswith(tuple("=+-@\t")) for row in rows for cell in row.values())
+    evil.store.set_attempt(1, 1, 1, host=EVIL[EVIL.index("=") :])
+    rows = list(csv.DictReader(io.StringIO(person.get("/hosts.csv").text)))
+    assert [row["host"].removeprefix("'") for row in rows] == [EVIL[EVIL.index("=") :], EVIL]
+    assert rows[0]["host"][0] == "'"
 
 
 def test_2_xml_gives_the_strings_back(evil: Ground, person: Person) -> None:

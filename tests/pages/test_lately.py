@@ -26,7 +26,7 @@ def test_what_was_found_is_told_until_it_is_old(ground: Ground) -> None:
     assert lately.get("x", find)[1] == 1
     at, what = lately.get("x", find)
     assert (at <= lately.open().now(), what) == (True, 1)
-    now[0] += 15.0  # ten times as long as it took have not gone yet
+    now[0] += 35.0  # twenty times as long as it took have not gone yet
     assert lately.get("x", find)[1] == 1
     now[0] += 10.0
     ended.clear()

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import sqlite3
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 
@@ -15,6 +17,8 @@ import pytest
 from jim.errors import TooLong
 from jim.model import State, Witness
 from jim.pages.live import Made, Renderings
+from jim.pages.routes import files as routes
+from jim.reading.patience import Patience
 from jim.statusdb import file_of
 from jim.statusdb.asked import LocalJobsAsked
 from tests.formats import TO_FORMAT_5
@@ -215,6 +219,61 @@ def test_19_with_the_work_directory_away_pages_answer(running: Ground, person: P
     assert person.get("/jobs/1/0").status_code == 200
     assert person.get("/jobs/1").status_code == 200
     assert person.get("/jobs/1/0/log/stdout").status_code in (410, 503)
+
+
+@pytest.fixture
+def hung(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The file server of the work directory answers nobody, until this is set."""
+    running.leave(1, 1, 1, "stdout", b"hello")
+    running.collect(1, {"1.0/z": b"7 bytes"})
+    event = threading.Event()
+
+    def wait(*_: object) -> None:
+        event.wait()
+        raise OSError("stale file handle")
+
+    for name in ("reading.files.open_below", "reading.files._sizes", "reading.claims._age"):
+        monkeypatch.setattr(f"jim.{name}", wait)
+    person.pages.disk = Patience(0.1)
+    yield event
+    event.set()
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs/1/0.json", "/jobs/1/explain.json"])
+def test_19_a_file_server_that_hangs_holds_up_no_page(hung: threading.Event, person: Person, path: str) -> None:
+    answer = person.get(path)
+    assert answer.status_code == 200
+    if path == "/jobs/1/0":
+        assert "Its logs cannot be seen just now: the file server does not answer" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/jobs/1/0/log/stdout", "/jobs/1/result", "/jobs/1/result/tar"])
+def test_19_what_lies_on_a_server_that_hangs_is_told_to_be_out_of_reach(
+    hung: threading.Event, person: Person, path: str
+) -> None:
+    answer = person.get(path)
+    assert answer.status_code == 503
+    assert "cannot be read just now: the file server does not answer" in Page(answer.text).text
+
+
+def test_19_a_download_ends_when_the_server_hangs(
+    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running.collect(1, {"1.0/z": bytes(200_000)})
+    event, read = threading.Event(), os.pread
+    monkeypatch.setattr(routes.Sent, "disk", Patience(0.1))
+
+    def hang_later(file: int, count: int, at: int) -> bytes:
+        if at > 100_000:
+            event.wait()
+        return read(file, count, at)
+
+    monkeypatch.setattr("os.pread", hang_later)
+    answer = person.get("/jobs/1/result/tar")
+    assert int(answer.headers["Content-Length"]) > 200_000
+    with pytest.raises(TimeoutError):
+        list(answer.iter_encoded())
+    event.set()
 
 
 def test_82_pages_write_nothing(running: Ground, person: Person) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -19,12 +20,15 @@ from jim.pages.live import XML, Made
 from jim.pages.refusals import Refused
 from jim.reading import files
 from jim.reading.files import Found
+from jim.reading.patience import Patience
 from jim.reading.view import View
 
 LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024
 MEMBERS = 100
 DOCUMENT_SECONDS = 300.0
 LEAST_FREE = 10**9
+BLOCK = 64 * 1024
+SENDING_SECONDS = 1.0
 LOGS = ("stdout", "stderr", "log")
 
 
@@ -59,28 +63,26 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
         raise UnknownJob(f"there is no log {name!r}: say stdout, stderr or log")
     job, local = view.grid_job(number), view.store.local_job(number, n)
     attempts = view.store.attempts(number, n=n)
-    attempt = _attempt(attempts, _number("attempt", len(attempts)), f"{number}.{n}")
-    found = files.open_log(view, attempt, name)
-    with found.file as file:
-        begin = _number("from", max(0, found.size - LOG_BYTES))
-        most = min(MOST_LOG_BYTES, _number("bytes", LOG_BYTES))
-        if begin > found.size:
-            raise files.Gone(f"{name} has {found.size:,} bytes by now, and was longer")
-        content = os.pread(file.fileno(), most, begin)
-    shown = {"log": name, "begin": begin, "end": begin + len(content), "size": found.size, "step": LOG_BYTES}
-    text = content.decode(errors="backslashreplace")
+    attempt = _attempt(attempts, _number("attempt", len(attempts)) or 0, f"{number}.{n}")
+    begin, most = _number("from", None), _number("bytes", LOG_BYTES) or 0
+    part = files.read_log(view, attempt, name, begin, min(MOST_LOG_BYTES, most), LOG_BYTES)
+    if part.begin > part.size:
+        raise files.Gone(f"{name} has {part.size:,} bytes by now, and was longer")
+    end = part.begin + len(part.content)
+    shown = {"log": name, "begin": part.begin, "end": end, "size": part.size, "step": LOG_BYTES}
+    text = part.content.decode(errors="backslashreplace")
     facts = {
         "job": job,
         "local": local,
         "attempt": attempt,
         "attempts": attempts,
-        "names": list(files.sizes(view, attempt)),
+        "names": list(files.sizes(view, [attempt])[0]),
         **shown,
     }
     return pages.html(view, "log.html", text=text, **facts)
 
 
-def _number(name: str, default: int) -> int:
+def _number(name: str, default: int | None) -> int | None:
     unknown = set(request.args) - {"from", "attempt", "bytes"}
     if unknown:
         raise BadRequest(f"unknown filter {min(unknown)!r} (known: attempt, bytes, from)")
@@ -119,15 +121,15 @@ def result(pages: Pages, view: View, kind: str, number: int) -> Made:
     after = request.args.get("after", "0")
     if unknown or not after.isascii() or not after.isdecimal() or len(after) > 18:
         raise BadRequest("the result takes after, a place in the tar, and nothing else")
-    listed, last = files.members(job, int(after), MEMBERS)
+    listed, last = files.members(view, job, int(after), MEMBERS)
     facts = {"job": job, "members": listed, "after": last, "first": after == "0"}
-    return pages.html(view, "result.html", pictures=files.pictures(job), **facts)
+    return pages.html(view, "result.html", pictures=files.pictures(view, job), **facts)
 
 
 def tar(pages: Pages, number: int) -> Response:
     """Send the tar of a grid job, or a range of it."""
     with pages.viewing() as view:
-        found = files.open_result(view.grid_job(number))
+        found = files.open_result(view, view.grid_job(number))
     wanted = request.range
     if wanted is None or len(wanted.ranges) != 1 or wanted.units != "bytes":
         return download(found, f"{number}.tar")
@@ -143,17 +145,17 @@ def tar(pages: Pages, number: int) -> Response:
 def beside(pages: Pages, number: int, name: str) -> Response:
     """Send a file that the job type has put beside the tar."""
     with pages.viewing() as view:
-        return download(files.open_beside(view.grid_job(number), name), name)
+        return download(files.open_beside(view, view.grid_job(number), name), name)
 
 
 def picture(pages: Pages, number: int, name: str) -> Response:
     """Show a picture that the job type has put beside the tar."""
     with pages.viewing() as view:
-        found = files.open_beside(view.grid_job(number), name)
-    kind = files.picture_kind(found)
-    if not kind:
-        found.file.close()
-        raise UnknownJob(f"{name} is no picture that is shown: PNG or JPEG, of 10 MB at most")
+        job = view.grid_job(number)
+        kind = files.picture_kind(view, job, name)
+        if not kind:
+            raise UnknownJob(f"{name} is no picture that is shown: PNG or JPEG, of 10 MB at most")
+        found = files.open_beside(view, job, name)
     response = download(found, name)
     response.content_type = kind
     response.headers["Content-Disposition"] = "inline"
@@ -162,25 +164,48 @@ def picture(pages: Pages, number: int, name: str) -> Response:
 
 def download(found: Found, name: str, status: int = 200) -> Response:
     """Send a part of a file as a download; waitress sends it gradually, without a thread."""
-    found.file.seek(found.begin)
-    body: Any = wrap_file(request.environ, found.file, 64 * 1024) if _is_streamed() else _bytes(found)
-    response = Response(body, status, content_type="application/octet-stream", direct_passthrough=_is_streamed())
+    file = Sent(found)
+    streamed = "wsgi.file_wrapper" in request.environ
+    body: Any = wrap_file(request.environ, file, BLOCK) if streamed else _blocks(file)  # type: ignore[arg-type]
+    response = Response(body, status, content_type="application/octet-stream", direct_passthrough=streamed)
     response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
     response.headers["Content-Length"] = str(found.size)
     response.headers["Accept-Ranges"] = "bytes"
     return response
 
 
-def _is_streamed() -> bool:
-    return "wsgi.file_wrapper" in request.environ
+def _blocks(file: Sent) -> Iterator[bytes]:
+    with closing(file):
+        yield from iter(partial(file.read, BLOCK), b"")
 
 
-def _bytes(found: Found) -> Iterator[bytes]:
-    left = found.size
-    with found.file as file:
-        while left and (block := file.read(min(left, 64 * 1024))):
-            left -= len(block)
-            yield block
+class Sent:
+    """A part of a file that waitress sends by and by from its only loop, so that no read may take long."""
+
+    disk = Patience(SENDING_SECONDS)  # of all downloads
+
+    def __init__(self, found: Found) -> None:
+        self._file, self._begin, self._at, self._size = found.file, found.begin, 0, found.size
+
+    def read(self, size: int) -> bytes:
+        """Read the next bytes; if the disk hangs, the download ends, and its length tells the reader so."""
+        count = min(size, self._size - self._at)
+        content = self.disk(partial(os.pread, self._file.fileno(), count, self._begin + self._at)) if count else b""
+        self._at += len(content)
+        return content
+
+    def seek(self, to: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position in the part."""
+        self._at = self._size + to if whence == os.SEEK_END else to
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position in the part."""
+        return self._at
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 # Documents
@@ -207,6 +232,7 @@ def document(pages: Pages, number: int) -> Response:
         file = stack.enter_context(tempfile.TemporaryFile(prefix="jim-pages-"))
         _require_room(file)
         write(view.store, number, file, strict=view.site.site.strict_status)
+        file.flush()
         _require_room(file)
         stack.pop_all()  # the file is sent after this block
     response = download(Found(file, 0, file.tell()), f"{number}.xml")

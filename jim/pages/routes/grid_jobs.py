@@ -11,6 +11,7 @@ from jim.jobs import GridJob
 from jim.model import State
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
+from jim.pages.shown import address
 from jim.reading import filters, lists
 from jim.reading.view import View
 
@@ -65,6 +66,7 @@ def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:
         return []
     carried = view.store.carried_by(word)
     found = [(f"submission {k} of grid job {grid}", f"/jobs/{grid}?submission={k}") for grid, k in carried]
-    for grid in view.store.ran_on(word, MOST_CHOICES):
-        found.append((f"host {word}, in grid job {grid}", f"/jobs/{grid}?{urlencode({'host': word})}"))
+    grids = view.store.ran_on(word, MOST_CHOICES)
+    found += [(f"host {word}", address("hosts", word))] if grids else []
+    found += [(f"host {word}, in grid job {grid}", f"/jobs/{grid}?{urlencode({'host': word})}") for grid in grids]
     return found

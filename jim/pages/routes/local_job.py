@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from flask import Flask
@@ -49,7 +50,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         local=local,
         record=view.local_record(job, local),
         waits=_waits(pages, view, job, local),
-        attempts=[_attempt(view, each, logs=at < LOGS_OF) for at, each in enumerate(reversed(attempts))],
+        attempts=list(_attempts(view, attempts)),
         running=mine,
         claim_age=age(view, mine) if mine else None,
         phases=phases(view, job, n),
@@ -75,18 +76,21 @@ def explained_local(_: Pages, view: View, kind: str, number: int, n: int) -> Mad
     return as_json(documents.explained(view, view.grid_job(number), view.store.local_job(number, n)))
 
 
-def _attempt(view: View, attempt: Attempt, *, logs: bool) -> dict[str, Any]:
-    """Return the row of one attempt."""
-    submission = view.store.submission(attempt.grid, attempt.k)
-    record = documents.exit_record(attempt)
-    share = 100 * record.cpu / record.seconds if record and record.seconds > 0 else None
-    return {
-        "attempt": attempt,
-        "batch_id": submission.batch_id if submission else "",
-        "record": record,
-        "share": share,
-        "logs": sizes(view, attempt) if logs else {},
-    }
+def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of attempts, the latest first; `logs` is None if the work directory cannot be read just now."""
+    latest, logs = list(reversed(attempts)), None
+    with suppress(OSError):
+        logs = [*sizes(view, latest[:LOGS_OF]), *({} for _ in latest[LOGS_OF:])]
+    for at, attempt in enumerate(latest):
+        submission = view.store.submission(attempt.grid, attempt.k)
+        record = documents.exit_record(attempt)
+        yield {
+            "attempt": attempt,
+            "batch_id": submission.batch_id if submission else "",
+            "record": record,
+            "share": 100 * record.cpu / record.seconds if record and record.seconds > 0 else None,
+            "logs": None if logs is None else logs[at],
+        }
 
 
 def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str]]:

@@ -11,11 +11,13 @@ from jim.pages.app import Pages, as_json
 from jim.pages.live import Made
 from jim.reading import history, lists
 from jim.reading.filters import Filters
+from jim.reading.hosts import all_hosts, hole_words
 from jim.reading.site_view import WhatWaits, health, in_trouble, unfinished_counts, what_waits
 from jim.reading.view import View
 
 TROUBLE_DAYS = 7
 NEWEST = 8
+MOST_HOLES = 10
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -29,6 +31,8 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)
     waits_at, waits = pages.lately.get("what waits", what_waits)
+    _, hosts = pages.lately.get("hosts", all_hosts, 0.0)
+    holes = [each for each in hosts or () if each.hole]
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))
     if kind == "json":
         return as_json(
@@ -39,6 +43,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
                 "in_trouble": lists.records(view, trouble),
+                "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
             }
@@ -50,6 +55,8 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         "overview.html",
         counts=counts,
         trouble=trouble,
+        holes=holes[:MOST_HOLES],
+        hole_words=hole_words,
         waits_at=waits_at,
         waits=waits,
         newest=newest,

@@ -1,0 +1,81 @@
+"""The reads about hosts: the attempts of all grid jobs, by host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jim.jobs import Alike
+from jim.model import Kind
+from jim.statusdb import rows
+from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
+from jim.statusdb.connected import Connected
+
+# SQLite uses a partial index only if a query repeats the condition of the index literally.
+BADLY = "verdict NOT IN ('', 'completed', 'killed') AND host <> ''"
+TOTALS = (
+    "SELECT host, count(*), sum(verdict = ''), sum(verdict = 'completed'), "
+    "sum(verdict NOT IN ('', 'completed', 'killed')), "
+    "max(CASE WHEN verdict NOT IN ('', 'completed', 'killed') THEN updated ELSE '' END), "
+    "max(CASE WHEN verdict = 'completed' THEN updated ELSE '' END) FROM attempt WHERE host <> '' {which} GROUP BY host"
+)
+REASONS = (
+    "SELECT host, reason, {kind}, count(*) FROM attempt WHERE {which} "
+    "GROUP BY host, reason ORDER BY count(*) DESC LIMIT ?"
+)
+SEEN = "SELECT a.host, a.grid, a.k, a.idx, a.n, a.attempt, a.started, a.verdict, a.reason, a.updated, a.record, {kind} "
+ENDED = SEEN + (
+    "FROM attempt a WHERE a.host <> '' AND a.verdict <> '' AND a.updated >= ? ORDER BY a.updated DESC LIMIT ?"
+)
+RUNNING = SEEN + (
+    "FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
+    "WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = '' AND a.host <> '' AND a.started <> '' LIMIT ?"
+)
+ON = SEEN + "FROM attempt a WHERE a.host = ? ORDER BY a.updated DESC LIMIT ?"
+GRID_JOBS = (
+    "SELECT grid, count(*), sum(verdict NOT IN ('', 'completed', 'killed')) FROM attempt WHERE host = ? "
+    "GROUP BY grid ORDER BY grid DESC LIMIT ?"
+)
+
+
+class Hosts(Connected):
+    """A status DB in which people look at hosts."""
+
+    def host_totals(self, host: str = "") -> list[HostTotal]:
+        """Count the attempts on each host, or on one."""
+        sql = TOTALS.format(which="AND host = ?" if host else "")
+        return [HostTotal._make(row) for row in self.db.execute(sql, (host,) if host else ())]
+
+    def host_reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:
+        """Return the most frequent reasons of failed attempts by host."""
+        which = f"{BADLY} AND host = ?" if host else BADLY
+        sql = REASONS.format(kind=self._kind("max(kind)"), which=which)
+        found: dict[str, list[Alike]] = {}
+        for name, words, kind, count in self.db.execute(sql, (*((host,) if host else ()), limit)):
+            found.setdefault(name, []).append(Alike(rows.reason(words, kind, ""), count))
+        return found
+
+    def tried_lately(self, since: str, limit: int) -> list[AttemptSeen]:
+        """Return attempts that ended since a time, the latest first, and then attempts that run."""
+        found = self.db.execute(self._seen(ENDED), (since, limit)).fetchall()
+        found += self.db.execute(self._seen(RUNNING), (limit,)).fetchall()
+        return [_attempt(row) for row in found]
+
+    def attempts_on(self, host: str, limit: int) -> list[AttemptSeen]:
+        """Return the attempts on a host, the last changed first."""
+        return [_attempt(row) for row in self.db.execute(self._seen(ON), (host, limit))]
+
+    def grid_jobs_on(self, host: str, limit: int) -> list[GridJobOnHost]:
+        """Return the grid jobs with attempts on a host, the newest first."""
+        return [GridJobOnHost._make(row) for row in self.db.execute(GRID_JOBS, (host, limit))]
+
+    def _seen(self, sql: str) -> str:
+        return sql.format(kind=self._kind("a.kind"))
+
+    def _kind(self, column: str) -> str:
+        """Return the SQL for a kind of reason, which an older format lacks."""
+        return column if self._format >= rows.WITH_KINDS else "''"
+
+
+def _attempt(row: tuple[Any, ...]) -> AttemptSeen:
+    *told, kind = row
+    return AttemptSeen._make((*told, Kind(kind)))
