@@ -24,6 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python -P` leaves the directory out
 
+from bench.ends import ends
 from bench.taking import Figure
 from jim import request
 from jim.adapters.base import Adapter
@@ -293,6 +294,12 @@ def cancelled(count: int) -> Iterator[Figure]:
         yield Figure("  longest block of the loop (CPU)", scale.longest * 1000, "ms", 50)
 
 
+def ended(count: int) -> Iterator[Figure]:
+    """Let the local jobs of one grid job start and end."""
+    with Scale() as scale:
+        yield from ends(scale, count)
+
+
 def begun(count: int) -> Iterator[Figure]:
     """Start a keeper process with very many ended grid jobs; hand in a new one meanwhile."""
     with Scale() as scale:
@@ -363,13 +370,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the figures, and compare them with their bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny amounts: tests the benchmark, measures nothing")
-    parser.add_argument("--only", choices=("still", "coming", "cancelled", "begun"), action="append")
+    parser.add_argument("--only", choices=("still", "coming", "cancelled", "ended", "begun"), action="append")
     asked = parser.parse_args(arguments)
     size = 100 if asked.quick else 1
     parts = {
         "still": lambda: standing_still(10_000 // size, 50 // min(size, 10)),
         "coming": lambda: coming(10_000 // size),
         "cancelled": lambda: cancelled(5_000 // size),
+        "ended": lambda: ended(20_000 // size),
         "begun": lambda: begun(100_000 // size),
     }
     over = 0

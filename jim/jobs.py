@@ -165,6 +165,23 @@ class Live(NamedTuple):
     kind: Kind
 
 
+class Compared(NamedTuple):
+    """An attempt that evidence has arrived of, with what decides how the evidence is taken in."""
+
+    grid: int
+    k: int
+    idx: int
+    n: int
+    attempt: int
+    live: bool  # it has no verdict, and its local job has no later attempt
+    started: bool
+    mark: str
+    confirmed: bool  # the submission, by the batch system's answer, a listing or a claim
+    state: State  # of the local job, with its wish
+    wish: str
+    grid_started: bool
+
+
 class Ended(NamedTuple):
     """A local job of a grid job that has ended, with the exit record of its last attempt, if there is one."""
 
@@ -188,6 +205,7 @@ class Change:
     witness: Witness
     numbers: Sequence[int]
     reason: Reason = NO_REASON
+    spent: int = 0  # attempts that count against the limit from now on
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-TO_FORMAT_6 = """
+TO_FORMAT_7 = """
+    PRAGMA user_version = 7;
+"""
+TO_FORMAT_6 = f"""
+    {TO_FORMAT_7}
     DROP TABLE unanswered;
     DROP INDEX grid_job_elsewhere;
     DROP INDEX local_job_waiting;

@@ -7,19 +7,19 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from jim.doors import inbox
 from jim.errors import JimError, NotStorable, StoreError, UnknownJob
 from jim.evidence import verdict
-from jim.evidence.exit_record import LONGEST_RECORD, read_claim, read_exit_record
+from jim.evidence.exit_record import read_exit_record
 from jim.files import cut, missed, passes, read_regular
 from jim.jobs import Attempt, Change, Key
-from jim.keeper import judging
+from jim.keeper import alike, judging
 from jim.keeper.accepting import Wishes, take_request
+from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.resplitting import Resplits
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: publications are shown, not archived
 AT_ONCE, AT_ONCE_SECONDS = 1000, 0.03
-PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
@@ -88,18 +87,6 @@ def _say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:
 # The spool
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """One file of the spool."""
-
-    path: Path
-    mark: str
-    key: Key
-    kind: str
-    name: str
-    version: tuple[int, int]  # a publication may be replaced at any time
-
-
 def take_spool(keeper: Keeper) -> None:
     """Take in the files of wrappers and payloads in one transaction, then remove the files."""
     arrivals = list(_arrivals(keeper))
@@ -107,7 +94,8 @@ def take_spool(keeper: Keeper) -> None:
         return
     left = 0
     with keeper.store.transaction():
-        taken = [_take(keeper, arrival) for arrival in arrivals]
+        alike = _take_alike(keeper, arrivals)
+        taken = [_remove if (each.mark, each.key, each.kind) in alike else _take(keeper, each) for each in arrivals]
     for arrival, then in zip(arrivals, taken, strict=True):
         if then:
             then(keeper, arrival)
@@ -115,6 +103,20 @@ def take_spool(keeper: Keeper) -> None:
             left += 1
     if len(arrivals) >= AT_ONCE > left:
         keeper.workers.later("spool", lambda: take_spool(keeper))
+
+
+def _take_alike(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[alike.Told]:
+    """Take in together what needs no decision; the first report of a submission confirms all of the submission."""
+    reports = alike.reports(arrivals)
+    for report in alike.unconfirmed(keeper, reports):
+        try:
+            with keeper.store.part():
+                confirm(keeper, report.key, report.batch)
+        except StoreError:
+            raise
+        except (JimError, OSError, ValueError) as error:
+            log.warning("spool: %s: %s", report.mark, error)
+    return alike.take(keeper, reports)
 
 
 def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
@@ -213,8 +215,7 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
 
 def _start(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a process won the claim: the attempt runs, whatever the queue shows."""
-    attempt = _attempt(keeper, arrival)
-    claim = read_claim(read_regular(arrival.path, 4096).decode(errors="replace"))
+    attempt, claim = _attempt(keeper, arrival), alike.claim_in(arrival.path)
     begun(keeper, attempt, claim.host, claim.batch)
 
 
@@ -238,7 +239,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str) -> None:
     store.set_attempt(*key, started=keeper.clock.utc(), host=host)
     confirm(keeper, key, batch_id)
     was = store.state(grid, attempt.n)
-    if was in PENDING:
+    if was in alike.PENDING:
         store.change([Change(grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n])])
     if not store.grid_job(grid).started:
         store.set_grid_job(grid, started=1)
@@ -269,7 +270,7 @@ def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
 
 
 def _exit(keeper: Keeper, arrival: Arrival) -> None:
-    ended(keeper, arrival.key, read_regular(arrival.path, LONGEST_RECORD).decode(errors="replace"))
+    ended(keeper, arrival.key, alike.record_in(arrival.path))
 
 
 def ended(keeper: Keeper, key: Key, text: str) -> None:
@@ -295,7 +296,7 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
 def _refused(keeper: Keeper, arrival: Arrival) -> None:
     """Note that a second wrapper of an attempt was refused; no state changes."""
     attempt = _attempt(keeper, arrival)
-    host = read_claim(read_regular(arrival.path, 4096).decode(errors="replace")).host
+    host = alike.claim_in(arrival.path).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
     keeper.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
 

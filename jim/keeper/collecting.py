@@ -14,12 +14,11 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
-from jim.evidence.exit_record import read_exit_record
 from jim.files import sync_directory
 from jim.handlers.base import Result
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
-from jim.keeper.verifying import Claimed, verified
+from jim.keeper.verifying import Claimed, claimed_by, verified
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
@@ -27,7 +26,7 @@ from jim.request import handler_of
 from jim.statusdb.contract import Store
 from jim.statusdb.record import failures
 from jim.workdir import credentials
-from jim.workdir.submission import own_directory, submission_directory
+from jim.workdir.submission import own_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
@@ -117,8 +116,7 @@ def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Clai
     """Return the claimed outputs of local jobs in this state, by the exit records of their last attempts."""
     for each in store.ended(grid):
         if each.state == state.value and each.record:
-            directory = submission_directory(place, each.k) / f"run.{each.idx}"
-            yield Claimed((grid, each.k, each.idx), each.n, directory, read_exit_record(each.record))
+            yield claimed_by(place, grid, each)
 
 
 def _add(tar: Tar, claimed: Claimed) -> None:

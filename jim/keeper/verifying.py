@@ -7,7 +7,7 @@ import itertools
 import logging
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,8 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
 from jim.evidence.verdict import Verdict
 from jim.files import open_regular, passes, patiently
-from jim.jobs import Key
-from jim.keeper import judging
+from jim.jobs import Ended, Key
+from jim.keeper import alike, judging
 from jim.keeper.keeper import Keeper
 from jim.workdir.submission import submission_directory
 
@@ -51,16 +51,18 @@ class Verifying:
         if not keeper.workers.ready(VERIFY):
             return
         ready = (each for each in keeper.store.completing() if keeper.workers.ready((VERIFY, *each)))
-        claimed = [_claimed(keeper, *each) for each in itertools.islice(ready, VERIFIED_AT_ONCE)]
+        claimed = _claimed(keeper, list(itertools.islice(ready, VERIFIED_AT_ONCE)))
         if claimed:
             keeper.workers.start(Errand(VERIFY, partial(_check_all, claimed), partial(self._checked, keeper)))
 
     def _checked(self, keeper: Keeper, results: list[tuple[Claimed, Problem | None]]) -> None:
         with keeper.store.transaction():
+            completed = alike.complete(keeper, [claimed.key for claimed, problem in results if not problem])
             for claimed, problem in results:
                 found = self._verdict(keeper, claimed, problem)
                 if found:
-                    judging.record(keeper, claimed.key, found)
+                    if claimed.key not in completed:
+                        judging.record(keeper, claimed.key, found)
                     self._since.pop(claimed.key, None)
                     keeper.workers.forget((VERIFY, claimed.key[0], claimed.n))
 
@@ -77,10 +79,14 @@ class Verifying:
         return None
 
 
-def _claimed(keeper: Keeper, grid: int, n: int) -> Claimed:
-    attempt = keeper.store.attempts(grid, n=n)[-1]
-    directory = submission_directory(keeper.directory(grid), attempt.k) / f"run.{attempt.idx}"
-    return Claimed((grid, attempt.k, attempt.idx), n, directory, read_exit_record(attempt.record))
+def _claimed(keeper: Keeper, jobs: Sequence[tuple[int, int]]) -> list[Claimed]:
+    return [claimed_by(keeper.directory(grid), grid, each) for grid, each in keeper.store.claimed(jobs)]
+
+
+def claimed_by(place: Path, grid: int, ended: Ended) -> Claimed:
+    """Return the outputs in an attempt's exit record."""
+    directory = submission_directory(place, ended.k) / f"run.{ended.idx}"
+    return Claimed((grid, ended.k, ended.idx), ended.n, directory, read_exit_record(ended.record))
 
 
 @dataclass(frozen=True, slots=True)

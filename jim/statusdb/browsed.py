@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,9 @@ from jim.jobs import HELD, Alike, GridJob
 from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.connected import Connected
 from jim.statusdb.hosts import Hosts
+from jim.statusdb.packed import code, unpacked, word
 
 STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
 HERDS = {
@@ -55,12 +58,15 @@ STARTS = (
     "AND started <> '' GROUP BY minute ORDER BY minute"
 )
 # The journal is in order of time, without an index of times: only its end is read.
+_SHOWN = tuple(word for each in ("completed", "failed", "killed", "running") for word in (each, code(each)))
 LATELY = (
-    "SELECT substr(at, 1, 16) AS minute, now, count(*) FROM journal WHERE seq > (SELECT max(seq) FROM journal) - ? "
-    "AND n IS NOT NULL AND now IN ('completed', 'failed', 'killed', 'running') GROUP BY minute, now ORDER BY minute"
+    "SELECT CASE WHEN at GLOB '*-*' THEN substr(at, 1, 16) "
+    "ELSE strftime('%Y-%m-%dT%H:%M', CAST(at AS INTEGER) / 1000, 'unixepoch') END AS minute, now, count(*) "
+    "FROM journal WHERE seq > (SELECT max(seq) FROM journal) - ? "
+    f"AND n IS NOT NULL AND now IN {_SHOWN} GROUP BY minute, now"
 )
 RECORDS = (
-    "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 100000 "
+    "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
     "LIMIT ?"
 )
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
@@ -187,11 +193,14 @@ class Browsed(Hosts):
 
     def lately(self, lines: int) -> list[Minute]:
         """Count by minute the changes of local jobs in the last lines of the journal."""
-        return [Minute._make(row) for row in self.db.execute(LATELY, (lines,))]
+        counted = Counter[tuple[str, str]]()  # words of a version before and today's are the same words
+        for at, now, times in self.db.execute(LATELY, (lines,)):
+            counted[at, word(now)] += times
+        return [Minute(*each, times) for each, times in sorted(counted.items())]
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
-        return [str(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
+        return [unpacked(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
 
 
 def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:

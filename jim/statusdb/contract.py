@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jim.clock import Clock
-from jim.jobs import Alike, Attempt, Change, Ended, GridJob, Journal, Live, LocalJob, Submission
+from jim.jobs import Alike, Attempt, Change, Compared, Ended, GridJob, Journal, Key, Live, LocalJob, Submission
 from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import (
     AttemptSeen,
@@ -284,6 +284,15 @@ class Store(Protocol):
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change an attempt."""
+
+    def set_attempts(self, told: Mapping[Key, Mapping[str, Any]]) -> None:
+        """Change several attempts, all or none."""
+
+    def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
+        """Return what arrived evidence of these attempts is compared with; unknown attempts are left out."""
+
+    def claimed(self, jobs: Iterable[tuple[int, int]]) -> list[tuple[int, Ended]]:
+        """Return the last attempts of these local jobs, each with its grid job."""
 
     def given_up(self) -> list[Attempt]:
         """Return the attempts that must end (`over`), and have no verdict yet."""

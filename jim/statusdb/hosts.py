@@ -9,6 +9,7 @@ from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
 from jim.statusdb.connected import Connected
+from jim.statusdb.packed import unpacked
 
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
 BADLY = "verdict NOT IN ('', 'completed', 'killed') AND host <> ''"
@@ -77,5 +78,5 @@ class Hosts(Connected):
 
 
 def _attempt(row: tuple[Any, ...]) -> AttemptSeen:
-    *told, kind = row
-    return AttemptSeen._make((*told, Kind(kind)))
+    *told, record, kind = row
+    return AttemptSeen._make((*told, unpacked(record), Kind(kind)))

@@ -9,8 +9,9 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jim.jobs import Attempt, GridJob, Journal, Live, LocalJob, Submission
+from jim.jobs import Attempt, Compared, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb.packed import moment, packed, unpacked, word
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ UPGRADES = (
     CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
     CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
     """,
+    # New exit records are packed, and new lines of the journal are shorter. The old ones stay as they are: an upgrade
+    # that writes all of them anew takes long, and as much room again.
+    "",
 )
 
 
@@ -82,6 +86,22 @@ ENDED = (
     "CASE WHEN l.state = 'completed' AND a.verdict <> 'completed' THEN '' ELSE ifnull(a.record, '') END AS record "
     "FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
+)
+
+
+# Keys come as JSON, which SQLite takes apart: one statement for any number of them.
+COMPARED = (
+    "SELECT a.grid, a.k, a.idx, a.n, a.attempt, a.verdict = '' AND l.attempt = a.attempt, a.started <> '', s.mark, "
+    "s.state IN ('confirmed', 'ended'), l.state, l.wish, g.started FROM json_each(?) e "
+    "CROSS JOIN attempt a ON a.grid = json_extract(e.value, '$[0]') AND a.k = json_extract(e.value, '$[1]') "
+    "AND a.idx = json_extract(e.value, '$[2]') "
+    "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
+    "JOIN grid_job g ON g.id = a.grid"
+)
+CLAIMED = (
+    "SELECT l.n, l.state, l.attempt, l.reason, a.k, a.idx, a.record, l.grid FROM json_each(?) e "
+    "CROSS JOIN local_job l ON l.grid = json_extract(e.value, '$[0]') AND l.n = json_extract(e.value, '$[1]') "
+    "JOIN attempt a INDEXED BY attempt_of ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt"
 )
 
 
@@ -116,7 +136,7 @@ FIRST_WAITING = (
 # The journal lines of local jobs that are about to change, and the effect on the tally.
 JOURNAL = (
     "INSERT INTO journal (at, grid, n, attempt, was, now, witness, reason) "
-    "SELECT ?, grid, n, attempt, state, ?, ifnull(?, witness), ifnull(?, reason) FROM local_job"
+    "SELECT ?, grid, n, attempt, ?, ?, ifnull(?, witness), ifnull(?, reason) FROM local_job"
 )
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
@@ -141,14 +161,23 @@ def _names(found: Cursor) -> list[str]:
 
 def lines(found: Cursor) -> Iterator[Journal]:
     """Read rows of journal."""
-    return (Journal(**columns) for columns in named(found))
+    return (Journal(**columns | _shown(columns)) for columns in named(found))
+
+
+def _shown(line: dict[str, Any]) -> dict[str, str]:
+    return {"at": moment(line["at"])} | {name: word(line[name]) for name in ("was", "now", "witness")}
 
 
 def attempts(found: Cursor) -> Iterator[Attempt]:
     """Read rows of attempt; most have their columns in order."""
     if _names(found) == list(Attempt.__annotations__):  # there may be very many
-        return starmap(Attempt, map(_ending_in_a_reason, found))
-    return (Attempt(**with_whole_reason(columns)) for columns in named(found))
+        return starmap(Attempt, map(_attempt, found))
+    return (Attempt(**_with_record(with_whole_reason(columns))) for columns in named(found))
+
+
+def keys(wanted: Iterable[Sequence[int]]) -> tuple[str]:
+    """Return keys as the value of COMPARED or CLAIMED."""
+    return (json.dumps(list(wanted)),)
 
 
 def one(found: Cursor) -> dict[str, Any] | None:
@@ -220,9 +249,30 @@ def with_whole_reason(columns: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def _ending_in_a_reason(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _attempt(row: tuple[Any, ...]) -> tuple[Any, ...]:
     *told, kind, facts = row
+    told[_RECORD] = unpacked(told[_RECORD])
     return *told, _KINDS.get(kind, Kind.UNKNOWN), _facts(facts)
+
+
+def _with_record(columns: dict[str, Any]) -> dict[str, Any]:
+    return columns | {"record": unpacked(columns["record"])}
+
+
+_RECORD = list(Attempt.__annotations__).index("record")
+
+
+def ended(row: tuple[Any, ...]) -> Ended:
+    """Read a row of ENDED."""
+    n, state, attempt, reason, k, idx, record = row
+    return Ended(n, state, attempt, reason, k, idx, unpacked(record))
+
+
+def compared(row: tuple[Any, ...]) -> Compared:
+    """Read a row of COMPARED."""
+    grid, k, idx, n, attempt, live, started, mark, confirmed, state, wish, begun = row
+    live, started, confirmed, begun = bool(live), bool(started), bool(confirmed), bool(begun)
+    return Compared(grid, k, idx, n, attempt, live, started, mark, confirmed, STATES[state], wish, begun)
 
 
 def reason(words: str, kind: str, facts: str) -> Reason:
@@ -239,6 +289,12 @@ def with_reason(columns: Mapping[str, Any]) -> Mapping[str, Any]:
         reason = Reason(words=reason)
     facts = as_json(reason.facts) if reason.facts else ""
     return {**columns, "reason": reason.words, "kind": reason.kind, "facts": facts}
+
+
+def attempt_columns(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns of an attempt as SQLite takes them."""
+    columns = {name: column(value) for name, value in with_reason(told).items()}
+    return columns | {"record": packed(columns["record"])} if "record" in columns else columns
 
 
 def live(row: tuple[Any, ...]) -> Live:

@@ -87,7 +87,7 @@ CREATE TABLE attempt (
     attempt INTEGER NOT NULL,
     host TEXT NOT NULL DEFAULT '',
     started TEXT NOT NULL DEFAULT '',   -- when its claim was seen; empty: never
-    record TEXT NOT NULL DEFAULT '',    -- the exit record
+    record TEXT NOT NULL DEFAULT '',    -- the exit record, as packed.py packs it; text: by a version before
     verdict TEXT NOT NULL DEFAULT '',   -- empty: live
     reason TEXT NOT NULL DEFAULT '',
     updated TEXT NOT NULL,
@@ -106,11 +106,11 @@ CREATE TABLE detail (
 
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
-    at TEXT NOT NULL,
+    at TEXT NOT NULL,                   -- milliseconds since 1970; a time in words: by a version before, or a step
     grid INTEGER NOT NULL,
     n INTEGER,                          -- null: about the grid job
     attempt INTEGER,
-    was TEXT NOT NULL DEFAULT '',
+    was TEXT NOT NULL DEFAULT '',       -- here digits stand for words: packed.py
     now TEXT NOT NULL DEFAULT '',
     witness TEXT NOT NULL,
     reason TEXT NOT NULL DEFAULT ''

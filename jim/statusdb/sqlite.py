@@ -15,6 +15,7 @@ from jim.jobs import HELD, Change, GridJob, Journal, LocalJob, Submission, whole
 from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.browsed import Browsed
+from jim.statusdb.packed import code, moment_code
 from jim.statusdb.submissions import Submissions
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Store(Browsed, Submissions):
         """Add a line to the journal that is not a change of state. Lines never change."""
         self.db.execute(
             "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
-            (self.clock.utc(), grid, n, what, witness.value, rows.column(reason)),
+            (moment_code(self.clock.utc()), grid, n, code(what), code(witness.value), rows.column(reason)),
         )
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
@@ -244,7 +245,7 @@ class Store(Browsed, Submissions):
             for each in changes:
                 which, values = rows.among(each.numbers)
                 told = {"state": each.now, "witness": each.witness, "reason": each.reason}
-                self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told)
+                self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told, each.spent)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state is written to the journal, and counts."""
@@ -259,7 +260,9 @@ class Store(Browsed, Submissions):
         with self.transaction():
             return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
 
-    def _move(self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any]) -> int:
+    def _move(
+        self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any], spent: int = 0
+    ) -> int:
         """Change columns of those of these local jobs that are in state `was`; return their number.
 
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
@@ -270,9 +273,11 @@ class Store(Browsed, Submissions):
         now = self.clock.utc()
         those = (*values, grid, was.value)
         if (state := columns.get("state", was.value)) != was.value:
-            line = now, state, columns.get("witness"), columns.get("reason")
+            words = code(was.value), code(state), code(columns["witness"]) if "witness" in columns else None
+            line = moment_code(now), *words, columns.get("reason")
             self.db.execute(f"{rows.JOURNAL} WHERE {which} AND grid = ? AND state = ?", (*line, *those))
         names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
+        names += f", spent = spent + {spent}" if spent else ""
         changed = f"UPDATE local_job SET {names} WHERE {which} AND grid = ? AND state = ?"
         moved = self.db.execute(changed, (*columns.values(), now, *those)).rowcount
         if moved and state != was.value:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jim.jobs import Attempt, Ended, Live, Submission
+from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission
 from jim.model import SubmissionState
 from jim.statusdb import rows
 from jim.statusdb.connected import Connected
@@ -62,7 +62,29 @@ class Submissions(Connected):
 
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change columns of an attempt."""
-        self._set("attempt", rows.with_reason(columns), grid=grid, k=k, idx=idx)
+        self.set_attempts({(grid, k, idx): columns})
+
+    def set_attempts(self, told: Mapping[Key, Mapping[str, Any]]) -> None:
+        """Change columns of several attempts: those with the same columns in one statement."""
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        now = self.clock.utc()
+        for key, columns in told.items():
+            stored = {**rows.attempt_columns(columns), "updated": now}
+            alike.setdefault(tuple(stored), []).append((*stored.values(), *key))
+        with self.transaction():
+            for names, values in alike.items():
+                changed = ", ".join(f"{name} = ?" for name in names)
+                self.db.executemany(f"UPDATE attempt SET {changed} WHERE grid = ? AND k = ? AND idx = ?", values)
+        self._changed.update(grid for grid, _, _ in told)
+
+    def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
+        """Return what evidence of attempts is compared with."""
+        found = map(rows.compared, self.db.execute(rows.COMPARED, rows.keys(keys)))
+        return {(each.grid, each.k, each.idx): each for each in found}
+
+    def claimed(self, jobs: Iterable[tuple[int, int]]) -> list[tuple[int, Ended]]:
+        """Return the last attempts of local jobs, with their grid jobs."""
+        return [(grid, rows.ended(row)) for *row, grid in self.db.execute(rows.CLAIMED, rows.keys(jobs))]
 
     def live(self, grid: int | None = None) -> Iterator[Live]:
         """Yield every attempt without a verdict that the batch system has or may have."""
@@ -78,5 +100,5 @@ class Submissions(Connected):
         """Yield how each local job ended, read in parts: a slow reader must not hold up the store's log."""
         first = 0
         while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
-            yield from map(Ended._make, part)
+            yield from map(rows.ended, part)
             first = part[-1][0] + 1

@@ -22,6 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from jim.jobs import Submission
 from jim.keeper import serial
 from jim.model import State, Step
 from jim.site.settings import Keep, Limits
@@ -47,8 +48,10 @@ def at_work(place: Path) -> World:
     world.submit(12, key="active")
     world.until(lambda: world.store.submissions("confirmed", grid=2))
     six_sent_together(world)
+    world.until(lambda: len(_troubled(world)) == 1 and world.store.submissions("recorded", grid=2), seconds=0.0)
+    world.batch.lies = [Instead("submit", Answers.LOST_BEFORE), Instead("find", Answers.DOWN)]
     world.submit(1, key="lost before it was accepted")
-    world.until(lambda: sum(bool(each.trouble) for each in world.store.submissions("unknown")) == 2, seconds=0.0)
+    world.until(lambda: len(_troubled(world)) == 2, seconds=0.0)
     world.submit(2, key="split")
     world.until(lambda: 4 in [each.id for each in world.store.grid_jobs(Step.SPLIT)], seconds=0.0)
     world.batch.finish(2, 2)  # its exit record lies in the spool
@@ -57,17 +60,17 @@ def at_work(place: Path) -> World:
     return world
 
 
+def _troubled(world: World) -> list[Submission]:
+    """Give the submissions that could not be looked for."""
+    return [each for each in world.store.submissions("unknown") if each.trouble]
+
+
 def six_sent_together(world: World) -> None:
     """Of grid job 2 local jobs 0 and 1 run, 2 has completed, 3 is to be tried again, 4 is held, 5 has failed.
 
     So there is room for more. 6 to 8 are sent and accepted, and the answer is lost. 9 is in the queue; 10 and 11 wait.
     """
-    world.batch.lies = [
-        Instead("submit", Answers.LOST_AFTER),
-        Instead("find", Answers.DOWN),
-        Instead("submit", Answers.LOST_BEFORE),
-        Instead("find", Answers.DOWN),
-    ]
+    world.batch.lies = [Instead("submit", Answers.LOST_AFTER), Instead("find", Answers.DOWN)]
     for index in range(1, 7):
         world.batch.start(2, index)
     told = f"file 3 {hashlib.sha256(b'2.2').hexdigest()} events.dat\n"

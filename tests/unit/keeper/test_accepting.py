@@ -8,7 +8,7 @@ import os
 import pytest
 
 from jim.doors import inbox
-from jim.keeper import arrivals
+from jim.keeper import alike, arrivals
 from jim.model import State
 
 PASSES, STAYS = errno.ESTALE, errno.EACCES
@@ -41,7 +41,7 @@ def begun(world):
 
 @pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ETIMEDOUT, errno.EMFILE])
 def test_a_spool_file_that_cannot_be_read_for_a_moment_is_tried_again(begun, monkeypatch, number):
-    read_again = unread(monkeypatch, arrivals, ".exit", number)
+    read_again = unread(monkeypatch, alike, ".exit", number)
     begun.batch.finish(1)
     begun.go(3)
     assert (rejected(begun), len(list((begun.site.work / "spool").glob("*.exit")))) == ([], 1)
@@ -51,14 +51,14 @@ def test_a_spool_file_that_cannot_be_read_for_a_moment_is_tried_again(begun, mon
 
 
 def test_what_can_be_read_is_taken_meanwhile(begun, monkeypatch):
-    unread(monkeypatch, arrivals, ".start", PASSES)
+    unread(monkeypatch, alike, ".start", PASSES)
     begun.batch.finish(1)
     begun.until(lambda: begun.state(1) is State.COMPLETED)
     assert rejected(begun) == []
 
 
 def test_a_spool_file_that_nobody_may_read_is_rejected(begun, monkeypatch):
-    unread(monkeypatch, arrivals, ".start", STAYS)
+    unread(monkeypatch, alike, ".start", STAYS)
     begun.go(2)
     assert len(rejected(begun)) == 1
 
@@ -135,7 +135,7 @@ def test_a_wish_that_nobody_may_read_is_put_aside(world, monkeypatch):
 
 
 def test_a_file_that_is_gone_when_it_is_read_is_nothing(begun, monkeypatch):
-    unread(monkeypatch, arrivals, ".start", errno.ENOENT)
+    unread(monkeypatch, alike, ".start", errno.ENOENT)
     unread(monkeypatch, inbox, "wish-", errno.ENOENT)
     begun.wish("suspend", "1")
     begun.go(1)

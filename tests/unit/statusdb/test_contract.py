@@ -364,6 +364,67 @@ def test_attempts_are_given_of_a_grid_job_a_local_job_or_a_submission(store: Sto
     assert (first.verdict, first.reason, first.host) == ("again", "lost", "node")
 
 
+def test_several_attempts_change_at_once_each_in_its_columns(store: Store) -> None:
+    add(store)
+    sent(store)
+    store.changed()
+    store.set_attempts(
+        {(1, 1, 1): {"started": "now", "host": "a"}, (1, 1, 3): {"record": "r"}, (1, 1, 9): {"host": ""}}
+    )
+    assert [(each.idx, each.started, each.host, each.record) for each in store.attempts(1)] == [
+        (1, "now", "a", ""),
+        (2, "", "", ""),
+        (3, "", "", "r"),
+    ]
+    assert store.changed() == {1}
+    store.set_attempts({})
+    with pytest.raises(NotStorable):
+        store.set_attempts({(1, 1, 2): {"host": "b"}, (1, 1, 3): {"verdict": None}})
+    assert [each.host for each in store.attempts(1)] == ["a", "", ""], "all or none"
+
+
+def test_what_evidence_is_compared_with(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid, size=2)
+        store.intend(grid, 1, f"mark-{grid}", store.local_jobs(grid, WAITING))
+    store.set_submission(1, 1, state=SubmissionState.CONFIRMED)
+    store.set_attempt(1, 1, 2, started="now")
+    store.set_local_job(1, 1, wish="cancel")
+    store.set_grid_job(1, started=1)
+    store.set_attempt(2, 1, 1, verdict="failed")
+    store.set_local_job(2, 1, attempt=2)
+    common = {"attempt": 1, "state": State.SUBMITTING, "wish": ""}
+    first = {"grid": 1, "k": 1, "mark": "mark-1", "confirmed": True, "grid_started": True, "live": True, **common}
+    second = {"grid": 2, "k": 1, "mark": "mark-2", "confirmed": False, "grid_started": False, "live": False, **common}
+    found = store.compared([(2, 1, 1), (1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 1, 3), (3, 1, 1)])
+    assert {key: each._asdict() for key, each in found.items()} == {
+        (1, 1, 1): {**first, "idx": 1, "n": 0, "started": False},
+        (1, 1, 2): {**first, "idx": 2, "n": 1, "started": True, "wish": "cancel"},
+        (2, 1, 1): {**second, "idx": 1, "n": 0, "started": False},
+        (2, 1, 2): {**second, "idx": 2, "n": 1, "started": False},  # a later attempt is its local job's
+    }
+    assert store.compared([]) == {}
+
+
+def test_what_was_claimed_last_is_told_of_any_local_jobs(store: Store) -> None:
+    for grid in (1, 2):
+        add(store, grid, size=2)
+        sent(store, grid=grid)
+    store.set_attempt(1, 1, 2, verdict="again", record="of the first attempt")
+    store.set_local_job(1, 1, state=State.WAITING, witness=Witness.KEEPER)
+    sent(store, k=2)
+    store.set_attempt(1, 2, 1, record="of the second")
+    found = [(grid, each.n, each.k, each.idx, each.record) for grid, each in store.claimed([(2, 0), (1, 1), (1, 7)])]
+    assert sorted(found) == [(1, 1, 2, 1, "of the second"), (2, 0, 1, 1, "")]
+
+
+def test_a_change_may_count_an_attempt(store: Store) -> None:
+    add(store)
+    sent(store)
+    store.change([Change(1, 1, State.SUBMITTING, State.COMPLETED, Witness.EXIT_RECORD, [0, 2], spent=1)])
+    assert [each.spent for each in store.local_jobs(1)] == [1, 0, 1]
+
+
 def test_live_is_what_the_batch_system_has_and_nobody_has_judged(store: Store) -> None:
     add(store)
     store.intend(1, 1, "mark", store.local_jobs(1, WAITING))

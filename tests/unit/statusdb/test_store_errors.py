@@ -104,7 +104,7 @@ def test_an_exit_record_that_cannot_be_stored_stays_in_the_spool(world, monkeypa
     world.batch.start(1)
     world.batch.finish(1)
     with monkeypatch.context() as patch:
-        patch.setattr(world.store, "set_attempt", fails)
+        patch.setattr(world.store, "set_attempts", fails)
         with pytest.raises(DiskFull):
             world.go(1)
     assert len(list((world.site.work / "spool").glob("*.exit"))) == 1
