@@ -19,6 +19,8 @@ from jim.files import sync_directory
 from jim.handlers.base import Result
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
+from jim.keeper.looks import AT_ONCE
+from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.verifying import Claimed, verified
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness, roll_up
@@ -34,11 +36,15 @@ log = logging.getLogger(__name__)
 UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore sets RESOLVED back to ACCEPTED
 BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
 SUMMARY = "summary.json"  # the first file of each tar
+FEW = 100  # local jobs: about 1 ms of the loop
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
 
 def collect(keeper: Keeper, job: GridJob) -> float:
     """Gather the outputs of a grid job whose local jobs have all ended, and finish it."""
+    if is_unsent(job) and _all_ended(keeper, job):
+        finish(keeper, job.id, {})
+        return AT_ONCE
     if job.step in BEFORE and _all_ended(keeper, job):
         with keeper.store.transaction():
             if job.step in UNSPLIT:
@@ -48,8 +54,19 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step is not Step.COLLECTING:
         return NEVER
     failed = partial(_not_gathered, keeper, job)
-    work, done = partial(_gather, keeper, job), partial(_finish, keeper, job.id)
+    work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
+
+
+def is_unsent(job: GridJob) -> bool:
+    """Tell whether nothing of a cancelled grid job was sent: it has no outputs, and so it gets no tar."""
+    return job.wish == Verb.CANCEL and job.step in (Step.SPLIT, Step.ACTIVE) and not job.submissions
+
+
+def end_unsent(keeper: Keeper, grid: int) -> None:
+    """End a cancelled grid job of which nothing was sent, unless it is too large to do so at once."""
+    if keeper.store.end_waiting(grid, NEVER_SENT, FEW) < FEW and _all_ended(keeper, keeper.store.grid_job(grid)):
+        finish(keeper, grid, {})
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
@@ -162,7 +179,8 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
         raise OSError(f"the job type's collect step: {error}") from error  # tried again until a cancel
 
 
-def _finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
+def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
+    """Store how a grid job ended; without a result, there is no tar."""
     job = keeper.store.grid_job(grid)
     counts = keeper.store.counts(grid)
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)

@@ -13,8 +13,9 @@ import pytest
 
 from jim.handlers.parametric import Parametric
 from jim.keeper import collecting
-from jim.keeper.arrivals import TakingInbox
-from jim.model import Piece, State
+from jim.keeper.accepting import TakingInbox
+from jim.model import Piece, State, Step
+from jim.site.file import Limits
 from jim.workdir.tar import Tar
 from tests.stand_ins import World
 
@@ -117,6 +118,30 @@ def test_what_was_cancelled_brings_nothing(world):
     world.wish("cancel", str(grid))
     world.until(lambda: "cancel" in world.batch.calls)
     assert set(tar_of(world, grid)) == {"summary.json", "1.0/stdout"}
+
+
+@pytest.mark.parametrize("few", [100, 2])
+def test_a_cancelled_grid_job_of_which_nothing_was_sent_ends_without_a_tar(world, monkeypatch, few):
+    """Many such are cancelled at once: each would cost a directory, a tar and its way to the disk."""
+    monkeypatch.setattr(collecting, "FEW", few)
+    world.keeper.site = world.site._replace(limits=Limits(queued=0))
+    grid = world.submit(3)
+    world.until(lambda: world.store.counts(grid) == {State.WAITING: 3})
+    world.wish("cancel", str(grid))
+    world.move(TakingInbox)(world.keeper)
+    at_once = Step.FINISHED if few == 100 else Step.SPLIT
+    assert world.store.grid_job(grid).step is at_once
+    world.until(lambda: world.finished(grid))
+    job = world.store.grid_job(grid)
+    assert (job.outcome, job.reason, job.result) == (
+        "killed",
+        "cancelled: 3 of 3 local jobs killed: cancelled before it was submitted",
+        {},
+    )
+    assert not (world.site.work / "1/result").exists()
+    assert [(each.was, each.now) for each in world.store.journal(grid) if each.n == 2] == [("waiting", "killed")]
+    world.go()
+    assert "GRAM_SCRIPT_ERROR:8\n" in world.answer(grid)
 
 
 def test_what_was_half_split_before_a_restore_is_forgotten_once_it_is_cancelled(world):
