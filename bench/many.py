@@ -50,11 +50,12 @@ def through(count: int, limit: float) -> Iterator[Figure]:
 def _through(place: Place, count: int, limit: float) -> Iterator[Figure]:
     job = place.submit(place.herd(count))
     place.until(lambda: place.step(job) != "")
-    pid, spent = place.keeper(), [0.0]
+    pid, spent, memory = place.keeper(), [0.0], []
     place.until(lambda: place.step(job) not in ("accepted", "resolved"), 0.2, limit)
     for wanted in range(0, count + 1, count // PARTS):
         place.until(lambda wanted=wanted: _ended(place, job) >= wanted, 0.2, limit)
         spent.append(Cpu.of(pid).own)
+        memory.append(most_memory(pid))
     place.until(lambda: place.step(job) == Step.FINISHED.value, 0.2, limit)
     spent.append(Cpu.of(pid).own)
     if pid != place.keeper():
@@ -68,7 +69,13 @@ def _through(place: Place, count: int, limit: float) -> Iterator[Figure]:
     yield Figure("  the last tenth ÷ the first", parts[-1] / parts[0], "×", 1.5)
     yield Figure("  split", spent[1] / count * 1000, "ms", note="each")
     yield Figure("  tar", (spent[-1] - spent[-2]) / count * 1000, "ms", note="each")
-    yield Figure("  peak memory", most_memory(pid), "MB", 200)
+    yield Figure(
+        "  peak memory",
+        most_memory(pid),
+        "MB",
+        200,
+        f"{memory[0]:.0f} after the split, {memory[-1]:.0f} before the tar",
+    )
     yield Figure("  status DB", size / count / 1000, "kB", note="each, without the tar")
 
 

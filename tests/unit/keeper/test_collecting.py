@@ -211,6 +211,21 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
 NAMES = {"empty": b"", "é": b"x" * 511, "d/" + "n" * 200: b"y" * 512, "a b\t*": b"z" * 513, "large": bytes(3_000_000)}
 
 
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_the_summary_is_one_json_document_however_many_there_are(world, size):
+    """Byte for byte as JIM has always written it: after a restore, tars are compared with the store."""
+    grid = world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    why = 'says "no"\n  }, \u2028 \\ é'
+    with world.store.transaction():
+        world.store.db.execute("DELETE FROM local_job WHERE n >= ?", (size,))
+        world.store.db.execute("UPDATE local_job SET reason = ?", (why,))
+    job = world.store.grid_job(grid)
+    local_jobs = [{"n": n, "state": "submitted", "attempt": 1, "reason": why} for n in range(size)]
+    whole = {"id": 1, "key": "k1", "type": "parametric", "request": job.request, "local_jobs": local_jobs}
+    assert b"".join(collecting._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
+
+
 def test_a_tar_is_read_by_others(tmp_path):
     file = tmp_path / "x.tar"
     with file.open("wb") as out:
