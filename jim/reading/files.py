@@ -7,9 +7,8 @@ import stat
 import tarfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import Output
@@ -28,8 +27,7 @@ class Gone(JimError):
     """A file that is missing or has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An open file, and the requested part of it."""
 
     file: IO[bytes]
@@ -37,8 +35,7 @@ class Found:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One file in a tar."""
 
     name: str
