@@ -115,13 +115,13 @@ class Place:
         """Return the pid of the local batch system's daemon."""
         return int((self.state / "batch/daemon.lock").read_text())
 
-    def until(self, true: Callable[[], bool], pause: float = 0.02) -> float:
+    def until(self, true: Callable[[], bool], pause: float = 0.02, limit: float = LIMIT_SECONDS) -> float:
         """Wait until something holds; return how long that took."""
         began = time.perf_counter()
         while not true():
-            if time.perf_counter() - began > LIMIT_SECONDS:
+            if time.perf_counter() - began > limit:
                 log = self.state / "keeper.log"
                 words = log.read_text()[-2000:] if log.exists() else "no keeper.log"
-                raise TimeoutError(f"waited {LIMIT_SECONDS:g} s in vain; the keeper says: {words}")
+                raise TimeoutError(f"waited {limit:g} s in vain; the keeper says: {words}")
             time.sleep(pause)
         return time.perf_counter() - began

@@ -289,7 +289,7 @@ def cancelled(count: int) -> Iterator[Figure]:
         if left:
             raise RuntimeError(f"{left} are not cancelled")
         each, loop = spent / count * 1000, (scale.looped - looped) / count * 1000
-        note = f"with its tar; the loop's part is {loop:.1f} ms"
+        note = f"the loop's part is {loop:.1f} ms"
         yield Figure(f"cancel of {count:,} that wait: CPU per grid job", each, "ms", 1, note)
         yield Figure("  longest block of the loop (CPU)", scale.longest * 1000, "ms", 50)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.model import NO_REASON, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 
 HELD = math.inf  # the due time of a local job that JIM holds until a person decides
 
@@ -20,10 +19,7 @@ def _attributes(text: str) -> dict[str, Any]:
     return attributes
 
 
-@dataclass(frozen=True)
-class GridJob:
-    """One request, and its progress."""
-
+class _GridJob(NamedTuple):
     id: int
     key: str
     job_type: str
@@ -49,6 +45,10 @@ class GridJob:
     place: str = ""  # the name of its directory; empty: it has none
     door: str = ""  # the door whose words polls use; empty: the default door
 
+
+class GridJob(_GridJob):
+    """One request, and its progress."""
+
     @cached_property
     def request(self) -> dict[str, Any]:
         """Return the checked attributes. They are parsed on demand: they may be large, and are rarely needed."""
@@ -60,8 +60,7 @@ class GridJob:
         return '"test": "yes"' in self.request_text and bool(self.request.get("test") == "yes")
 
 
-@dataclass(frozen=True, slots=True)
-class LocalJob:
+class LocalJob(NamedTuple):
     """One piece of a grid job, and its latest attempt."""
 
     grid: int
@@ -78,7 +77,7 @@ class LocalJob:
     due: float
     updated: str
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = NOTHING
 
     @property
     def held(self) -> bool:
@@ -86,8 +85,7 @@ class LocalJob:
         return self.state is State.WAITING and self.due == HELD
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """One batch command."""
 
     grid: int
@@ -103,7 +101,7 @@ class Submission:
     wall_seconds: int | None = None  # the time limit of its jobs, if known
     trouble: str = ""  # why JIM could not look for it just now
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = NOTHING
 
 
 # Submissions that the batch system may or may not have.
@@ -116,8 +114,7 @@ UNDECIDED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One try at a local job."""
 
     grid: int
@@ -133,7 +130,7 @@ class Attempt:
     updated: str
     over: str = ""  # how it must end, once that is written in the submission directory
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = NOTHING
 
 
 def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
@@ -194,8 +191,7 @@ class Ended(NamedTuple):
     record: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A change of several local jobs; it applies to those that are still where the evidence found them."""
 
     grid: int
@@ -208,8 +204,7 @@ class Change:
     spent: int = 0  # attempts that count against the limit from now on
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(NamedTuple):
     """One line of the journal."""
 
     seq: int

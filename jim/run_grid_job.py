@@ -94,9 +94,9 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
+    from jim.keeper import accepting, arrivals
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
-    from jim.keeper.arrivals import TakingInbox, take_spool
     from jim.keeper.asking import Asking
     from jim.keeper.collecting import collect
     from jim.keeper.dividing import resolve, split
@@ -114,8 +114,8 @@ def moves() -> tuple[Move, ...]:
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
         of_site(follow_clock),  # after a jump of the clock, everything is due
-        of_site(TakingInbox()),  # requests and wishes of the doors
-        of_site(take_spool),  # starts, ends and publications of the wrappers
+        of_site(accepting.TakingInbox()),  # requests and wishes of the doors
+        of_site(arrivals.take_spool),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
         of_grid_job(split),  # resolved ─> split: local jobs. The first accepted submission makes it active
         of_grid_job(Fulfilling()),  # cancel, suspend, resume

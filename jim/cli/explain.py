@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what the job waits for."""
     view = look()
     job, members = view.members(arguments.target)
-    asked: Sequence[LocalJob | None] = members or [None]
+    asked: Sequence[LocalJob | None] = members if members else (None,)
     if arguments.json:
         documents = [explained(view, job, local) for local in asked]
         say_json(documents if len(documents) > 1 else documents[0])

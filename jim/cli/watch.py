@@ -7,8 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
@@ -43,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(NamedTuple):
     """The state of a grid job at one moment."""
 
     record: dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.errors import UnknownJob
 from jim.splitting.lumi_ranges import joined
@@ -14,15 +14,14 @@ _TARGET = re.compile(rf"({_NUMBER})(?:\.({_SLICE}(?:,{_SLICE})*))?", re.ASCII)
 LONGEST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A grid job and some of its local jobs: sorted slices without overlap, both ends included; () means all."""
 
     grid_job: int
     slices: tuple[tuple[int, int], ...] = ()
 
-    def __contains__(self, n: int) -> bool:
-        return not self.slices or any(first <= n <= last for first, last in self.slices)
+    def __contains__(self, n: object) -> bool:
+        return isinstance(n, int) and (not self.slices or any(first <= n <= last for first, last in self.slices))
 
     def numbers(self, size: int) -> Iterator[int]:
         """Return the numbers of the local jobs in a grid job of this size; refuse a number that it does not have."""

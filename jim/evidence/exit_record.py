@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -17,8 +16,7 @@ LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: "), "fail
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The process that may run an attempt. A keeper's claim is a fence: that attempt never starts."""
 
     nonce: str
@@ -28,8 +26,7 @@ class Claim:
     started: str = ""  # by the node's clock
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One file of the list of outputs."""
 
     size: int
@@ -37,12 +34,11 @@ class Output:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExitRecord:
+class ExitRecord(NamedTuple):
     """How a payload ended, as its wrapper saw it."""
 
     mark: str
-    index: int
+    index: int  # type: ignore[assignment]
     n: int
     attempt: int
     nonce: str

@@ -1,12 +1,15 @@
-"""Takes requests and wishes from doors into the store: each key makes one grid job; wishes are taken in order."""
+"""Takes requests and wishes from the inbox into the store: each key makes one grid job; wishes are taken in order."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jim.doors import inbox
+from jim.errors import NotStorable, UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS
 from jim.jobs import GridJob
 from jim.keeper import wishes
@@ -17,29 +20,29 @@ from jim.keeper.slices import Slices, meet
 from jim.model import Step, Verb, Witness
 
 log = logging.getLogger(__name__)
+INBOX_SECONDS = 0.01  # of the loop, in one round
+Then = Callable[[], None]  # what to do with a file once its content is stored
 # Errands that a wish for a grid job makes due at once, however often they have failed.
 TRIED_AT_ONCE = ("split", "collect", "wish", "cancel")
 
 
-def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> bool:
-    """Store a request; tell whether its file is settled. A key of a grid job to be removed makes the request wait."""
+def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | None:
+    """Store a request; return what to do with its file then, None if it waits for its key to become free."""
     number, key = content["id"], content["key"]
     told = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
     new = keeper.store.add_grid_job(number, key, *told)
     owner = keeper.store.known_as(key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")
-        inbox.keep(path, content)
-    elif not owner:
+        return partial(inbox.keep, path, content)
+    if not owner:
         raise ValueError(f"number {number} belongs to another grid job")
-    elif inbox.kept_id(keeper.site.state, path.name) == owner:  # so the door returned the owner's id
+    if inbox.kept_id(keeper.site.state, path.name) == owner:  # so the door returned the owner's id
         log.info("%d: request dropped: its key belongs to grid job %d", number, owner)
-        inbox.drop(path, number)
-    else:
-        if not is_going(keeper, keeper.store.grid_job(owner)) and keeper.workers.pace(("key", number)):
-            log.warning("%d: request waits: its key still belongs to grid job %d", number, owner)
-        return False
-    return True
+        return partial(inbox.drop, path, number)
+    if not is_going(keeper, keeper.store.grid_job(owner)) and keeper.workers.pace(("key", number)):
+        log.warning("%d: request waits: its key still belongs to grid job %d", number, owner)
+    return None
 
 
 class Wishes:
@@ -54,26 +57,25 @@ class Wishes:
         if gone:
             keeper.store.wishes_are_gone(gone)
 
-    def take(self, name: str, content: dict[str, Any]) -> bool:
-        """Record a wish and tell whether its file is settled; a wish that must wait stays in the inbox."""
-        if name in self.fulfilled:  # by a keeper that was killed before it removed the file
-            return True
+    def take(self, path: Path, content: dict[str, Any]) -> Then | None:
+        """Record a wish; return what to do with its file then, None if it must wait in the inbox."""
+        if path.name in self.fulfilled:  # by a keeper that was killed before it removed the file
+            return partial(inbox.taken, path)
         keeper, (grid, slices), verb = self.keeper, inbox.slices_of(content["target"]), content["verb"]
         job = keeper.store.grid_job(grid)
         if grid in self.unread or self._is_behind(grid, slices, verb) or self._must_wait(job, slices, content):
             self.waiting.append((grid, slices))
-            return False
-        with keeper.store.transaction():
-            keeper.store.fulfil(name)
-            n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
-            several = content["target"] if slices and n is None else ""
-            by = content.get("by", "")
-            keeper.store.note(grid, f"{verb} requested", Witness.USER, ", ".join(filter(None, (by, several))), n)
-            wishes.take(keeper, job, verb, slices, content, self.resplits)
+            return None
+        keeper.store.fulfil(path.name)  # in the transaction of the changes
+        n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
+        several = content["target"] if slices and n is None else ""
+        by = content.get("by", "")
+        keeper.store.note(grid, f"{verb} requested", Witness.USER, ", ".join(filter(None, (by, several))), n)
+        wishes.take(keeper, job, verb, slices, content, self.resplits)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))
         keeper.looks.add([grid])
-        return True
+        return partial(inbox.taken, path)
 
     def _is_behind(self, grid: int, slices: Slices, verb: str) -> bool:
         """Tell whether a wish waits for an earlier one. A wish for all waits only if it chooses local jobs."""
@@ -91,3 +93,72 @@ class Wishes:
         if self.keeper.workers.busy(("age", job.id)) or is_going(self.keeper, job):
             return True
         return verb == Verb.RESPLIT and not self.resplits.has_pieces(self.keeper, job, slices, content)
+
+
+class TakingInbox:
+    """The move that takes requests and wishes into the store, many in one transaction, and then puts their files away.
+
+    A keeper that is killed between the two finds the files again: the store knows the key of the request, and the name
+    of the wish.
+    """
+
+    def __init__(self) -> None:
+        self.resplits = Resplits()
+        self._taking: Iterator[Then | None] | None = None  # the rest of the inbox, which a round had no time for
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Take in files of doors for a limited time; the next rounds take the rest."""
+        taking, self._taking = self._taking or self._begin(keeper), None
+        if taking:
+            stored, more = _take_some(keeper, taking)
+            for put_away in stored:
+                put_away()
+            if more:
+                self._taking = taking
+                keeper.workers.wake()
+
+    def _begin(self, keeper: Keeper) -> Iterator[Then | None] | None:
+        wishes = Wishes(keeper, self.resplits)
+        return _take_all(keeper, wishes) if inbox.names(keeper.site.state) else None
+
+
+def _take_some(keeper: Keeper, taking: Iterator[Then | None]) -> tuple[list[Then], bool]:
+    """Take in files in one transaction; return what to do once all is stored, and whether files may be left."""
+    until, stored = keeper.clock.boot() + INBOX_SECONDS, []
+    with keeper.store.transaction():
+        for then in taking:
+            if then:
+                stored.append(then)
+            if keeper.clock.boot() > until:
+                return stored, True
+    return stored, False
+
+
+def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[Then | None]:
+    waiting = False  # whether a request waits: an unknown grid job may be that request
+    for path, content in inbox.arrived(keeper.site.state):
+        is_request = path.name.startswith("request-")
+        if isinstance(content, Exception):
+            waiting |= is_request
+            wishes.unread.add(inbox.wish_of(path.name))
+            say_that_it_is_left(keeper, path, content)
+            continue
+        then = None
+        try:
+            with keeper.store.part():
+                then = take_request(keeper, path, content) if is_request else wishes.take(path, content)
+        except UnknownJob as error:
+            if not waiting:
+                log.warning("%s cannot be taken: %s", path.name, error)
+                then = partial(inbox.taken, path)
+        except (KeyError, TypeError, ValueError, NotStorable) as error:
+            log.warning("%s cannot be taken: %s", path.name, error)
+            then = partial(inbox.put_aside, path)
+        waiting |= is_request and then is None
+        yield then
+
+
+def say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:
+    """Log that a file of inbox or spool cannot be read at the moment."""
+    if keeper.workers.pace(("unread", path.name)):
+        log.warning("%s: %r cannot be read now, and will be tried again: %s", path.parent.name, path.name, error)

@@ -1,4 +1,4 @@
-"""Takes requests and wishes from the inbox, and starts and ends of attempts from the spool."""
+"""Takes starts, ends and publications of attempts from the spool."""
 
 from __future__ import annotations
 
@@ -11,80 +11,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from jim.doors import inbox
-from jim.errors import JimError, NotStorable, StoreError, UnknownJob
+from jim.errors import JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import read_exit_record
 from jim.files import cut, missed, passes, read_regular
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import alike, judging
-from jim.keeper.accepting import Wishes, take_request
+from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
-from jim.keeper.resplitting import Resplits
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.workdir.submission import is_seen
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
 MOST_PUBLICATIONS = 64  # of one local job: publications are shown, not archived
-AT_ONCE, AT_ONCE_SECONDS = 1000, 0.03
+AT_ONCE = 1000
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
-
-
-# The inbox
-
-
-class TakingInbox:
-    """The move that takes requests and wishes into the store, one transaction each, and puts their files away."""
-
-    def __init__(self) -> None:
-        self.resplits = Resplits()
-        self._taking: Iterator[None] | None = None  # the rest of the inbox, which a round had no time for
-
-    def __call__(self, keeper: Keeper) -> None:
-        """Take in files of doors for a limited time; the next rounds take the rest."""
-        until = keeper.clock.boot() + AT_ONCE_SECONDS
-        taking, self._taking = self._taking or _take_all(keeper, Wishes(keeper, self.resplits)), None
-        for _ in taking:
-            if keeper.clock.boot() > until:
-                self._taking = taking
-                keeper.workers.wake()
-                return
-
-
-def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[None]:
-    waiting = False  # whether a request waits: an unknown grid job may be that request
-    for path, content in inbox.arrived(keeper.site.state):
-        yield
-        is_request = path.name.startswith("request-")
-        if isinstance(content, Exception):
-            waiting |= is_request
-            wishes.unread.add(inbox.wish_of(path.name))
-            _say_that_it_is_left(keeper, path, content)
-            continue
-        try:
-            if is_request:
-                waiting |= not take_request(keeper, path, content)
-            elif wishes.take(path.name, content):
-                inbox.taken(path)
-        except UnknownJob as error:
-            if not waiting:
-                log.warning("%s cannot be taken: %s", path.name, error)
-                inbox.taken(path)
-        except (KeyError, TypeError, ValueError, NotStorable) as error:
-            log.warning("%s cannot be taken: %s", path.name, error)
-            inbox.put_aside(path)
-
-
-def _say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:
-    if keeper.workers.pace(("unread", path.name)):
-        log.warning("%s: %r cannot be read now, and will be tried again: %s", path.parent.name, path.name, error)
-
-
-# The spool
 
 
 def take_spool(keeper: Keeper) -> None:
@@ -206,7 +151,7 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
         raise
     except (JimError, OSError, ValueError) as error:
         if missed(error):
-            _say_that_it_is_left(keeper, arrival.path, error)
+            say_that_it_is_left(keeper, arrival.path, error)
             return None
         log.warning("spool: %s: %s", arrival.path.name, error)
         return _put_aside

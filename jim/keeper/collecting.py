@@ -7,10 +7,13 @@ import logging
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import starmap
+from operator import ne
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
@@ -18,7 +21,9 @@ from jim.files import sync_directory
 from jim.handlers.base import Result
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
-from jim.keeper.verifying import Claimed, claimed_by, verified
+from jim.keeper.looks import AT_ONCE
+from jim.keeper.reasons import NEVER_SENT
+from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
@@ -33,11 +38,15 @@ log = logging.getLogger(__name__)
 UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore sets RESOLVED back to ACCEPTED
 BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
 SUMMARY = "summary.json"  # the first file of each tar
+FEW = 100  # local jobs: about 1 ms of the loop
 LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
 
 def collect(keeper: Keeper, job: GridJob) -> float:
     """Gather the outputs of a grid job whose local jobs have all ended, and finish it."""
+    if is_unsent(job) and _all_ended(keeper, job):
+        finish(keeper, job.id, {})
+        return AT_ONCE
     if job.step in BEFORE and _all_ended(keeper, job):
         with keeper.store.transaction():
             if job.step in UNSPLIT:
@@ -47,8 +56,19 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step is not Step.COLLECTING:
         return NEVER
     failed = partial(_not_gathered, keeper, job)
-    work, done = partial(_gather, keeper, job), partial(_finish, keeper, job.id)
+    work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
+
+
+def is_unsent(job: GridJob) -> bool:
+    """Tell whether nothing of a cancelled grid job was sent: it has no outputs, and so it gets no tar."""
+    return job.wish == Verb.CANCEL and job.step in (Step.SPLIT, Step.ACTIVE) and not job.submissions
+
+
+def end_unsent(keeper: Keeper, grid: int) -> None:
+    """End a cancelled grid job of which nothing was sent, unless it is too large to do so at once."""
+    if keeper.store.end_waiting(grid, NEVER_SENT, FEW) < FEW and _all_ended(keeper, keeper.store.grid_job(grid)):
+        finish(keeper, grid, {})
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
@@ -67,12 +87,10 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
-            _fill(Tar(file), own, job, store)
+            completed = _fill(Tar(file), own, job, store)
             file.flush()
             os.fsync(file.fileno())
-        completed, line = sum(each.state == "completed" and bool(each.record) for each in store.ended(job.id)), ""
-        if completed:
-            line = _let_handler_collect(keeper, job, store, place)
+        line = _let_handler_collect(keeper, job, store, place) if completed else ""
     temporary.rename(tar)
     sync_directory(place)
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
@@ -81,22 +99,44 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 
 
-def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> None:
-    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones."""
-    summary = _summary(job, store)
-    tar.add(SUMMARY, len(summary), [summary])
+def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> int:
+    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones; count the completed."""
+    with _summary(job, store, place / "result") as summary:
+        tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
+    completed = 0
     for each in _claims(store, place, job.id, State.COMPLETED):
         _add(tar, each)
-    for each in _claims(store, place, job.id, State.FAILED):
-        _add_last_words(tar, each)
+        completed += 1
+    if store.counts(job.id).get(State.FAILED):
+        for each in _claims(store, place, job.id, State.FAILED):
+            _add_last_words(tar, each)
     tar.end()
+    return completed
 
 
-def _summary(job: GridJob, store: Store) -> bytes:
-    names = ("n", "state", "attempt", "reason")
+@contextmanager
+def _summary(job: GridJob, store: Store, place: Path) -> Iterator[IO[bytes]]:
+    """Give a nameless file with the summary: there may be too many local jobs for memory."""
+    with TemporaryFile(dir=place) as file:
+        file.writelines(_lines(job, store))
+        yield file
+
+
+def _lines(job: GridJob, store: Store) -> Iterator[bytes]:
     facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
-    local_jobs = [dict(zip(names, each, strict=False)) for each in store.ended(job.id)]
-    return json.dumps({**facts, "local_jobs": local_jobs}, indent=1).encode()
+    begin, _, end = json.dumps({**facts, "local_jobs": [None]}, indent=1).rpartition("\n  null")
+    yield begin.encode()
+    number = 0
+    for number, each in enumerate(store.ended(job.id), 1):
+        yield b"\n  " if number == 1 else b",\n  "
+        told = f'"n": {each.n},\n   "state": "{each.state}",\n   "attempt": {each.attempt},\n   "reason": '
+        yield f"{{\n   {told}{json.dumps(each.reason)}\n  }}".encode()
+    yield end.encode() if number else b"]\n}"
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    return iter(partial(file.read, BLOCK), b"")
 
 
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
@@ -105,7 +145,11 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
         with tarfile.open(tar, "r:") as members:
             first = members.next()
             told = members.extractfile(first) if first and first.name == SUMMARY else None
-            return told is None or told.read() != _summary(job, store)
+            if first is None or told is None:
+                return True
+            with _summary(job, store, tar.parent) as summary:
+                differs = first.size != summary.seek(0, os.SEEK_END)
+                return differs or any(starmap(ne, zip(_blocks(told), _blocks(summary), strict=True)))
     except FileNotFoundError:  # no outputs are left to make the tar of
         return False
     except tarfile.TarError:
@@ -160,7 +204,8 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
         raise OSError(f"the job type's collect step: {error}") from error  # tried again until a cancel
 
 
-def _finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
+def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
+    """Store how a grid job ended; without a result, there is no tar."""
     job = keeper.store.grid_job(grid)
     counts = keeper.store.counts(grid)
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)

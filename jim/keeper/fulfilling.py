@@ -76,6 +76,8 @@ class Fulfilling:
 def _end_waiting(keeper: Keeper, grid: int) -> None:
     """End local jobs that were never sent, by not sending them; in parts, as there may be very many."""
     name = ("never sent", grid)
+    if not keeper.store.counts(grid).get(State.WAITING):
+        return
     if not keeper.workers.busy(name) and keeper.store.end_waiting(grid, NEVER_SENT, WAITING_AT_ONCE) == WAITING_AT_ONCE:
         keeper.workers.later(name, partial(_end_waiting, keeper, grid))
 

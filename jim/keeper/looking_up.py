@@ -35,8 +35,9 @@ class Found:
 
 def look_up(keeper: Keeper, job: GridJob) -> float:
     """Close submissions that have ended; look for submissions of unknown outcome, or fence them."""
-    if job.submissions:
-        keeper.store.end_submissions(job.id)
+    if not job.submissions:
+        return NEVER
+    keeper.store.end_submissions(job.id)
     states = *LOST, SubmissionState.REFUSED, SubmissionState.CANCELLED
     found = keeper.store.submissions(*states, grid=job.id)
     return min((_look_up_one(keeper, job, each) for each in found), default=NEVER)

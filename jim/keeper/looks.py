@@ -13,6 +13,7 @@ from jim.keeper.workers import NEVER
 
 THREAD, SPARE_THREAD = "a thread for a batch command", "a thread for a wish"  # the latter leaves one for submissions
 LISTING = "a good listing"
+AT_ONCE = 0.0  # from a move that has changed the step: the look ends here, and the next one begins
 
 
 class Looks:

@@ -11,10 +11,10 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.keeper.fulfilling import OTHERS
 from jim.keeper.keeper import Keeper
-from jim.keeper.looks import SPARE_THREAD, THREAD
+from jim.keeper.looks import AT_ONCE, SPARE_THREAD, THREAD
 from jim.keeper.workers import NEVER
 
-AT_ONCE_SECONDS = 0.03
+AT_ONCE_SECONDS = 0.01
 SPOOL_SECONDS = 0.2  # the longest rest with unfinished grid jobs: wrappers cannot call the keeper
 IDLE_SECONDS = 2.0  # the longest rest without: the call of a door may be lost
 
@@ -46,6 +46,15 @@ def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
 
 def _groups(moves: Sequence[Move]) -> Iterator[tuple[bool, Iterator[Move]]]:
     return groupby(moves, key=attrgetter("is_of_grid_job"))
+
+
+def _asked(keeper: Keeper, job: GridJob, moves: Sequence[Callable[..., Any]]) -> Iterator[float]:
+    """Ask moves about a grid job until one of them has changed its step; yield when they are to be asked again."""
+    for move in moves:
+        when = move(keeper, job)
+        yield when
+        if when == AT_ONCE:
+            break
 
 
 class Rounds:
@@ -97,7 +106,7 @@ class Rounds:
             self.keeper.doors.answered.pop(grid, None)
             when = NEVER
         else:
-            when = min(move(self.keeper, job) for move in moves)
+            when = min(_asked(self.keeper, job, moves))
         self.keeper.looks.looked(grid, when)
 
     def rest(self) -> float:

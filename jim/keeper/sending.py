@@ -28,7 +28,7 @@ from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState,
 log = logging.getLogger(__name__)
 FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
-AT_ONCE_SECONDS = 0.03  # of the loop
+AT_ONCE_SECONDS = 0.01  # of the loop
 # States of submissions that the batch system may have.
 ACCEPTED = (
     SubmissionState.UNKNOWN,
@@ -56,7 +56,7 @@ class Sending:
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Hand over an intended submission; queue the grid job if local jobs of it wait."""
-        when = self._hand_on_all(keeper, job)
+        when = self._hand_on_all(keeper, job) if job.submissions else NEVER
         if not _may_send(keeper, job):
             return when
         if not keeper.store.local_jobs(job.id, (State.WAITING,), limit=1, due=keeper.clock.steady()):

@@ -17,6 +17,7 @@ from jim.evidence.transitions import (
 )
 from jim.jobs import GridJob
 from jim.keeper import reasons
+from jim.keeper.collecting import end_unsent, is_unsent
 from jim.keeper.editing import edit
 from jim.keeper.fulfilling import end_single
 from jim.keeper.keeper import Keeper
@@ -103,6 +104,8 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     keeper.store.set_grid_job(job.id, wish=verb, due=0.0)
     if verb == Verb.RESUME:
         _release(keeper, job.id)
+    if is_unsent(keeper.store.grid_job(job.id)):
+        end_unsent(keeper, job.id)
     return ""
 
 

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -79,12 +79,17 @@ class Pages:
     )
 
     def __post_init__(self) -> None:
-        self.lately = Lately(lambda: replace(self.open(), disk=self.disk))
+        self.lately = Lately(self._opened)
+
+    def _opened(self) -> View:
+        view = self.open()
+        view.disk = self.disk
+        return view
 
     @contextmanager
     def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read a snapshot of the store, for a limited time."""
-        view = replace(self.open(), disk=self.disk)
+        view = self._opened()
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.jobs import GridJob, LocalJob
 from jim.model import IN_BATCH, State, Verb
@@ -15,8 +15,7 @@ from jim.workdir import credentials
 LOOKED_AT = 1000  # number of waiting local jobs in which the next due one is searched
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """One thing that a job waits for, and what happens next."""
 
     what: str

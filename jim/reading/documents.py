@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from jim.errors import JimError
@@ -86,10 +85,10 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
     fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
-        "phases": [asdict(phase) for phase in phases(view, job)],
+        "phases": [phase._asdict() for phase in phases(view, job)],
         "local_jobs": view.local_records(job, chosen(view, job, wanted)),
-        "submissions": [asdict(each) for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
-        "journal": [asdict(line) for line in view.store.own_journal(job.id)],
+        "submissions": [each._asdict() for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
+        "journal": [line._asdict() for line in view.store.own_journal(job.id)],
     }
 
 
@@ -101,16 +100,20 @@ def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
         },
         "wish": local.wish,
         "spent": local.spent,
-        "phases": [asdict(phase) for phase in phases(view, job, local.n)],
+        "phases": [phase._asdict() for phase in phases(view, job, local.n)],
         "attempts": list(_attempts(view, local)),
-        "journal": [asdict(line) for line in view.store.journal(job.id, local.n)],
+        "journal": [line._asdict() for line in view.store.journal(job.id, local.n)],
     }
 
 
 def _attempts(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
     for attempt in view.store.attempts(local.grid, n=local.n):
         record = exit_record(attempt)
-        yield asdict(attempt) | {"record": asdict(record) if record else None}
+        yield attempt._asdict() | {"record": _record(record) if record else None}
+
+
+def _record(record: ExitRecord) -> dict[str, Any]:
+    return record._asdict() | {"files": [each._asdict() for each in record.files]}
 
 
 def waits(view: View, job: GridJob, local: LocalJob | None = None) -> list[Wait]:

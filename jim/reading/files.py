@@ -7,9 +7,8 @@ import stat
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import Output
@@ -29,8 +28,7 @@ class Gone(JimError):
     """A file that is missing or has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An open file, and the requested part of it."""
 
     file: IO[bytes]
@@ -38,8 +36,7 @@ class Found:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a file that may grow."""
 
     begin: int
@@ -47,8 +44,7 @@ class Part:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One file in a tar."""
 
     name: str

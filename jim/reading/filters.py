@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -35,8 +34,7 @@ class Filter(NamedTuple):
 Known = Mapping[str, Filter]
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """Filters with their values, in the order of the table of known filters."""
 
     known: Known
@@ -65,7 +63,7 @@ class Filters:
         return self._in_order(each for each in self.given if each != (name, value) and each[0] != "after")
 
     def _in_order(self, pairs: Iterable[tuple[str, str]]) -> Filters:
-        return replace(self, given=_in_order(self.known, pairs))
+        return self._replace(given=_in_order(self.known, pairs))
 
 
 def _in_order(known: Known, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

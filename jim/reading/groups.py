@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.jobs import Alike
 from jim.model import State
@@ -19,8 +19,7 @@ NUMBER, QUOTED, PATH = r"(?<![\w.,])\d[\d,.]*(?=[\s:;)]|$)", r"'[^']*'|\"[^\"]*\
 NAME = re.compile(rf"{NUMBER}|{QUOTED}|{PATH}|[^\s:,;()='\"]*\d[^\s:,;()='\"]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Local jobs that ended for the same reason except for numbers and names."""
 
     words: str  # * stands for the differences
@@ -28,8 +27,7 @@ class Group:
     wordings: int  # number of different reasons
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """The most frequent groups, and counts of the rest."""
 
     shown: Sequence[Group]

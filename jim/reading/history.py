@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import quantiles
+from typing import NamedTuple
 
 from jim.errors import JimError
 from jim.evidence.exit_record import read_exit_record
@@ -24,8 +24,7 @@ TAIL = 20_000  # last lines of the journal
 ENDS = ("completed", "failed", "killed")
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """Counts in steps of equal length; the last step ends now or at the end of the grid job."""
 
     begin: str
@@ -38,8 +37,7 @@ class Timeline:
         return max((count for each in self.counts.values() for count in each), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """The estimated end of a grid job, and its basis."""
 
     end: str
@@ -47,8 +45,7 @@ class Pace:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """Quartiles of a quantity of completed attempts."""
 
     what: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from jim.errors import BadRequest
 from jim.jobs import GridJob
@@ -65,13 +64,12 @@ LOCAL_JOBS = {
 NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Row]):
+class Page(NamedTuple, Generic[Row]):
     """The rows of a page, the row before the next page, and the number of all rows."""
 
     rows: Sequence[Row]
     after: str
-    count: int | None  # None: more than COUNTED
+    count: int | None  # type: ignore[assignment]  # None: more than COUNTED
 
     @property
     def shown_of(self) -> int | str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from jim.jobs import GridJob
 from jim.model import State
@@ -22,8 +22,7 @@ WORST = (State.FAILED, State.KILLED, State.NEW, State.HELD)
 COLUMNS = ((50, 25), (400, 50), (2_500, 100))  # up to so many cells: cells in a row
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Cells of one row that look alike."""
 
     column: int
@@ -31,8 +30,7 @@ class Run:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """The look of a cell: its state, the share of local jobs in that state (1 to 5), and whether it is dim."""
 
     state: State
@@ -40,16 +38,15 @@ class Look:
     dim: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
+class Map(NamedTuple):
     """A map to draw."""
 
     first: int  # the number of the first local job
-    count: int  # of local jobs
+    count: int  # type: ignore[assignment]  # of local jobs
     per_cell: int
     columns: int
     runs: Mapping[Look, Sequence[Run]]
-    counts: Mapping[State, int] = field(default_factory=dict)
+    counts: Mapping[State, int]
 
     @property
     def cells(self) -> int:

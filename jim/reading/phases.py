@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.errors import JimError
 from jim.jobs import GridJob
@@ -15,8 +15,7 @@ from jim.request import handler_of
 ATTRIBUTE = re.compile(r'\b(name|done|total|unit)="([^"<&]{1,40})"')
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """The progress of one phase, over all local jobs that have begun the phase."""
 
     name: str

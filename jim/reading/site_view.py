@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jim.jobs import GridJob
 from jim.model import State, Step
@@ -21,8 +21,7 @@ OPEN = tuple(step.value for step in Step if step is not Step.FINISHED)
 NUMBER = re.compile(r"\b\d[\d,.]*\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """The signs that the shown states are up to date."""
 
     heart: Heart
@@ -65,8 +64,7 @@ def in_trouble(view: View, since: str) -> list[GridJob]:
     return [*unfinished, *found][:IN_TROUBLE]
 
 
-@dataclass(frozen=True, slots=True)
-class WhatWaits:
+class WhatWaits(NamedTuple):
     """One reason for waiting, with the grid jobs that have the same reason except for numbers."""
 
     wait: Wait

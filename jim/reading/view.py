@@ -9,17 +9,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.clock import Clock, age_seconds
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
-from jim.model import KEEPER_ENDS, State, Step
+from jim.model import KEEPER_ENDS, NOTHING, State, Step
 from jim.reading.patience import Disk, at_once
 from jim.site import file as site_file
 from jim.site.file import Site
@@ -43,8 +42,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-@dataclass(frozen=True, slots=True)
-class Heart:
+class Heart(NamedTuple):
     """Whether a keeper runs, in words."""
 
     beats: bool
@@ -52,8 +50,7 @@ class Heart:
     next: str = "a poll, a wish or `jim keeper` starts one"
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """The keeper's published trouble with the batch system or its history; without words there is none."""
 
     words: str = ""
@@ -62,23 +59,21 @@ class Trouble:
     grid_jobs: frozenset[int] = frozenset()  # grid jobs that wait for the history
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """The summary that the keeper published; it is old if no keeper runs."""
 
     trouble: Trouble = Trouble()
     history: Trouble = Trouble()  # trouble with the source that reports how jobs ended
     # Why the command to the batch system for a grid job's last wish failed.
-    unsaid: Mapping[str, str] = field(default_factory=dict)
+    unsaid: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True)
 class View:
     """A state directory, as people read it."""
 
-    site: Site
-    store: Store
-    disk: Disk = at_once  # reads in the work directory, whose file server may hang
+    def __init__(self, site: Site, store: Store, disk: Disk = at_once) -> None:
+        self.site, self.store = site, store
+        self.disk = disk  # reads in the work directory, whose file server may hang
 
     def now(self) -> str:
         """Return the time."""
@@ -160,7 +155,7 @@ class View:
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
         jobs = found.grid_jobs()
         found.close()
-        return [replace(job, updated=job.created) for job in jobs]  # the keeper has not seen them
+        return [job._replace(updated=job.created) for job in jobs]  # the keeper has not seen them
 
     def wishes(self, job: GridJob) -> list[tuple[str, str]]:
         """Return the wishes for a grid job that are still in the inbox: the verb, and what it is for."""

@@ -14,7 +14,6 @@ from jim.jobs import HELD, Alike, GridJob
 from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
-from jim.statusdb.connected import Connected
 from jim.statusdb.hosts import Hosts
 from jim.statusdb.packed import code, unpacked, word
 

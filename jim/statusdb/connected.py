@@ -81,7 +81,7 @@ class Connected:
 
     @contextmanager
     def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
-        """Drop the count in memory if the changes that it counts were undone."""
+        """Forget what is known of changes that were undone."""
         whole = False
         try:
             with some:
@@ -90,6 +90,7 @@ class Connected:
         finally:
             if not whole:
                 self._in_batch = None
+                self._requests.clear()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Read the store as of one moment, even while the keeper writes."""

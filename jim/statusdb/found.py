@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from jim.jobs import GridJob, LocalJob, Submission
@@ -74,7 +73,7 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
             lost = Submission(job.id, k, marks[k], max(attempts), state, "", 0, TAKEN_UP.words, 0.0, now)
-            store.take_up(replace(lost, kind=TAKEN_UP.kind), counting)
+            store.take_up(lost._replace(kind=TAKEN_UP.kind), counting)
         for n, ((k, _), attempt) in last.items():
             told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": TAKEN_UP}
             if store.local_job(job.id, n).state.final:  # someone had retried it, which the store has forgotten

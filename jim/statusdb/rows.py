@@ -192,7 +192,7 @@ def grid_jobs(found: Cursor, request_of: Callable[[int], str]) -> Iterator[GridJ
     return (_grid_job_of(columns, request_of(columns["id"])) for columns in named(found))
 
 
-_OF_GRID_JOB = [name for name in GridJob.__annotations__ if name != "request_text"]
+_OF_GRID_JOB = [name for name in GridJob._fields if name != "request_text"]
 _STEPS = {step.value: step for step in Step}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ from jim.errors import BadRequest, JimError
 from jim.files import read_regular, replace_durably, resolved
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
+OWN_COPY = re.compile(rf"\.?({'|'.join(KINDS)})(\..*)?")  # in the directory of a grid job, with unfinished ones
 LONGEST = 256 * 1024
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 SEQUENCE, VERSION, SHORT_YEAR, LONG_YEAR = 0x30, 0xA0, 0x17, 0x18  # tags of ASN.1
@@ -129,6 +131,8 @@ def hand_over(place: Path, request: Mapping[str, Any], now: float) -> None:
 def take_back(place: Path, request: Mapping[str, Any]) -> None:
     """Remove copies of credentials that the request no longer names."""
     for kind in KINDS.keys() - paths_in(request).keys():
+        if (place / kind).exists():
+            (place / f".{kind}.was").touch(mode=0o600)  # so that copies of wrappers are looked for in the end
         (place / kind).unlink(missing_ok=True)
 
 
@@ -153,10 +157,15 @@ def expired(place: Path, now: float) -> str:
 
 def remove(place: Path) -> None:
     """Remove all copies of a grid job's credentials, also those of killed wrappers and keepers."""
+    own = [name for name in os.listdir(place) if OWN_COPY.fullmatch(name)]  # noqa: PTH208 - names suffice
+    if not own:  # wrappers copy these, and these are removed last: most grid jobs have none
+        return
     for kind in KINDS:
-        for pattern in (kind, f".{kind}.*", f"s*/{kind}.*", f"s*/.{kind}.*"):
+        for pattern in (f"s*/{kind}.*", f"s*/.{kind}.*"):
             for each in place.glob(pattern):
                 each.unlink(missing_ok=True)
+    for name in own:
+        (place / name).unlink(missing_ok=True)
 
 
 def now() -> float:

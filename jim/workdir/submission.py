@@ -13,8 +13,8 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from jim.errors import BadRequest, JimError
 from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
@@ -36,8 +36,7 @@ SENT = "sent"  # the last try of the batch command that may have run; never remo
 LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The attempt that one index of a submission runs."""
 
     job: Job
@@ -45,8 +44,7 @@ class Line:
     settings: Sequence[tuple[str, str]] = ()  # its own environment
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """What one attempt has left in its submission directory."""
 
     claim: Claim | None

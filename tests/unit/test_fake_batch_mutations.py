@@ -12,7 +12,7 @@ from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.idealizer import health
-from jim.keeper import arrivals, asking, fulfilling, judging, looking_up, sending, settling
+from jim.keeper import accepting, asking, fulfilling, judging, looking_up, sending, settling
 from jim.keeper.accepting import take_request
 from jim.keeper.serial import Hold, Serials
 from jim.model import NO_REASON, State, Witness
@@ -122,10 +122,9 @@ def a_late_request_is_dropped(patch):
 
     def dropping(keeper, path, content):
         take_request(keeper, path, content)
-        path.unlink(missing_ok=True)
-        return True
+        return lambda: path.unlink(missing_ok=True)
 
-    patch.setattr(arrivals, "take_request", dropping)
+    patch.setattr(accepting, "take_request", dropping)
 
 
 def no_serial_is_behind(patch):

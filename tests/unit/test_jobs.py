@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from jim.jobs import HELD
@@ -28,5 +26,5 @@ def test_a_local_job_that_jim_holds_waits_without_a_due_time(home):
     home.add()
     waiting = home.store.local_job(1, 0)
     assert not waiting.held
-    assert replace(waiting, due=HELD).held
-    assert not replace(waiting, due=HELD, state=State.SUBMITTED).held
+    assert waiting._replace(due=HELD).held
+    assert not waiting._replace(due=HELD, state=State.SUBMITTED).held

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jim.doors.gram.protocol import USER_CANCELLED, is_failure
 from jim.keeper import fulfilling
+from jim.keeper.accepting import TakingInbox
 from jim.keeper.aging import Aging
-from jim.keeper.arrivals import TakingInbox
 from jim.model import State, Step
 from jim.reading import waits
 from jim.reading.view import View

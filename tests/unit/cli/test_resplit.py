@@ -3,7 +3,7 @@
 import json
 import tarfile
 
-from jim.keeper.arrivals import TakingInbox
+from jim.keeper.accepting import TakingInbox
 from jim.model import State, Step
 from jim.request import check
 from jim.work.pieces import herd_of

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from jim.evidence import verdict
@@ -62,12 +60,12 @@ def test_what_was_cancelled_is_not_tried_again(ended: ExitRecord) -> None:
 
 
 def test_a_time_limit_is_not_tried_again() -> None:
-    hour = replace(record(signal=15, reason=WARNED), ended="2026-01-31T13:00:00Z")
+    hour = record(signal=15, reason=WARNED)._replace(ended="2026-01-31T13:00:00Z")
     found = verdict.of_exit_record(hour, cancelled=False)
     over = verdict.within_time(found, hour, 3600)
     assert (over.reason.words, over.again) == (f"time limit: it ran for 3,600 s; {WARNED} (signal 15)", False)
     assert verdict.within_time(found, hour, 3601) == found
-    assert verdict.within_time(found, replace(hour, up=20.0), 3600) == found  # its node's clock was set meanwhile
+    assert verdict.within_time(found, hour._replace(up=20.0), 3600) == found  # its node's clock was set meanwhile
     ended = Observation(State.FAILED, "jim-1-1-1", reason="time limit", word="TIMEOUT", kind=Kind.TIME_LIMIT)
     assert not verdict.of_vanished(ended, cancelled=False).again
 

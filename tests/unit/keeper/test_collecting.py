@@ -17,8 +17,9 @@ import pytest
 
 from jim.handlers.parametric import Parametric
 from jim.keeper import collecting, verifying
-from jim.keeper.arrivals import TakingInbox
-from jim.model import Piece, State
+from jim.keeper.accepting import TakingInbox
+from jim.model import Piece, State, Step
+from jim.site.file import Limits
 from jim.workdir.tar import Tar
 from tests.stand_ins import World
 
@@ -123,6 +124,30 @@ def test_what_was_cancelled_brings_nothing(world):
     assert set(tar_of(world, grid)) == {"summary.json", "1.0/stdout"}
 
 
+@pytest.mark.parametrize("few", [100, 2])
+def test_a_cancelled_grid_job_of_which_nothing_was_sent_ends_without_a_tar(world, monkeypatch, few):
+    """Many such are cancelled at once: each would cost a directory, a tar and its way to the disk."""
+    monkeypatch.setattr(collecting, "FEW", few)
+    world.keeper.site = world.site._replace(limits=Limits(queued=0))
+    grid = world.submit(3)
+    world.until(lambda: world.store.counts(grid) == {State.WAITING: 3})
+    world.wish("cancel", str(grid))
+    world.move(TakingInbox)(world.keeper)
+    at_once = Step.FINISHED if few == 100 else Step.SPLIT
+    assert world.store.grid_job(grid).step is at_once
+    world.until(lambda: world.finished(grid))
+    job = world.store.grid_job(grid)
+    assert (job.outcome, job.reason, job.result) == (
+        "killed",
+        "cancelled: 3 of 3 local jobs killed: cancelled before it was submitted",
+        {},
+    )
+    assert not (world.site.work / "1/result").exists()
+    assert [(each.was, each.now) for each in world.store.journal(grid) if each.n == 2] == [("waiting", "killed")]
+    world.go()
+    assert "GRAM_SCRIPT_ERROR:8\n" in world.answer(grid)
+
+
 def test_what_was_half_split_before_a_restore_is_forgotten_once_it_is_cancelled(world):
     """Such a grid job is accepted anew: none of its local jobs counts."""
     grid = world.submit(2)
@@ -188,6 +213,21 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
 
 
 NAMES = {"empty": b"", "é": b"x" * 511, "d/" + "n" * 200: b"y" * 512, "a b\t*": b"z" * 513, "large": bytes(3_000_000)}
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_the_summary_is_one_json_document_however_many_there_are(world, size):
+    """Byte for byte as JIM has always written it: after a restore, tars are compared with the store."""
+    grid = world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    why = 'says "no"\n  }, \u2028 \\ é'
+    with world.store.transaction():
+        world.store.db.execute("DELETE FROM local_job WHERE n >= ?", (size,))
+        world.store.db.execute("UPDATE local_job SET reason = ?", (why,))
+    job = world.store.grid_job(grid)
+    local_jobs = [{"n": n, "state": "submitted", "attempt": 1, "reason": why} for n in range(size)]
+    whole = {"id": 1, "key": "k1", "type": "parametric", "request": job.request, "local_jobs": local_jobs}
+    assert b"".join(collecting._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
 
 
 def test_a_tar_is_read_by_others(tmp_path):

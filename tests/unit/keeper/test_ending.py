@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -292,7 +291,7 @@ def test_a_directory_that_is_removed_after_the_decision_holds_up_no_verdict(worl
 
 def test_nobody_is_given_up_by_a_name_that_he_does_not_know(world, monkeypatch):
     """Over NFS the head node may go on not finding a claim for a minute."""
-    real, away = ending.trace, replace(ending.trace(place(world), 1), claim=None)
+    real, away = ending.trace, ending.trace(place(world), 1)._replace(claim=None)
     monkeypatch.setattr(ending, "trace", lambda *_: away)
     forget(world)
     world.until(lambda: world.store.given_up())

@@ -6,7 +6,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.doors.gram.protocol import EXECUTION_FAILED, is_failure
-from jim.errors import UnknownJob
+from jim.errors import DiskFull, UnknownJob
 from jim.model import State, Step
 from tests.splitting_work import end_all, states
 from tests.splitting_work import submit as split
@@ -68,6 +68,69 @@ def test_a_wish_is_fulfilled_once_though_the_keeper_is_killed_before_its_file_is
     assert wished(world) == []
     assert [world.state(1, n) for n in range(3)] == [State.SUBMITTED, State.FAILED, State.FAILED]
     assert [word for word, _ in lines(world)].count("retry requested") == 1
+
+
+def test_of_many_wishes_stored_together_each_is_fulfilled_once_though_a_kill_leaves_the_files_of_some(
+    world, monkeypatch
+):
+    for key in ("a", "b", "c"):
+        world.submit(2, key=key)
+    world.until(lambda: len(world.batch.tasks) == 6)
+    for grid in ("1", "2", "3"):
+        inbox.wish(world.site.state, "suspend", grid)
+    taken, calls = inbox.taken, []
+
+    def killed_at_the_second(path):
+        calls.append(path)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        taken(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "taken", killed_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            world.go(1)
+    assert len(wished(world)) == 2
+    world.restart()
+    world.go(2)
+    assert (wished(world), world.store.fulfilled()) == ([], set())
+    told = [[word for word, _ in lines(world, grid=grid)].count("suspend requested") for grid in (1, 2, 3)]
+    assert told == [1, 1, 1]
+
+
+def test_wishes_that_cannot_be_stored_stay_in_the_inbox_in_their_order(world, monkeypatch):
+    """All of a transaction or nothing of it, with the requests that came with them."""
+    world.submit(1, key="a")
+    world.until(lambda: world.batch.tasks)
+    world.submit(1, key="b")
+    inbox.wish(world.site.state, "suspend", "1")
+    inbox.wish(world.site.state, "resume", "1")
+    fulfil = world.store.fulfil
+
+    def full_at_the_second(name):
+        if "000000002" in name:
+            raise DiskFull("full")
+        fulfil(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store, "fulfil", full_at_the_second)
+        with pytest.raises(DiskFull):
+            world.go(1)
+    assert (len(wished(world)), world.store.known_as("b"), world.store.grid_job(1).wish) == (2, 0, "")
+    world.go(1)
+    assert (wished(world), world.store.known_as("b")) == ([], 2)
+    assert [word for word, _ in lines(world) if "requested" in word] == ["suspend requested", "resume requested"]
+
+
+def test_a_wish_that_makes_no_sense_undoes_none_that_was_stored_with_it(world):
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    inbox.wish(world.site.state, "suspend", "1")
+    inbox.wish(world.site.state, "priority", "1", priority="high")
+    world.go(1)
+    assert (world.store.grid_job(1).wish, world.store.grid_job(1).priority, wished(world)) == ("suspend", 0, [])
+    assert [path.name[:17] for path in (world.site.state / "inbox").iterdir()] == [".unreadable-wish-"]
+    assert "priority requested" not in [word for word, _ in lines(world)]
 
 
 def test_what_is_remembered_of_wishes_does_not_grow(world):

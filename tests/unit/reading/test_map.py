@@ -89,8 +89,8 @@ def test_a_cell_of_several_shows_the_worst_of_them(counts: dict[State, int], loo
 
 
 def test_ranges_are_round_and_leave_nothing_out() -> None:
-    found = Map(0, 10_000, 1, 200, {}).ranges()
+    found = Map(0, 10_000, 1, 200, {}, {}).ranges()
     assert found[:2] == [(0, 199), (200, 399)]
     assert (len(found), found[-1]) == (50, (9800, 9999))
-    assert Map(10, 250, 1, 50, {}).ranges() == [(first, first + 4) for first in range(10, 260, 5)]
-    assert Map(0, 200, 1, 50, {}).ranges() == []
+    assert Map(10, 250, 1, 50, {}, {}).ranges() == [(first, first + 4) for first in range(10, 260, 5)]
+    assert Map(0, 200, 1, 50, {}, {}).ranges() == []

@@ -32,6 +32,21 @@ def test_a_transaction_is_all_or_nothing(store: Store) -> None:
     assert not store.db.in_transaction
 
 
+def test_what_was_undone_is_not_remembered(store: Store) -> None:
+    add(store, 1, 1)
+    before = store.grid_job(1).request
+
+    def half() -> None:
+        with store.transaction():
+            store.set_grid_job(1, request='{"job_type": "changed"}')
+            assert store.grid_job(1).request == {"job_type": "changed"}
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert store.grid_job(1).request == before
+
+
 def test_a_snapshot_shows_one_moment(store: Store) -> None:
     add(store, 1, 1)
     reader = store.reader()

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -489,7 +488,7 @@ def test_a_submission_is_forgotten_and_one_that_was_found_is_taken_up(store: Sto
     store.forget_submission(1, 1)
     assert (store.submission_numbers(1), store.attempts(1)) == (set(), [])
     found = Submission(1, 4, "found", 2, SubmissionState.UNKNOWN, "", 0, "after the backup", 0.0, CREATED)
-    found = replace(found, kind=Kind.RESTORED, facts={"k": 4})
+    found = found._replace(kind=Kind.RESTORED, facts={"k": 4})
     store.take_up(found, {2: (1, 3)})
     assert store.submission(1, 4) == found
     assert [(each.k, each.idx, each.n, each.attempt) for each in store.attempts(1)] == [(4, 2, 1, 3)]
@@ -823,7 +822,7 @@ def test_a_row_has_its_values_by_name(store: Store) -> None:
     found = store.submission(1, 1)
     assert found
     told = Submission(1, 1, "mark-1-1", 3, SubmissionState.CONFIRMED, "id", 7, "why", 9.0, found.updated, 11, "away")
-    assert found == replace(told, kind=Kind.NOT_NOW, facts={"code": 1})
+    assert found == told._replace(kind=Kind.NOT_NOW, facts={"code": 1})
     store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason=why, over="o")
     attempt = store.attempt(1, 1, 1)
     assert attempt
@@ -832,4 +831,4 @@ def test_a_row_has_its_values_by_name(store: Store) -> None:
     store.set_grid_job(1, priority=5, why="so", events_per_job=4, outcome="killed")
     job = store.grid_job(1)
     assert (job.priority, job.why, job.events_per_job, job.outcome) == (5, "so", 4, "killed")
-    assert replace(job, priority=0) != job
+    assert job._replace(priority=0) != job

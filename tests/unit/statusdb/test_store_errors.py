@@ -13,7 +13,7 @@ from jim.doors import inbox
 from jim.errors import Busy, DiskFull, NotStorable
 from jim.handlers.base import Handler
 from jim.keeper import collecting
-from jim.keeper.arrivals import TakingInbox
+from jim.keeper.accepting import TakingInbox
 from jim.keeper.settling import _take_record
 from jim.model import State, Step
 from jim.run_grid_job import serve

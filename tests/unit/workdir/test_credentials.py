@@ -228,6 +228,18 @@ def test_one_that_is_asked_for_no_more_is_handed_on_no_more(tmp_path: Path, monk
     assert not (world.site.work / str(grid) / "proxy").exists()
 
 
+def test_copies_of_killed_wrappers_go_in_the_end_also_of_one_that_was_taken_out_of_the_request(tmp_path: Path) -> None:
+    for name in ("s1", "s2"):
+        (tmp_path / name).mkdir()
+    for name in ("proxy", ".token.77", "s1/proxy.3", "s2/.proxy.1.5c", "s2/token.2"):
+        (tmp_path / name).write_text("secret")
+    (tmp_path / "s1/jobs").write_text("* proxy.3\n")
+    credentials.take_back(tmp_path, {})
+    assert not (tmp_path / "proxy").exists()
+    credentials.remove(tmp_path)
+    assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*")) == ["s1", "s1/jobs", "s2"]
+
+
 def test_a_gatekeepers_proxy_is_the_one_that_it_renews() -> None:
     description = {
         "uniqid": ["1.2"],
