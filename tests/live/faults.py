@@ -217,7 +217,8 @@ def taken_for_running(site: LiveSite) -> int:
         each.suspend()
     try:
         for each in (process for attempt in attempts for process in reversed(attempt)):
-            each.kill()
+            with suppress(psutil.NoSuchProcess):  # of a moment, or ended by the end of another
+                each.kill()
         until(lambda: not operator("squeue", "-h", "-t", "running").strip(), "their time is over", 180)
     finally:
         for each in daemons:
@@ -294,7 +295,8 @@ def stopped_and_thawed(site: LiveSite) -> int:
     _runs(site, job, PIECES)
     stopped = [each for n in range(5) for each in _all_of(site.wrapper(job, n))]
     for each in stopped:
-        each.suspend()
+        with suppress(psutil.NoSuchProcess):  # a `sleep` or `touch` of the toucher
+            each.suspend()
     id_ = site.batch_id(job)
     hidden = site.place / "hidden"
     hidden.write_text("".join(f"{id_}_{n + 1}|\n" for n in range(5)))

@@ -191,7 +191,7 @@ def test_the_page_holds_as_it_is_written(tmp_path):
     script.write_text(HIDDEN + "".join(map(here, steps)) + LEFT)
     told = said("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", script, copy, env=PLAIN, limit=560)
     assert "JIM SITE OK" in told
-    assert "arranged in /etc/cron.d/jim-keepers" in told
+    assert "/etc/cron.d/jim-keepers starts keepers" in told
     assert 'BatchSystem = "local"' in told
     assert 'SiteTestStatus = "ok"' in told
     assert "it is in use: systemctl disable --now jim-keepers.timer" in told

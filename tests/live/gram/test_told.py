@@ -47,7 +47,7 @@ def test_who_is_told_hears_the_reason_with_the_results(told):
 def test_whom_nobody_would_tell_is_refused(told):
     """An account whose keeper may not write there: its jobs would never end."""
     code, _, err = told.run("globusrun", "-r", SAMGRID, "&(executable=/bin/true)", proxy=OTHER_PROXY)
-    assert (code, "Details: GRAM would never hear of the end" in err) == (3, True)
+    assert (code, "Details: GRAM would not learn of the end" in err) == (3, True)
 
 
 def test_who_is_told_hears_of_a_cancel(told):
