@@ -15,7 +15,7 @@ from pathlib import Path
 from jim.doors import inbox
 from jim.errors import JimError, NotStorable, StoreError, UnknownJob
 from jim.evidence import verdict
-from jim.evidence.exit_record import LONGEST_RECORD, read_claim, read_exit_record
+from jim.evidence.exit_record import LONGEST_RECORD, is_whole, read_claim, read_exit_record
 from jim.files import cut, missed, passes, read_regular
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import judging
@@ -23,7 +23,7 @@ from jim.keeper.accepting import Wishes, take_request
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.resplitting import Resplits
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.submission import is_seen
+from jim.workdir.submission import is_seen, submission_directory
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
@@ -269,7 +269,15 @@ def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
 
 
 def _exit(keeper: Keeper, arrival: Arrival) -> None:
-    ended(keeper, arrival.key, read_regular(arrival.path, LONGEST_RECORD).decode(errors="replace"))
+    """Take in an end. Wrappers write into the spool in place, and only once the record is in their directory."""
+    text = read_regular(arrival.path, LONGEST_RECORD).decode(errors="replace")
+    if not is_whole(text):
+        attempt, (grid, k, index) = _attempt(keeper, arrival), arrival.key
+        if attempt.verdict:
+            return
+        record = submission_directory(keeper.directory(grid), k) / f"exit.{index}"
+        text = read_regular(record, LONGEST_RECORD).decode(errors="replace")
+    ended(keeper, arrival.key, text)
 
 
 def ended(keeper: Keeper, key: Key, text: str) -> None:

@@ -12,7 +12,7 @@ from tests.faults.real import LIMIT, alive, until
 
 # What a wrapper starts, one after the other.
 # Without date, which changes nothing, and is asked again only where a second has gone by.
-CALLS = ["ln", "mkdir", "ln", "sort", "stat", "sha256sum", "stat", "dd", "mv", "ln"]
+CALLS = ["ln", "mkdir", "ln", "sort", "stat", "sha256sum", "stat", "dd", "mv"]
 # In the first submission, index I is hurt at the wrapper's call number (I + 3) / 4, before or after the real command;
 # what is killed is the wrapper, which leads its session, or all of the session: a node.
 HURT = """
