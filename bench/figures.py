@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import batch, doors, gatekeeper, keeping, listing, requests, sandbox, splitting
+from bench import batch, doors, gatekeeper, keeping, listing, requests, sandbox, slots, splitting
 from bench.taking import Figure
 
 
@@ -50,9 +50,11 @@ class Amounts:
     slurm_grid_jobs: int = 200
     slurm_pieces: int = 50
     slurm_runs: int = 3
+    slot_tasks: int = 1000
+    slot_runs: int = 5
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1)
+QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1, 20, 1)
 BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
 
 
@@ -70,6 +72,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "requests": partial(requests.requests, a.request_bytes, a.request_runs),
         "gram": partial(gatekeeper.polls, a.gram_jobs, a.gram_rounds),
         "sandbox": partial(sandbox.sandbox, a.sent_megabytes, a.area_runs),
+        "slots": partial(slots.short_tasks, a.slot_tasks, a.slot_runs),
         "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }
 

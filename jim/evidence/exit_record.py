@@ -113,11 +113,16 @@ def read_claim(text: str) -> Claim:
     return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts, started)
 
 
+def is_whole(text: str) -> bool:
+    """Tell whether an exit record has its first and its last line."""
+    return text.startswith("jim-exit 1\n") and text.endswith("\nend\n")
+
+
 def read_exit_record(text: str) -> ExitRecord:
     """Read an exit record; refuse an incomplete one."""
-    lines = text.split("\n")
-    if lines[0] != "jim-exit 1" or lines[-1] or lines[-2:-1] != ["end"]:
+    if not is_whole(text):
         raise JimError("the exit record is incomplete")
+    lines = text.split("\n")
     facts: dict[str, str] = {}
     files, refused = [], []
     for line in lines[1:-2]:

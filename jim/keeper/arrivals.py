@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
-from jim.evidence.exit_record import read_exit_record
+from jim.evidence.exit_record import is_whole, read_exit_record
 from jim.files import cut, missed, passes, read_regular
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import alike, judging
@@ -21,7 +21,7 @@ from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.submission import is_seen
+from jim.workdir.submission import is_seen, submission_directory
 
 log = logging.getLogger(__name__)
 LONGEST_PUBLICATION = 65_536
@@ -215,7 +215,14 @@ def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
 
 
 def _exit(keeper: Keeper, arrival: Arrival) -> None:
-    ended(keeper, arrival.key, alike.record_in(arrival.path))
+    """Take in an end. Wrappers write into the spool in place, and only once the record is in their directory."""
+    text = alike.record_in(arrival.path)
+    if not is_whole(text):
+        attempt, (grid, k, index) = _attempt(keeper, arrival), arrival.key
+        if attempt.verdict:
+            return
+        text = alike.record_in(submission_directory(keeper.directory(grid), k) / f"exit.{index}")
+    ended(keeper, arrival.key, text)
 
 
 def ended(keeper: Keeper, key: Key, text: str) -> None:

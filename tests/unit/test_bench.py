@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("requests", 5, marks=pytest.mark.torture),
         pytest.param("gram", 2, marks=pytest.mark.torture),
         pytest.param("sandbox", 1, marks=pytest.mark.torture),
+        pytest.param("slots", 2 if shutil.which("parallel") else 1, marks=pytest.mark.torture),
     ],
 )
 def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bounds):

@@ -95,3 +95,49 @@ def test_what_arrives_is_taken_in_whole_or_not_at_all(world, monkeypatch):
     take_spool(world.keeper)
     assert store.local_job(1, 0) == was
     assert [each.verdict for each in store.attempts(1, n=0)] == [""]
+
+
+@pytest.fixture
+def half(world):
+    """Let an attempt end, and give the report of that, of which only a part is there."""
+    world.batch.start(1)
+    take_spool(world.keeper)
+    world.batch.finish(1, code=3)
+    (report,) = (world.site.work / "spool").glob("*.exit")
+    report.write_text(report.read_text()[:50])
+    return report
+
+
+def verdicts(world):
+    return [each.verdict for each in world.store.attempts(1, n=0)]
+
+
+def rejected(world):
+    return list((world.site.work / "rejected").iterdir())
+
+
+@pytest.mark.parametrize("length", [0, 50])
+def test_where_a_part_of_a_report_is_seen_the_record_itself_counts(world, half, length):
+    """Wrappers write it in place, and may be killed meanwhile; the record was whole before."""
+    half.write_text(half.read_text()[:length])
+    take_spool(world.keeper)
+    assert verdicts(world) == ["failed"]
+    assert (half.exists(), rejected(world)) == (False, [])
+
+
+def test_a_part_of_a_report_waits_where_the_record_is_not_seen_yet(world, half):
+    record = world.site.work / "1/s1/exit.1"
+    aside = record.rename(record.with_name("aside"))
+    take_spool(world.keeper)
+    assert (verdicts(world), half.exists(), rejected(world)) == ([""], True, [])
+    aside.rename(record)
+    take_spool(world.keeper)
+    assert (verdicts(world), half.exists(), rejected(world)) == (["failed"], False, [])
+
+
+def test_a_part_of_a_report_waits_for_no_record_once_there_is_a_verdict(world, half):
+    take_spool(world.keeper)
+    (world.site.work / "1/s1/exit.1").unlink()
+    half.write_text("jim-exit 1\n")
+    take_spool(world.keeper)
+    assert (verdicts(world), half.exists(), rejected(world)) == (["failed"], False, [])
