@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,6 +143,23 @@ def test_what_a_failed_payload_leaves_does_not_meet_the_next_attempt(place: Site
     assert place.start().wait(20) == 1
     assert not left(place)
     assert place.record()["code"] == code
+
+
+@pytest.mark.parametrize("mode", ["r", "a"])
+def test_only_who_writes_into_the_directory_belongs_to_the_attempt(place: Site, tmp_path: Path, mode: str) -> None:
+    """A person who reads what a payload prints must not be ended with the payload."""
+    opened, go = tmp_path / "opened", tmp_path / "go"
+    place.jobs(*sh(f"until [ -e {opened} ]; do sleep 0.05; done; exit 3"))
+    process = place.start()
+    until((place.here / "run.1" / "stdout").exists)
+    script = (
+        f"import time, pathlib\nf = open({str(place.here / 'run.1/stdout')!r}, {mode!r})\n"
+        f"pathlib.Path({str(opened)!r}).touch()\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)"
+    )
+    person = subprocess.Popen([sys.executable, "-S", "-c", script], cwd="/", env={}, start_new_session=True)
+    assert process.wait(30) == 1
+    go.touch()
+    assert (person.wait(20) == 0) == (mode == "r")
 
 
 def test_what_a_good_payload_leaves_is_left_to_the_batch_system(place: Site) -> None:

@@ -29,8 +29,12 @@ cc -O2 -Wall -o "$dir/nfslike" "$here/nfslike.c" $(pkg-config --cflags --libs fu
 for who in head node; do
     : >"$dir/$who.ctl"
     # Over what it serves, in a mount namespace of its own: there the path leads to the client, elsewhere to the truth.
+    # What the client has open lies elsewhere: a wrapper ends whoever writes into the directory of a payload that failed.
+    mkdir -p "$dir/served-by-$who"
+    # shellcheck disable=SC2016
     env -i PATH="$PATH" "$marked" setsid unshare -m --propagation private \
-        "$dir/nfslike" "$shared" "$shared" "$dir/$who.ctl" </dev/null >"$dir/$who.log" 2>&1 &
+        sh -c 'mount --bind "$1" "$2" && exec "$3" "$2" "$1" "$4"' sh \
+        "$shared" "$dir/served-by-$who" "$dir/nfslike" "$dir/$who.ctl" </dev/null >"$dir/$who.log" 2>&1 &
     printf '#!/bin/sh\nexec nsenter -m -t %s -- "$@"\n' $! >"$dir/$who"
     chmod 755 "$dir/$who"
 done
