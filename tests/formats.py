@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 TO_FORMAT_7 = """
+    ALTER TABLE removed DROP COLUMN gone;
+    ALTER TABLE removed DROP COLUMN at;
+    DROP TABLE cells;
+    DROP TABLE pulse;
+    DROP TABLE on_host;
+    DROP INDEX submission_by_batch_id;
+    DROP INDEX submission_by_mark;
     PRAGMA user_version = 7;
 """
 TO_FORMAT_6 = f"""

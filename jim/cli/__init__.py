@@ -60,6 +60,7 @@ VERBS = {
     "keeper": Verb("keeper", "run the keeper, or start all keepers that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or print the schema", "jim xml 12 > 12.xml"),
     "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
+    "db": Verb("db", "compare what the status DB has counted with a recount", "jim db check"),
     "site": Verb("site_verbs", "set up, check or test a site", "jim site check"),
     "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
     "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),

@@ -37,6 +37,7 @@ class Aging:
         keeper.workers.wait(LOOK, LOOKED_EVERY)
         for number, place in keeper.store.removed():  # by a keeper that was killed or failed before the files were gone
             self._remove_files(keeper, number, place)
+        keeper.store.thin()
         self._look_through(keeper, 0)
         _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
         packages = partial(sweep, keeper.site.work)

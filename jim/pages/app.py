@@ -93,10 +93,10 @@ class Pages:
         with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
             yield view
 
-    def is_removed(self, number: int) -> bool:
-        """Tell whether a grid job was removed and its files are being removed."""
+    def removed_at(self, number: int) -> str:
+        """Return when a grid job was removed; empty if that is not known."""
         with self.viewing() as view:
-            return any(number == each for each, _ in view.store.removed())
+            return view.store.removed_at(number)
 
     def why(self, view: View, job: GridJob) -> str:
         """Return the reason of a grid job; with very many local jobs it takes a while to find."""
@@ -208,7 +208,7 @@ def make_app(pages: Pages) -> Flask:
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
     app.before_request(lambda: _admit(pages))
     app.after_request(_finish)
-    app.register_error_handler(Exception, lambda error: failed(error, pages.is_removed))
+    app.register_error_handler(Exception, lambda error: failed(error, pages.removed_at))
     return app
 
 

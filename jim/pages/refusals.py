@@ -30,11 +30,11 @@ class Refused(JimError):
         self.status, self.headers = status, headers
 
 
-def failed(error: Exception, is_removed: Callable[[int], bool]) -> Response:
+def failed(error: Exception, removed_at: Callable[[int], str]) -> Response:
     """Return the page or document for an error."""
     status, said, todo = _told(error)
-    if status == 404 and _is_removed(is_removed):
-        status, said = 410, "this grid job was removed; its files are being removed"
+    if status == 404 and (at := _removed_at(removed_at)):
+        status, said = 410, f"this grid job was removed {at}: it had ended longer ago than this site keeps grid jobs"
     if status >= 500 and not isinstance(error, JimError):
         log.error("%s %s: %s", request.method, visible(request.path), error, exc_info=error)
     facts = {"status": status, "phrase": HTTPStatus(status).phrase, "said": said, "todo": todo}
@@ -51,12 +51,12 @@ def failed(error: Exception, is_removed: Callable[[int], bool]) -> Response:
     return response
 
 
-def _is_removed(is_removed: Callable[[int], bool]) -> bool:
-    """Tell whether a page is about a removed grid job."""
+def _removed_at(removed_at: Callable[[int], str]) -> str:
+    """Return when the grid job of a page was removed; empty if it was not."""
     number = (request.view_args or {}).get("number")
     with suppress(JimError, OSError):
-        return number is not None and is_removed(number)
-    return False
+        return "" if number is None else removed_at(number)
+    return ""
 
 
 def _told(error: Exception) -> tuple[int, str, str]:

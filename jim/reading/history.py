@@ -20,7 +20,6 @@ HOUR = 60  # minutes
 BARS = 120  # of a timeline
 LOOKED_AT = 1_000  # exit records for quartiles
 MOST = 100_000  # local jobs; to read more takes too long
-TAIL = 20_000  # last lines of the journal
 ENDS = ("completed", "failed", "killed")
 
 
@@ -55,8 +54,8 @@ class Spread(NamedTuple):
 
 
 def minutes(view: View, job: GridJob) -> list[Minute]:
-    """Count changes of a grid job's local jobs by minute; empty if that takes too long."""
-    return view.store.minutes(job.id) if 0 < job.size <= MOST else []
+    """Count changes of a grid job's local jobs by minute."""
+    return view.store.minutes(job.id) if job.size else []
 
 
 def timeline(found: Sequence[Minute], end: str, what: Sequence[str] = ("started", *ENDS)) -> Timeline | None:
@@ -90,18 +89,15 @@ def _text(seconds: int) -> str:
     )
 
 
-def last_hour(view: View) -> tuple[Timeline | None, bool]:
-    """Return the changes of the last hour, and whether the read end of the journal covers the hour."""
-    now = _minute(view.now())
-    found = view.store.lately(TAIL)
-    whole = sum(each.times for each in found) < TAIL // 2 or any(_minute(each.at) < now - 3600 for each in found)
-    begin = now - 60 * (HOUR - 1)
+def last_hour(view: View) -> Timeline | None:
+    """Return the changes of the last hour; None if there were none."""
+    begin = _minute(view.now()) - 60 * (HOUR - 1)
     counts: dict[str, list[int]] = {}
-    for each in found:
+    for each in view.store.lately(_text(begin)):
         place = (_minute(each.at) - begin) // 60
         if 0 <= place < HOUR:
             counts.setdefault(each.what, [0] * HOUR)[place] += each.times
-    return (Timeline(_text(begin), 1, counts) if counts else None), whole
+    return Timeline(_text(begin), 1, counts) if counts else None
 
 
 def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from jim.errors import TooLong
@@ -14,9 +16,13 @@ from jim.jobs import HELD, Alike, GridJob
 from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.derived import minute_of
 from jim.statusdb.hosts import Hosts
-from jim.statusdb.packed import code, unpacked, word
+from jim.statusdb.making import CODED, CODES
+from jim.statusdb.packed import unpacked
 
+MOST_NAMED = 20_000  # local jobs that a statement names
+STATE_OF = dict(enumerate(CODED, 1))
 STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
 HERDS = {
     "single": "splitter = ''",
@@ -44,26 +50,13 @@ SEEN = (
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE "
 )
 HOSTS = (
-    "SELECT host, count(*), sum(bad), max(CASE WHEN bad THEN updated ELSE '' END) FROM "
-    "(SELECT host, updated, verdict NOT IN ('', 'completed') AS bad FROM attempt WHERE grid = ? AND host <> '') "
-    "GROUP BY host ORDER BY sum(bad) DESC, count(*) DESC, host LIMIT ?"
+    "SELECT host, sum(count), sum(CASE WHEN verdict IN ('', 'completed') THEN 0 ELSE count END) AS bad, "
+    "max(CASE WHEN verdict IN ('', 'completed') THEN '' ELSE last END) FROM on_host WHERE grid = ? "
+    "GROUP BY host ORDER BY bad DESC, sum(count) DESC, host LIMIT ?"
 )
-ENDS = (
-    "SELECT substr(updated, 1, 16) AS minute, state, count(*) FROM local_job WHERE grid = ? "
-    "AND state IN ('completed', 'failed', 'killed') GROUP BY minute, state ORDER BY minute"
-)
-STARTS = (
-    "SELECT substr(started, 1, 16) AS minute, 'started', count(*) FROM attempt WHERE grid = ? "
-    "AND started <> '' GROUP BY minute ORDER BY minute"
-)
-# The journal is in order of time, without an index of times: only its end is read.
-_SHOWN = tuple(word for each in ("completed", "failed", "killed", "running") for word in (each, code(each)))
-LATELY = (
-    "SELECT CASE WHEN at GLOB '*-*' THEN substr(at, 1, 16) "
-    "ELSE strftime('%Y-%m-%dT%H:%M', CAST(at AS INTEGER) / 1000, 'unixepoch') END AS minute, now, count(*) "
-    "FROM journal WHERE seq > (SELECT max(seq) FROM journal) - ? "
-    f"AND n IS NOT NULL AND now IN {_SHOWN} GROUP BY minute, now"
-)
+_MINUTE = "strftime('%Y-%m-%dT%H:%M', at * 60, 'unixepoch')"
+MINUTES = f"SELECT {_MINUTE}, what, count FROM pulse WHERE grid = ? AND count > 0 ORDER BY what = 'started', at, what"
+LATELY = f"SELECT {_MINUTE}, what, count FROM pulse WHERE grid = 0 AND at >= ? AND count > 0 ORDER BY at, what"
 RECORDS = (
     "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
     "LIMIT ?"
@@ -131,27 +124,58 @@ class Browsed(Hosts):
 
     def ran_on(self, host: str, limit: int) -> list[int]:
         """Return grid jobs with an attempt on this host."""
-        sql = "SELECT DISTINCT grid FROM attempt WHERE host = ? LIMIT ?"
+        sql = "SELECT DISTINCT grid FROM on_host WHERE host = ? LIMIT ?"
         return [grid for (grid,) in self.db.execute(sql, (host, limit))]
 
     # Local jobs
 
     def local_jobs_page(self, grid: int, asked: LocalJobsAsked, limit: int) -> list[LocalJobSeen]:
         """Return the next matching local jobs, by number."""
-        which, values = _and([*_local_jobs(grid, asked), ("l.n > ?", (asked.after,))])
+        clauses = [*self._local_jobs(grid, asked), ("l.n > ?", (asked.after,))]
+        if asked.states and asked == LocalJobsAsked(states=asked.states, after=asked.after):
+            numbers = list(islice(self._found(grid, asked.states, asked.after + 1), limit))
+            clauses = [*_local_jobs(grid, asked), _named_in(numbers)]
+        which, values = _and(clauses)
         kind = "l.kind" if self._format >= rows.WITH_KINDS else "''"
         sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
         return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
 
     def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
         """Count matching local jobs on all pages; stop at one more than `at_most`."""
-        return self._count("local_job l", _local_jobs(grid, asked), at_most)
+        if asked.states and asked == LocalJobsAsked(states=asked.states, after=asked.after):
+            return min(self._times(grid, asked.states), at_most + 1)
+        return self._count("local_job l", self._local_jobs(grid, asked), at_most)
+
+    def _local_jobs(self, grid: int, asked: LocalJobsAsked) -> Clauses:
+        """Return the SQL for filters; if few local jobs are in the wanted states, they are found by their cells."""
+        few = [_named_in(numbers)] if (numbers := self._few(grid, asked.states)) is not None else []
+        return [*_local_jobs(grid, asked), *few]
+
+    def _few(self, grid: int, states: Sequence[State]) -> list[int] | None:
+        """Return the local jobs in these states; None if there are many: then to look at each takes no longer."""
+        many = not states or self._times(grid, states) > MOST_NAMED
+        return None if many else list(self._found(grid, states))
+
+    def _times(self, grid: int, states: Sequence[State]) -> int:
+        counts = self.tallies([grid]).get(grid, {})
+        return sum(counts.get(state, 0) for state in set(states))
+
+    def _found(self, grid: int, states: Sequence[State], first: int = 0) -> Iterator[int]:
+        """Find local jobs in these states by their cells."""
+        codes = [re.escape(bytes([CODES[state.value]])) for state in states if state.value in CODES]
+        return (found.start() for found in re.compile(b"|".join(codes) or b"(?!)").finditer(self._cells(grid), first))
+
+    def _cells(self, grid: int) -> bytes:
+        """Return the states of all local jobs, a byte for each."""
+        found = self.db.execute("SELECT states FROM cells WHERE grid = ? ORDER BY block", (grid,))
+        return b"".join(states for (states,) in found)
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
         sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
-        sql += f"{rows.in_states(states)} AND grid = ? {rows.BY_REASON}"
-        found = self.db.execute(sql, (grid, limit)).fetchall()
+        named, values = _and([_named_in(numbers)] if (numbers := self._few(grid, states)) is not None else [])
+        sql += f"l {rows.in_states(states)} AND grid = ? AND {named} {rows.BY_REASON}"
+        found = self.db.execute(sql, (grid, *values, limit)).fetchall()
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
 
     def completing(self) -> Iterator[tuple[int, int]]:
@@ -171,14 +195,19 @@ class Browsed(Hosts):
 
     def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
         """Yield the state of each matching local job, by number."""
-        which, values = _and(_local_jobs(grid, asked))
+        if asked == LocalJobsAsked(numbers=asked.numbers[:1]):
+            first, last = asked.numbers[0] if asked.numbers else (0, -1)
+            return ((n, STATE_OF[code]) for n, code in enumerate(self._cells(grid)[first : last + 1 or None], first))
+        which, values = _and(self._local_jobs(grid, asked))
         found = self.db.execute(f"SELECT l.n, l.state FROM local_job l WHERE {which} ORDER BY l.n", values)
         return ((n, rows.STATES[state]) for n, state in found)
 
     def blocks(self, grid: int, size: int) -> Iterator[tuple[int, State, int]]:
         """Count the local jobs of each block of so many numbers by state."""
-        sql = "SELECT n / ?1 AS block, state, count(*) FROM local_job WHERE grid = ?2 GROUP BY block, state"
-        return ((block, rows.STATES[state], count) for block, state, count in self.db.execute(sql, (size, grid)))
+        cells = self._cells(grid)
+        for block, first in enumerate(range(0, len(cells), size)):
+            for code, count in Counter(cells[first : first + size]).items():
+                yield block, STATE_OF[code], count
 
     def hosts(self, grid: int, limit: int) -> list[HostSeen]:
         """Return the hosts of a grid job's attempts, those with the most failures first."""
@@ -188,14 +217,11 @@ class Browsed(Hosts):
 
     def minutes(self, grid: int) -> list[Minute]:
         """Count by minute how local jobs of a grid job ended, and how many attempts started."""
-        return [Minute._make(row) for sql in (ENDS, STARTS) for row in self.db.execute(sql, (grid,))]
+        return [Minute._make(row) for row in self.db.execute(MINUTES, (grid,))]
 
-    def lately(self, lines: int) -> list[Minute]:
-        """Count by minute the changes of local jobs in the last lines of the journal."""
-        counted = Counter[tuple[str, str]]()  # words of a version before and today's are the same words
-        for at, now, times in self.db.execute(LATELY, (lines,)):
-            counted[at, word(now)] += times
-        return [Minute(*each, times) for each, times in sorted(counted.items())]
+    def lately(self, since: str) -> list[Minute]:
+        """Count by minute how local jobs of the site ended since a time, and how many attempts started."""
+        return [Minute._make(row) for row in self.db.execute(LATELY, (minute_of(since),))]
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
@@ -204,6 +230,10 @@ class Browsed(Hosts):
 
 def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
     return " AND ".join(sql for sql, _ in clauses) or "true", tuple(each for _, values in clauses for each in values)
+
+
+def _named_in(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:
+    return "l.n IN (SELECT value FROM json_each(?))", (json.dumps(numbers),)
 
 
 def _any(column: str, values: tuple[Any, ...]) -> Clauses:

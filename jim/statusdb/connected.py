@@ -11,7 +11,8 @@ from jim.clock import Clock
 from jim.database import opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, StoreError, UnknownJob
 from jim.jobs import HELD
-from jim.statusdb.rows import LOOK_ANEW, VERSION, schema
+from jim.statusdb.making import as_views, let_make, of_upgrade
+from jim.statusdb.rows import LOOK_ANEW, VERSION, WITH_DERIVED, schema
 
 
 class Connected:
@@ -30,15 +31,20 @@ class Connected:
                 f"{self.file} was written by a newer JIM (format {self._format}; this JIM knows formats up to "
                 f"{VERSION})"
             )
+        let_make(self.db)
         if write:
             self._prepare(self._format)
+        elif 0 < self._format < WITH_DERIVED:
+            for view in as_views():
+                self.db.execute(view)
 
     def _prepare(self, version: int) -> None:
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should rarely wait for the disk
         if version < VERSION:
-            self.db.executescript(f"BEGIN; {schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
+            derived = of_upgrade() if 0 < version < WITH_DERIVED else ""
+            self.db.executescript(f"BEGIN; {schema(version)} {derived} PRAGMA user_version = {VERSION}; COMMIT;")
         self._format = VERSION
 
     def close(self) -> None:
@@ -128,11 +134,17 @@ class Connected:
 
     def removed(self) -> list[tuple[int, str]]:
         """Return the grid jobs that were removed, with the directories that may be left."""
-        return list(self.db.execute("SELECT grid, place FROM removed ORDER BY grid"))
+        return list(self.db.execute("SELECT grid, place FROM removed WHERE gone = 0 ORDER BY grid"))
 
     def files_are_gone(self, number: int) -> None:
-        """Forget a removed grid job of which no file is left."""
-        self.db.execute("DELETE FROM removed WHERE grid = ?", (number,))
+        """Record that no file of a removed grid job is left."""
+        self.db.execute("UPDATE removed SET gone = 1 WHERE grid = ?", (number,))
+
+    def removed_at(self, number: int) -> str:
+        """Return when a grid job was removed; empty if that is not known."""
+        if self._format < WITH_DERIVED:
+            return ""
+        return next((str(at) for (at,) in self.db.execute("SELECT at FROM removed WHERE grid = ?", (number,))), "")
 
     def fulfil(self, name: str) -> None:
         """Record, in the transaction of a wish's changes, that the wish is fulfilled and its file must be removed."""

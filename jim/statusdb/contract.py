@@ -111,7 +111,10 @@ class Store(Protocol):
         """Return the grid jobs that were removed, with the directories that may be left."""
 
     def files_are_gone(self, number: int) -> None:
-        """Forget a removed grid job of which no file is left."""
+        """Record that no file of a removed grid job is left."""
+
+    def removed_at(self, number: int) -> str:
+        """Return when a grid job was removed; empty if that is not known, or was more than 400 days ago."""
 
     def fulfil(self, name: str) -> None:
         """Record, in the transaction of a wish's changes, that the wish is fulfilled and its file must be removed."""
@@ -364,8 +367,27 @@ class Store(Protocol):
     def minutes(self, grid: int) -> list[Minute]:
         """Count by minute how local jobs of a grid job ended, and how many attempts started."""
 
-    def lately(self, lines: int) -> list[Minute]:
-        """Count by minute the changes of local jobs in the last lines of the journal."""
+    def lately(self, since: str) -> list[Minute]:
+        """Count by minute how local jobs of the site ended since a time, and how many attempts started.
+
+        Grid jobs that were removed count, too. What is older than two days is counted by the hour (`thin`).
+        """
+
+    def thin(self) -> None:
+        """Count by the hour what `lately` counted by the minute more than two days ago.
+
+        What is more than 400 days old is forgotten: these counts, and when grid jobs were removed.
+        """
+
+    # What is derived from other rows
+
+    def wrong(self) -> dict[str, int]:
+        """Recompute what is derived, as far as the rows are kept, and count differing rows by table."""
+
+    def make_anew(self) -> None:
+        """Make everything anew that is derived from other rows."""
+
+    # Records
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""

@@ -58,7 +58,22 @@ UPGRADES = (
     """,
     # New exit records are packed, and new lines of the journal are shorter. The old ones stay as they are: an upgrade
     # that writes all of them anew takes long, and as much room again.
-    "",
+    """
+    ALTER TABLE removed ADD COLUMN at TEXT NOT NULL DEFAULT '';
+    ALTER TABLE removed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE cells (grid INTEGER NOT NULL, block INTEGER NOT NULL, states BLOB NOT NULL, PRIMARY KEY (grid, block));
+    CREATE TABLE pulse (
+        grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY (grid, at, what)
+    ) WITHOUT ROWID;
+    CREATE TABLE on_host (
+        grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL, last TEXT NOT NULL,
+        PRIMARY KEY (grid, host, verdict)
+    ) WITHOUT ROWID;
+    CREATE INDEX on_host_by_host ON on_host (host);
+    CREATE INDEX submission_by_batch_id ON submission (batch_id);
+    CREATE INDEX submission_by_mark ON submission (mark);
+    """,
 )
 
 
@@ -105,8 +120,7 @@ CLAIMED = (
 )
 
 
-IN_BATCH_STATES = frozenset(state.value for state in IN_BATCH)
-IN_BATCH_WORDS = ", ".join(map(repr, sorted(IN_BATCH_STATES)))
+IN_BATCH_WORDS = ", ".join(sorted(repr(state.value) for state in IN_BATCH))
 COMPLETING = "SELECT grid, n FROM local_job INDEXED BY local_job_completing WHERE state = 'completing' ORDER BY grid, n"
 NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ?"
 ELSEWHERE = "SELECT id, place FROM grid_job INDEXED BY grid_job_elsewhere WHERE place NOT IN ('', CAST(id AS TEXT))"
@@ -146,6 +160,7 @@ DETAILS = (
     "ORDER BY n, name LIMIT 1000"
 )
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
+WITH_DERIVED = 8
 WITH_KINDS = 6  # a status DB of an older format has no kinds of reasons until a keeper opens it
 
 

@@ -117,14 +117,38 @@ CREATE TABLE journal (
 );
 CREATE INDEX journal_of ON journal (grid, n);
 
--- Grid jobs that are unseen, and of which files may be left.
-CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
+-- Grid jobs that are unseen, and when they were removed. Of those that are not gone, files may be left.
+CREATE TABLE removed (
+    grid INTEGER PRIMARY KEY,
+    place TEXT NOT NULL DEFAULT '',
+    at TEXT NOT NULL DEFAULT '',
+    gone INTEGER NOT NULL DEFAULT 0
+);
 
 -- Grid jobs that have ended, and whose last answer may not be written yet.
 CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
 
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
+
+-- Derived from the rows above, for lists, maps and pictures: derived.py.
+
+-- The states of local jobs, a byte for each (CODES), once the split has ended.
+CREATE TABLE cells (grid INTEGER NOT NULL, block INTEGER NOT NULL, states BLOB NOT NULL, PRIMARY KEY (grid, block));
+
+-- How many local jobs ended, and how many attempts started, in a minute since 1970. Grid job 0 is the site.
+CREATE TABLE pulse (
+    grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (grid, at, what)
+) WITHOUT ROWID;
+
+-- The attempts of a grid job on each host by verdict, with the time of the last one that has a verdict.
+CREATE TABLE on_host (
+    grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL, last TEXT NOT NULL,
+    PRIMARY KEY (grid, host, verdict)
+) WITHOUT ROWID;
+CREATE INDEX on_host_by_host ON on_host (host);
+CREATE INDEX submission_by_batch_id ON submission (batch_id);
+CREATE INDEX submission_by_mark ON submission (mark);
 
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
     INSERT INTO journal (at, grid, was, now, witness, reason)

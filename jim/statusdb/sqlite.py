@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Change, GridJob, Journal, LocalJob, Submission, whole_reason
+from jim.jobs import HELD, Change, GridJob, Journal, LocalJob
 from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.browsed import Browsed
+from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.submissions import Submissions
 
@@ -189,9 +190,8 @@ class Store(Browsed, Submissions):
 
     def end_split(self, grid: int, size: int) -> None:
         """Let the local jobs count: step split."""
-        count = "INSERT OR REPLACE INTO tally SELECT grid, state, count(*) FROM local_job WHERE grid = ? GROUP BY state"
         with self.transaction():
-            self.db.execute(count, (grid,))
+            self._count_split(grid, size)
             self.set_grid_job(grid, step=Step.SPLIT, size=size)
 
     # Local jobs
@@ -270,21 +270,30 @@ class Store(Browsed, Submissions):
         """
         self._changed.add(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
-        now = self.clock.utc()
-        those = (*values, grid, was.value)
-        if (state := columns.get("state", was.value)) != was.value:
-            words = code(was.value), code(state), code(columns["witness"]) if "witness" in columns else None
-            line = moment_code(now), *words, columns.get("reason")
-            self.db.execute(f"{rows.JOURNAL} WHERE {which} AND grid = ? AND state = ?", (*line, *those))
-        names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
-        names += f", spent = spent + {spent}" if spent else ""
-        changed = f"UPDATE local_job SET {names} WHERE {which} AND grid = ? AND state = ?"
-        moved = self.db.execute(changed, (*columns.values(), now, *those)).rowcount
-        if moved and state != was.value:
-            self.db.execute(rows.COUNT, (grid, was.value, state, moved))
-            if self._in_batch is not None:
-                self._in_batch += moved * ((state in rows.IN_BATCH_STATES) - (was in IN_BATCH))
-        return moved
+        sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
+        numbers = [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
+        if numbers:
+            now = self.clock.utc()
+            self._note_state(grid, numbers, was, columns, now)
+            names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
+            names += f", spent = spent + {spent}" if spent else ""
+            which, values = rows.among(numbers)
+            changed = f"UPDATE local_job SET {names} WHERE grid = ? AND {which}"
+            self.db.execute(changed, (*columns.values(), now, grid, *values))
+        return len(numbers)
+
+    def _note_state(self, grid: int, numbers: Sequence[int], was: State, columns: Mapping[str, Any], now: str) -> None:
+        """Write a new state into the journal, before it changes, and let what is derived from states follow."""
+        state = State(columns.get("state", was.value))
+        if state is was:
+            return
+        which, values = rows.among(numbers)
+        words = code(was.value), code(state.value), code(columns["witness"]) if "witness" in columns else None
+        line = moment_code(now), *words, columns.get("reason")
+        self.db.execute(f"{rows.JOURNAL} WHERE grid = ? AND {which}", (*line, grid, *values))
+        self._follow(grid, numbers, was, state, now)
+        if self._in_batch is not None:
+            self._in_batch += len(numbers) * ((state in IN_BATCH) - (was in IN_BATCH))
 
     # Submissions and attempts
 
@@ -309,35 +318,6 @@ class Store(Browsed, Submissions):
             self._move(grid, State.WAITING, which, values, told)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
-    def end_submissions(self, grid: int) -> None:
-        """Close the submissions without a live attempt."""
-        self.db.execute(
-            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
-            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
-            (grid,),
-        )
-
-    def submission_numbers(self, grid: int) -> set[int]:
-        """Return the numbers of a grid job's submissions."""
-        return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
-
-    def forget_submission(self, grid: int, k: int) -> None:
-        """Remove a never sent submission and its attempts."""
-        self._changed.add(grid)
-        with self.transaction():
-            self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
-            self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
-
-    def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
-        """Store a found submission, with attempts at local jobs by index: n, attempt."""
-        self._changed.add(found.grid)
-        told = found.grid, found.k, found.mark, found.size, found.state, found.updated
-        why = rows.with_reason({"reason": whole_reason(found)}).values()
-        with self.transaction():
-            self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
-            mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
-            self.db.executemany(rows.ADD_ATTEMPT, mine)
-
     # What payloads publish
 
     def publish(self, grid: int, n: int, name: str, content: str) -> None:
@@ -354,8 +334,9 @@ class Store(Browsed, Submissions):
     def remove(self, job: GridJob) -> None:
         """Hide a grid job, free its key, and record that its files must be removed."""
         with self.transaction():
-            for table in ("local_job", "tally", "submission", "attempt", "detail", "journal", "request", "unanswered"):
+            for table in ("local_job", "submission", "attempt", "detail", "journal", "request", "unanswered", *DERIVED):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
             self._changed.add(job.id)
-            self.db.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (job.id, job.place))
+            told = job.id, job.place, self.clock.utc()
+            self.db.execute("INSERT OR REPLACE INTO removed (grid, place, at) VALUES (?, ?, ?)", told)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission
+from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission, whole_reason
 from jim.model import SubmissionState
 from jim.statusdb import rows
-from jim.statusdb.connected import Connected
+from jim.statusdb.derived import Derived
 
 
-class Submissions(Connected):
+class Submissions(Derived):
     """The submissions and attempts of a status DB."""
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
@@ -42,6 +42,35 @@ class Submissions(Connected):
         """Change columns of a submission."""
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
+    def end_submissions(self, grid: int) -> None:
+        """Close the submissions without a live attempt."""
+        self.db.execute(
+            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
+            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
+            (grid,),
+        )
+
+    def submission_numbers(self, grid: int) -> set[int]:
+        """Return the numbers of a grid job's submissions."""
+        return {k for (k,) in self.db.execute("SELECT k FROM submission WHERE grid = ?", (grid,))}
+
+    def forget_submission(self, grid: int, k: int) -> None:
+        """Remove a never sent submission and its attempts."""
+        self._changed.add(grid)
+        with self.transaction():
+            self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
+            self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
+
+    def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
+        """Store a found submission, with attempts at local jobs by index: n, attempt."""
+        self._changed.add(found.grid)
+        told = found.grid, found.k, found.mark, found.size, found.state, found.updated
+        why = rows.with_reason({"reason": whole_reason(found)}).values()
+        with self.transaction():
+            self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
+            mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
+            self.db.executemany(rows.ADD_ATTEMPT, mine)
+
     def attempt(self, grid: int, k: int, idx: int) -> Attempt | None:
         """Return one attempt by its place in a submission."""
         which = "grid = ? AND k = ? AND idx = ?"
@@ -66,15 +95,17 @@ class Submissions(Connected):
 
     def set_attempts(self, told: Mapping[Key, Mapping[str, Any]]) -> None:
         """Change columns of several attempts: those with the same columns in one statement."""
-        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         now = self.clock.utc()
-        for key, columns in told.items():
-            stored = {**rows.attempt_columns(columns), "updated": now}
-            alike.setdefault(tuple(stored), []).append((*stored.values(), *key))
+        stored = {key: {**rows.attempt_columns(columns), "updated": now} for key, columns in told.items()}
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        for key, columns in stored.items():
+            alike.setdefault(tuple(columns), []).append((*columns.values(), *key))
         with self.transaction():
+            before = self._attempts_before(told)
             for names, values in alike.items():
                 changed = ", ".join(f"{name} = ?" for name in names)
                 self.db.executemany(f"UPDATE attempt SET {changed} WHERE grid = ? AND k = ? AND idx = ?", values)
+            self._follow_attempts(before, stored, now)
         self._changed.update(grid for grid, _, _ in told)
 
     def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
@@ -93,7 +124,7 @@ class Submissions(Connected):
 
     def has_started_off(self, host: str) -> bool:
         """Tell whether any attempt has started on another host."""
-        sql = "SELECT 1 FROM attempt WHERE host NOT IN ('', ?) LIMIT 1"
+        sql = "SELECT 1 FROM on_host WHERE host < ?1 OR host > ?1 LIMIT 1"
         return self.db.execute(sql, (host,)).fetchone() is not None
 
     def ended(self, grid: int) -> Iterator[Ended]:

@@ -109,6 +109,7 @@ class Oracle:
         events = self.happened()
         for grid in self.gateway.grids():
             self.one_in_the_end(grid, events)
+        assert set(self.gateway.store.wrong().values()) == {0}, "what is derived differs from what it is derived from"
 
     def one_in_the_end(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:
         """Check a grid job that is finished."""

@@ -44,7 +44,9 @@ def test_6_a_grid_job_that_was_removed_is_gone(ground: Ground, person: Person) -
     ground.store.remove(ground.store.grid_job(1))
     for path in ("/jobs/1", "/jobs/1/0", "/jobs/1.json", "/jobs/1.xml", "/jobs/1/0/log/stdout"):
         answer = person.get(path)
-        assert (answer.status_code, "was removed" in answer.text) == (410, True), path
+        assert (answer.status_code, f"was removed {ground.store.removed_at(1)}" in answer.text) == (410, True), path
+    ground.store.files_are_gone(1)
+    assert person.get("/jobs/1").status_code == 410
     assert person.page("/jobs").ids() == []
     assert person.get("/jobs/2").status_code == 404
 

@@ -165,13 +165,13 @@ def options_of(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Give the calls of `jim` that a page shows: the verb, of `site` and `gram` its own verb too, and what follows."""
+    """Give the calls of `jim` on a page: the verb, of `site`, `gram` and `db` its own verb too, and what follows."""
     for piece in code(page):
         found = re.match(
             r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip().partition(" | ")[0]
         )
         words = (found[1] or "").split() if found else []
-        if words[:1] in (["site"], ["gram"]) and len(words) > 1:
+        if words[:1] in (["site"], ["gram"], ["db"]) and len(words) > 1:
             yield tuple(words[:2]), words[2:]
         elif words and re.fullmatch(r"[a-z]+", words[0]):
             yield (words[0],), words[1:]
@@ -205,7 +205,7 @@ def test_the_verbs_examples_are_as_they_are_told() -> None:
     examples = [verb.example for verb in cli.VERBS.values()] + re.findall(r"^  (jim .*?)(?:  |$)", cli.GUIDE, re.M)
     for example in examples:
         words = example.partition(">")[0].split()
-        verb = tuple(words[1:3]) if words[1] == "site" else (words[1],)
+        verb = tuple(words[1:3]) if words[1] in ("site", "db") else (words[1],)
         assert {word for word in words if word.startswith("-")} <= options_of(verb), example
 
 

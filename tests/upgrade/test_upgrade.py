@@ -13,6 +13,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import State, Step
+from jim.statusdb.asked import LocalJobsAsked
 from jim.statusdb.rows import VERSION
 from jim.statusdb.sqlite import Store
 from tests.upgrade.captured import HERE, opened, unpack, written
@@ -131,6 +132,16 @@ def test_what_had_ended_stays_as_it_is_and_journals_go_on(world):
         assert tar.extractfile("2.2/events.dat").read() == b"2.2"
 
 
+def test_what_is_derived_is_right_after_the_upgrade_and_in_the_end(world):
+    right = {"tally": 0, "cells": 0, "pulse": 0, "on_host": 0}
+    assert world.store.wrong() == right
+    assert [(each.host, each.attempts, each.failed) for each in world.store.hosts(2, 9)] == [("node1", 6, 3)]
+    go_on(world)
+    assert world.store.wrong() == right
+    site = Counter(each.what for each in world.store.lately("2000-01-01T00:00Z") for _ in range(each.times))
+    assert site == {"started": 20, "completed": 17, "failed": 1, "killed": 1}
+
+
 @pytest.mark.parametrize("file", CAPTURES, ids=lambda file: file.stem)
 def test_people_can_read_it_before_a_keeper_has_opened_it(file, tmp_path):
     """Doors and people come first: a keeper of the version before may still run."""
@@ -151,6 +162,9 @@ def test_people_can_read_it_before_a_keeper_has_opened_it(file, tmp_path):
         State.WAITING: 4,
     }
     assert sorted((each.grid, each.k) for each in reader.submissions("unknown")) == [(2, 2), (3, 1)]
+    assert [(each.host, each.attempts, each.failed) for each in reader.hosts(2, 9)] == [("node1", 6, 3)]
+    assert Counter(state for _, state in reader.states(2, LocalJobsAsked())) == reader.counts(2)
+    assert reader.local_jobs_page(2, LocalJobsAsked(states=(State.FAILED,)), 9)[0].n == 5
     reader.close()
 
 

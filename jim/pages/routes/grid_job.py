@@ -100,9 +100,8 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
 
 
 def _hosts(view: View, job: GridJob) -> list[HostSeen]:
-    """Return the hosts with attempts that did not complete; none for very many attempts, which take too long."""
-    found = view.store.hosts(job.id, HOSTS_SHOWN) if 0 < job.size <= history.MOST else []
-    return [each for each in found if each.failed]
+    """Return the hosts with attempts that did not complete."""
+    return [each for each in view.store.hosts(job.id, HOSTS_SHOWN) if each.failed] if job.size else []
 
 
 def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> mapping.Map | None:

@@ -48,7 +48,6 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "waits": [_wait(each) for each in waits or ()],
             }
         )
-    hour, whole = history.last_hour(view)
     numbers = [job.id for job in (*trouble, *newest.rows)]
     return pages.html(
         view,
@@ -60,8 +59,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         waits_at=waits_at,
         waits=waits,
         newest=newest,
-        hour=hour,
-        whole=whole,
+        hour=history.last_hour(view),
         tallies=view.store.tallies(numbers),
         days=TROUBLE_DAYS,
     )

@@ -70,10 +70,9 @@ RECORD = (
 )
 
 
-def test_the_last_hour_is_counted_from_the_journal(home: Home) -> None:
+def test_the_last_hour_is_counted(home: Home) -> None:
     view = running(home, 5)
-    found, whole = last_hour(view)
-    assert whole
+    found = last_hour(view)
     assert found is not None
     assert (found.begin, found.counts["completed"][29], sum(found.counts["completed"])) == (
         "2026-01-31T11:01:00Z",
@@ -81,4 +80,4 @@ def test_the_last_hour_is_counted_from_the_journal(home: Home) -> None:
         5,
     )
     home.later("2026-01-31T13:00:00.000Z")
-    assert last_hour(view) == (None, True)
+    assert last_hour(view) is None

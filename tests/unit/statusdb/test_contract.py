@@ -368,10 +368,10 @@ def test_several_attempts_change_at_once_each_in_its_columns(store: Store) -> No
     sent(store)
     store.changed()
     store.set_attempts(
-        {(1, 1, 1): {"started": "now", "host": "a"}, (1, 1, 3): {"record": "r"}, (1, 1, 9): {"host": ""}}
+        {(1, 1, 1): {"started": CREATED, "host": "a"}, (1, 1, 3): {"record": "r"}, (1, 1, 9): {"host": ""}}
     )
     assert [(each.idx, each.started, each.host, each.record) for each in store.attempts(1)] == [
-        (1, "now", "a", ""),
+        (1, CREATED, "a", ""),
         (2, "", "", ""),
         (3, "", "", "r"),
     ]
@@ -387,7 +387,7 @@ def test_what_evidence_is_compared_with(store: Store) -> None:
         add(store, grid, size=2)
         store.intend(grid, 1, f"mark-{grid}", store.local_jobs(grid, WAITING))
     store.set_submission(1, 1, state=SubmissionState.CONFIRMED)
-    store.set_attempt(1, 1, 2, started="now")
+    store.set_attempt(1, 1, 2, started=CREATED)
     store.set_local_job(1, 1, wish="cancel")
     store.set_grid_job(1, started=1)
     store.set_attempt(2, 1, 1, verdict="failed")
@@ -518,7 +518,10 @@ def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> Non
         sent(store, grid=grid)
         store.publish(grid, 0, "name", "<old/>")
     store.set_grid_job(1, place="1-nonce")
+    before = store.clock.utc()
     store.remove(store.grid_job(1))
+    assert before <= store.removed_at(1) <= store.clock.utc()
+    assert store.removed_at(2) == ""
     assert ([job.id for job in store.grid_jobs()], store.known_as("key-1")) == ([2], 0)
     assert (store.local_jobs(1), store.counts(1), store.attempts(1), store.submission_numbers(1)) == ([], {}, [], set())
     assert (store.journal(1), list(store.details(1))) == ([], [])
@@ -526,6 +529,7 @@ def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> Non
     assert store.add_grid_job(3, "key-1", "someone", CREATED, REQUEST)
     store.files_are_gone(1)
     assert store.removed() == []
+    assert store.removed_at(1), "people may still ask for it"
     assert len(store.local_jobs(2)) == 3
 
 

@@ -1,0 +1,231 @@
+"""What the store derives from its rows follows each change, and a check finds whatever differs."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from jim.clock import Clock
+from jim.jobs import Change
+from jim.model import Piece, State, Witness
+from jim.statusdb.asked import LocalJobsAsked, Minute
+from jim.statusdb.derived import minute_of
+from jim.statusdb.making import BLOCK
+from jim.statusdb.sqlite import Store
+from tests.formats import TO_FORMAT_7
+from tests.unit.statusdb.by_hand import REQUEST, add, move, send
+
+RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "on_host": 0}
+MANY = 2 * BLOCK + 7
+STATES = [each for each in State if each is not State.UNKNOWN]
+
+
+class Walking(Clock):
+    """A clock that people set."""
+
+    at = 1_769_857_200  # 2026-01-31T11:00:00Z
+
+    def utc(self) -> str:
+        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def any_change(store: Store, chance: random.Random, clock: Walking) -> None:
+    """Change something, as a keeper may."""
+    clock.at += chance.choice((0, 0, 30, 3600))
+    job = store.local_job(1, chance.randrange(12))
+    attempts = store.attempts(1)
+    one = chance.choice(attempts)
+    key = one.grid, one.k, one.idx
+    verdict, now = chance.choice(("completed", "failed", "again", "killed", "")), chance.choice(STATES)
+    numbers = chance.sample(range(12), 4)
+    changes: list[Callable[[], object]] = [
+        lambda: store.set_local_job(1, job.n, state=now, witness=Witness.KEEPER),
+        lambda: store.change([Change(1, job.attempt, job.state, now, Witness.QUEUE, numbers)]),
+        lambda: store.set_attempt(*key, host=chance.choice(("a", "b", ""))),
+        lambda: store.set_attempt(*key, started=chance.choice(("", clock.utc()))),
+        lambda: store.set_attempt(*key, verdict=verdict),
+        lambda: store.set_attempts({key: {"started": clock.utc(), "host": "c", "verdict": verdict}}),
+        lambda: store.end_waiting(1, "so", 2),  # type: ignore[arg-type]
+        lambda: send_again(store),
+        lambda: resplit(store),
+    ]
+    chance.choice(changes)()
+
+
+def send_again(store: Store) -> None:
+    jobs = store.local_jobs(1, (State.WAITING,))
+    if jobs:
+        store.intend(1, max(store.submission_numbers(1)) + 1, "again", jobs)
+
+
+def resplit(store: Store) -> None:
+    size = store.grid_job(1).size
+    with store.transaction():
+        store.add_pieces(1, size, [Piece(), Piece(failure="cannot run")])
+        store.end_split(1, size + 2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_derived_follows_every_change(tmp_path, seed):
+    clock, chance = Walking(), random.Random(seed)
+    with closing(Store(tmp_path / "status.db", clock, write=True)) as store:
+        for grid in (1, 2):
+            add(store, grid, 12)
+            send(store, grid, 5)
+        for _ in range(40):
+            any_change(store, chance, clock)
+        assert store.wrong() == RIGHT
+        assert dict(store.states(1, LocalJobsAsked())) == {each.n: each.state for each in store.local_jobs(1)}
+
+
+def test_what_was_undone_changes_nothing(store):
+    add(store, 1, 5)
+    send(store, 1, 5)
+    with suppress(ZeroDivisionError), store.transaction():
+        move(store, 1, State.SUBMITTING, State.RUNNING, 0, 1)
+        store.set_attempt(1, 1, 1, host="a", started=store.clock.utc())
+        assert 1 / 0
+    assert store.wrong() == RIGHT
+    assert (store.minutes(1), store.hosts(1, 9), store.lately("2000-01-01T00:00Z")) == ([], [], [])
+
+
+def test_states_of_very_many_are_found_in_their_blocks(store):
+    add(store, 1, MANY)
+    send(store, 1, 1000)
+    move(store, 1, State.SUBMITTING, State.FAILED, BLOCK - 1, BLOCK, MANY - 1)
+    assert store.wrong() == RIGHT
+    failed = LocalJobsAsked(states=(State.FAILED,))
+    assert [each.n for each in store.local_jobs_page(1, failed, 2)] == [BLOCK - 1, BLOCK]
+    assert [each.n for each in store.local_jobs_page(1, failed._replace(after=BLOCK), 2)] == [MANY - 1]
+    assert (store.count_local_jobs(1, failed, 100), store.count_local_jobs(1, failed, 1)) == (3, 2)
+    around = LocalJobsAsked(numbers=((BLOCK - 2, BLOCK),))
+    assert list(store.states(1, around)) == [
+        (BLOCK - 2, State.SUBMITTING),
+        (BLOCK - 1, State.FAILED),
+        (BLOCK, State.FAILED),
+    ]
+    assert [each for each in store.blocks(1, BLOCK) if each[1] is State.FAILED] == [
+        (0, State.FAILED, 1),
+        (1, State.FAILED, 1),
+        (2, State.FAILED, 1),
+    ]
+
+
+def test_local_jobs_have_no_cells_before_their_split_has_ended(store):
+    store.add_grid_job(1, "key", "someone", store.clock.utc(), REQUEST)
+    store.add_pieces(1, 0, [Piece(), Piece(failure="cannot run")])
+    assert (store.wrong(), list(store.blocks(1, 10))) == (RIGHT, [])
+    store.end_split(1, 2)
+    assert list(store.states(1, LocalJobsAsked())) == [(0, State.WAITING), (1, State.FAILED)]
+    assert store.wrong() == RIGHT
+
+
+def test_what_a_removed_grid_job_did_still_counts_for_the_site(tmp_path):
+    clock = Walking()
+    with closing(Store(tmp_path / "status.db", clock, write=True)) as store:
+        add(store, 1, 3)
+        move(store, 1, State.WAITING, State.FAILED, 0, 1)
+        store.remove(store.grid_job(1))
+        assert store.wrong() == RIGHT
+        assert store.minutes(1) == []
+        assert [each[1:] for each in store.lately("2000-01-01T00:00Z")] == [("failed", 2)]
+        assert [store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("cells", "on_host")] == [
+            0,
+            0,
+        ]
+
+
+DAY = 1440
+
+
+@pytest.mark.parametrize(
+    ("ago", "left"),
+    [
+        ([1 * DAY], [1 * DAY]),
+        ([3 * DAY, 3 * DAY - 1], [3 * DAY]),  # one hour, as 11:00 is its beginning
+        ([3 * DAY, 3 * DAY + 1], [3 * DAY, 3 * DAY + 60]),
+        ([399 * DAY, 401 * DAY], [399 * DAY]),
+    ],
+)
+def test_the_pulse_of_the_site_is_kept_by_the_hour_and_then_forgotten(store, monkeypatch, ago, left):
+    now = "2026-01-31T11:00:00.000Z"
+    monkeypatch.setattr(store.clock, "utc", lambda: now)
+    base = minute_of(now)
+    store.db.executemany("INSERT INTO pulse VALUES (0, ?, 'failed', 1)", [(base - each,) for each in ago])
+    for _ in range(2):  # the second time there is nothing to do
+        store.thin()
+        found = store.db.execute("SELECT at, count FROM pulse ORDER BY at DESC").fetchall()
+        assert [base - at for at, _ in found] == left
+    if ago[-1] < 400 * DAY:
+        assert sum(count for _, count in found) == len(ago)
+
+
+def test_grid_jobs_that_were_removed_long_ago_are_forgotten_once_their_files_are_gone(tmp_path):
+    clock = Walking()
+    with closing(Store(tmp_path / "status.db", clock, write=True)) as store:
+        for grid in (1, 2, 3):
+            add(store, grid, 1)
+        for grid in (1, 2):
+            store.remove(store.grid_job(grid))
+        store.files_are_gone(1)
+        clock.at += 399 * 86_400
+        store.remove(store.grid_job(3))
+        store.files_are_gone(3)
+        store.thin()
+        assert all(store.removed_at(grid) for grid in (1, 2, 3))
+        clock.at += 2 * 86_400
+        store.thin()
+        assert (store.removed_at(1), store.removed()) == ("", [(2, "")])
+        assert store.removed_at(3) == "2027-03-06T11:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("table", "harm"),
+    [
+        ("tally", "UPDATE tally SET count = count + 1 WHERE state = 'failed'"),
+        ("cells", "UPDATE cells SET states = zeroblob(5)"),
+        ("pulse", "DELETE FROM pulse WHERE what = 'failed' AND grid > 0"),
+        ("on_host", "INSERT INTO on_host VALUES (1, 'nowhere', 'failed', 1, '')"),
+    ],
+)
+def test_a_wrong_row_is_found_and_put_right(store, table, harm):
+    add(store, 1, 5)
+    send(store, 1, 5)
+    store.set_attempt(1, 1, 1, host="a", started=store.clock.utc(), verdict="failed")
+    move(store, 1, State.SUBMITTING, State.FAILED, 0)
+    before = store.lately("2000-01-01T00:00Z")
+    store.db.execute(harm)
+    assert store.wrong() == {**RIGHT, table: 1}
+    store.make_anew()
+    assert store.wrong() == RIGHT
+    assert store.lately("2000-01-01T00:00Z") == before
+
+
+def test_a_format_of_before_is_read_as_if_it_had_it_and_gets_it_with_its_keeper(tmp_path):
+    clock = Walking()
+    file = tmp_path / "status.db"
+    with closing(Store(file, clock, write=True)) as store:
+        add(store, 1, 5)
+        send(store, 1, 5)
+        store.set_attempt(1, 1, 1, host="a", started=clock.utc(), verdict="failed")
+        move(store, 1, State.SUBMITTING, State.FAILED, 0)
+        minute = clock.utc()[:16]
+        told = store.minutes(1), store.hosts(1, 9), list(store.blocks(1, 2)), store.lately("2000-01-01T00:00Z")
+    assert told[0] == [Minute(minute, "failed", 1), Minute(minute, "started", 1)]
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript(TO_FORMAT_7)
+    for write in (False, True):
+        with closing(Store(file, clock, write=write)) as store:
+            assert store.ran_on("a", 9) == [1]
+            assert (store.minutes(1), store.hosts(1, 9), list(store.blocks(1, 2))) == told[:3]
+            if write:
+                assert (store.lately("2000-01-01T00:00Z"), store.wrong()) == (told[3], RIGHT)
+
+
+def test_no_time_is_no_minute():
+    assert (minute_of(""), minute_of("1970-01-01T00:02:59.999Z")) == (None, 2)
