@@ -65,8 +65,10 @@ types: $(VENV)/checks  ## mypy --strict
 bench: $(VENV)/tests  ## measure the promised figures
 	$(BIN)/python -P -s bench/figures.py
 
-bench-scale: $(VENV)/tests  ## measure the keeper with 10,000 open grid jobs, and 100,000 that have ended
-	$(BIN)/python -P -s bench/scale.py
+THROUGH ?= 100000
+
+bench-scale: $(VENV)/tests  ## measure the keeper with very many jobs; THROUGH=1000000 sends a million through a stub of Slurm
+	$(BIN)/python -P -s bench/scale.py --write --through $(THROUGH)
 
 figures: $(VENV)/tests  ## measure the source: rooms, import circles, sizes
 	@$(BIN)/python -s -m bench.house

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import pairwise
 
-from bench import stub_slurm
+from bench import scale_page, stub_slurm
 from bench.place import HOME, Place
 from bench.taking import Cpu, Figure, most_memory
 from jim.clock import Clock
@@ -65,8 +65,9 @@ def _through(place: Place, count: int, limit: float) -> Iterator[Figure]:
     share = MILLION / count
     note = f"for 1,000,000: {spent[-1] * share / 60:.1f} min" if count < MILLION else ""
     yield Figure(f"{count:,} local jobs, request to tar: CPU", spent[-1] / 60, "min", 12 / share, note)
-    yield Figure("  each, without split and tar", max(parts), "ms", note=", ".join(f"{each:.2f}" for each in parts))
-    yield Figure("  the last tenth ÷ the first", parts[-1] / parts[0], "×", 1.5)
+    told, points = ", ".join(f"{each:.2f}" for each in parts), [(10 * at, each) for at, each in enumerate(parts, 1)]
+    yield Figure("  each, without split and tar", max(parts), "ms", None, told, scale_page.COMING[1], points)
+    yield Figure("  the last tenth ÷ the first", parts[-1] / max(parts[0], 0.01), "×", 1.5)
     yield Figure("  split", spent[1] / count * 1000, "ms", note="each")
     yield Figure("  tar", (spent[-1] - spent[-2]) / count * 1000, "ms", note="each")
     yield Figure(

@@ -19,13 +19,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python -P` leaves the directory out
 
+from bench import many, people, scale_page
 from bench.ends import ends
-from bench.taking import Figure
+from bench.place import HOME
+from bench.taking import Cpu, Figure
 from jim import request
 from jim.adapters.base import Adapter
 from jim.clock import Clock
@@ -49,8 +52,9 @@ from jim.site.file import Limits, Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 
+PARTS = ("still", "coming", "cancelled", "ended", "begun", "asked", "through")
 PIECES = 5
-LIMIT_SECONDS = 600.0
+LIMIT_SECONDS, LONG_SECONDS = 600.0, 7200.0
 SETS = [[str(n)] for n in range(PIECES)]
 REQUEST = request.check({"job_type": "parametric", "executable": "/bin/true", "argument_sets": SETS})[1]
 CLAIM = "nonce 0123456789abcdef\nhost node1\npid 1\nbatch {}\nrestart -\n"
@@ -226,14 +230,16 @@ def standing_still(open_jobs: int, changes: int) -> Iterator[Figure]:
         began = time.process_time()
         time.sleep(10.0)
         idle = (time.process_time() - began) / 10.0
-        yield Figure(f"idle, {open_jobs:,} open of {PIECES}: CPU a second", idle * 1000, "ms", 10)
+        name, point = f"idle, {open_jobs:,} open of {PIECES}: CPU a second", (open_jobs, idle * 1000)
+        yield Figure(name, idle * 1000, "ms", 10, "", scale_page.OPEN[0], [point])
         spent, took = 0.0, 0.0
         for grid in range(1, changes + 1):
             began = time.perf_counter()
             spent += scale.cpu(lambda grid=grid: _start(scale, grid))
             took += time.perf_counter() - began
         each = (spent - idle * took) / changes
-        yield Figure(f"one change among {open_jobs:,} open: CPU", each * 1000, "ms", 5, f"{changes} starts")
+        name, point = f"one change among {open_jobs:,} open: CPU", (open_jobs, each * 1000)
+        yield Figure(name, each * 1000, "ms", 5, f"{changes} starts", scale_page.OPEN[1], [point])
         with closing(scale.reader()) as store:
             times = []
             for n in range(5):
@@ -264,7 +270,9 @@ def coming(count: int) -> Iterator[Figure]:
         each = max(1, count // 10)
         spent = [scale.cpu(lambda n=n: [scale.hand_in(f"{n}-{m}") for m in range(each)]) / each for n in range(10)]
         told = ", ".join(f"{one * 1000:.1f}" for one in spent)
-        yield Figure(f"{count:,} handed in: keeper's CPU per grid job", max(spent) * 1000, "ms", 15, told)
+        points = [(10 * part, one * 1000) for part, one in enumerate(spent, 1)]
+        name = f"{count:,} handed in: keeper's CPU per grid job"
+        yield Figure(name, max(spent) * 1000, "ms", 15, told, scale_page.COMING[0], points)
         yield Figure("  the last tenth ÷ the first", spent[-1] / spent[0], "×", 1.5)
         yield Figure("  longest block of the loop (CPU)", scale.longest * 1000, "ms", 50)
 
@@ -309,7 +317,7 @@ def begun(count: int) -> Iterator[Figure]:
         command = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(scale.site.state))
         beat, moment = scale.site.state / "heartbeat", time.perf_counter()
         pid = _spawned(command)
-        first = scale.until(beat.exists, 0.005)
+        first, cpu = scale.until(beat.exists, 0.005), Cpu.of(pid).own
         with closing(scale.reader()) as store:
             scale.until(lambda: store.known_as("new") == number, 0.005)
         taken = time.perf_counter() - moment
@@ -317,10 +325,22 @@ def begun(count: int) -> Iterator[Figure]:
         ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
         os.kill(pid, 15)
         yield Figure(
-            f"start with {count:,} ended: to the first heartbeat, wall", first, "s", 0.5, "with Python's start"
+            f"start with {count:,} ended: to the first heartbeat, wall",
+            first,
+            "s",
+            0.5,
+            f"with Python's start; CPU {cpu:.2f} s",
         )
         yield Figure("  to the first request", taken, "s", 0.5)
         yield Figure("  CPU of its first 10 s", ticks / os.sysconf("SC_CLK_TCK"), "s")
+
+
+def asked(ended: int, local_jobs: int) -> Iterator[Figure]:
+    """Run people's commands."""
+    with Scale() as scale:
+        _store_finished(scale, ended)
+        yield from people.start_up(scale.site.state, ended)
+        yield from people.reading(scale.place, local_jobs)
 
 
 def _spawned(command: Sequence[str]) -> int:
@@ -370,23 +390,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the figures, and compare them with their bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny amounts: tests the benchmark, measures nothing")
-    parser.add_argument("--only", choices=("still", "coming", "cancelled", "ended", "begun"), action="append")
-    asked = parser.parse_args(arguments)
-    size = 100 if asked.quick else 1
+    parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--write", action="store_true", help="write bench/scale.json and docs/scale.svg")
+    parser.add_argument("--through", type=int, default=100_000, metavar="N", help="local jobs on the stub of Slurm")
+    asked_for = parser.parse_args(arguments)
+    size = 100 if asked_for.quick else 1
     parts = {
-        "still": lambda: standing_still(10_000 // size, 50 // min(size, 10)),
+        "still": lambda: chain.from_iterable(
+            standing_still(open_jobs // size, min(50, open_jobs // size)) for open_jobs in (100, 1_000, 10_000)
+        ),
         "coming": lambda: coming(10_000 // size),
         "cancelled": lambda: cancelled(5_000 // size),
         "ended": lambda: ended(20_000 // size),
         "begun": lambda: begun(100_000 // size),
+        "asked": lambda: asked(100_000 // size, 100_000 // size),
+        "through": lambda: many.through(asked_for.through // size, LONG_SECONDS),
     }
-    over = 0
-    for name in asked.only or parts:
+    found = []
+    for name in asked_for.only or parts:
         for each in parts[name]():
-            over += not each.ok
+            found.append(each)
             bound = "" if each.bound is None else f"≤ {each.bound:g}{'' if each.ok else '  OVER'}"
             print(f"{each.name:<56} {each.measured:>10.3g} {each.unit:<3} {bound:<14} {each.note}".rstrip(), flush=True)
-    return 1 if over else 0
+    print(f"\n{scale_page.table(found)}", end="")
+    if asked_for.write:
+        scale_page.write(found, HOME / "bench/scale.json", HOME / "docs/scale.svg")
+    return int(not all(each.ok for each in found))
 
 
 if __name__ == "__main__":

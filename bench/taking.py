@@ -22,6 +22,8 @@ class Figure:
     unit: str
     bound: float | None = None
     note: str = ""
+    curve: str = ""  # the name of a curve in docs/scale.svg
+    points: Sequence[tuple[float, float]] = ()
 
     @property
     def ok(self) -> bool:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim.doors import inbox, stdout
 from jim.doors.contract import door_of
-from jim.doors.intake import to_hand_in
 from jim.errors import BadRequest, JimError
 from jim.model import Verb
 from jim.site import file as site_file
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
+    from jim.doors.intake import to_hand_in  # most of people's commands take in no request
+
     door, site = through or door_of(), site_file.load()
     checked, apart = to_hand_in(file, site, door, **more)
     site_file.make_state(site)

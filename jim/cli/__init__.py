@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from jim import __version__
-from jim.cli.text import escaped, say
+from jim.cli.text import columns, escaped, say
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
@@ -99,6 +99,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
         raise BadRequest(f"{message} (see `{self.prog} --help`)")
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        """Return a formatter that knows the width: to ask for it, argparse would load three compressors."""
+        return self.formatter_class(prog=self.prog, width=columns() - 2)  # type: ignore[call-arg]
 
 
 class NotYet(JimError):

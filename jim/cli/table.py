@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from jim.cli.text import plain
+from jim.cli.text import columns, plain
 
 COLOURS = {  # of a state on a terminal, as its codes have it
     "completed": "32",
@@ -51,7 +50,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def _room() -> int:
     """Tell how long a line may be; 0: as long as it is."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    return columns() if sys.stdout.isatty() else 0
 
 
 def _has_colours() -> bool:

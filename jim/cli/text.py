@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jim.admin.finding import Finding
+
+
+def columns() -> int:
+    """Return the width of the terminal, or what `COLUMNS` says; 80 if there is no terminal."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    with suppress(OSError):
+        return os.get_terminal_size().columns or 80
+    return 80
 
 
 def plain(text: object) -> str:

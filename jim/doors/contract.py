@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jim import request
 from jim.errors import BadRequest, BadSite
 from jim.model import Standing
 
@@ -72,6 +71,8 @@ class Door(ABC):
 
     def read(self, file: Path, own: str) -> dict[str, Any]:
         """Read a request file; `own` is the directory of the site's own job types."""
+        from jim import request  # most commands read no request
+
         return request.read(file, own)
 
     def reads(self, asked: Attributes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Set
 from typing import Any, Protocol
 
 from jim.clock import Clock
@@ -46,3 +46,7 @@ class Keeper(Protocol):
     @property
     def answered(self) -> Mapping[int, bytes]:
         """What polls print of grid jobs that have not ended, of all doors, by their numbers."""
+
+    @property
+    def changed(self) -> Set[int]:
+        """The grid jobs, of all doors, whose answer has changed since the last round; after a start, all open ones."""

@@ -42,8 +42,10 @@ class Answering:
             answered.setdefault(job.id, b"")
             return keeper.workers.due(("door", job.door))
         file = keeper.site.state / "answers" / str(job.id)
-        if (answered.get(job.id) or _written(file)) != answer:
-            replace(file, answer)
+        if answered.get(job.id) != answer:
+            if _written(file) != answer:
+                replace(file, answer)
+            keeper.doors.changed.add(job.id)
         answered[job.id] = answer
         if job.step is Step.FINISHED:
             self._ended.add(job.id)

@@ -13,7 +13,7 @@ from jim.keeper.workers import Workers
 from jim.site.file import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Set
     from typing import Any
 
     from jim.adapters.base import Adapter
@@ -60,6 +60,11 @@ class Keeper:
     def answered(self) -> Mapping[int, bytes]:
         """Return what polls print of unfinished grid jobs."""
         return self.doors.answered
+
+    @property
+    def changed(self) -> Set[int]:
+        """Return the grid jobs whose answer has changed since the doors did their work."""
+        return self.doors.changed
 
     def next_try(self, key: Hashable) -> dict[str, Any]:
         """Return the fields that show a failed errand of a grid job: number of tries, and when it is due again."""

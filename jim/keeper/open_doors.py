@@ -12,6 +12,7 @@ class OpenDoors:
         self._own = own  # the site's directory, which may hold its own doors
         self.by_name: dict[str, Door] = {}
         self.answered: dict[int, bytes] = {}  # what polls print of unfinished grid jobs
+        self.changed: set[int] = set()  # grid jobs whose answer has changed since the doors did their work
 
     def named(self, name: str) -> Door:
         """Return the door of this name; an empty name is the default door."""

@@ -24,3 +24,4 @@ def tell(keeper: Keeper) -> None:
         except (JimError, OSError) as error:
             if keeper.workers.pace(("door", name)):
                 log.error("the work of the door %r failed: %s", name, error)
+    keeper.doors.changed.clear()

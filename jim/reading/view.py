@@ -148,8 +148,11 @@ class View:
 
     def handed_in(self) -> list[GridJob]:
         """Return the grid jobs that are still in the inbox."""
+        paths = [*(self.site.state / "inbox").glob("request-*")]
+        if not paths:
+            return []
         found = empty_store(self.store.clock)
-        for path in (self.site.state / "inbox").glob("request-*"):
+        for path in paths:
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
                 handed = json.loads(read_regular(path, inbox.LONGEST))
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))
@@ -236,7 +239,9 @@ class View:
     def published(self) -> Published:
         """Return the keeper's summary, all of one moment; an older version of JIM writes less."""
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-            told = json.loads(self.site.summary.read_text())
+            # The records of all open grid jobs follow, of which there may be very many; no string can hold this key.
+            head, cut, _ = self.site.summary.read_text().partition(', "jobs": [')
+            told = json.loads(f"{head}}}" if cut else head)
             unsaid = {str(grid): str(words) for grid, words in told.get("unsaid", {}).items()}
             return Published(_trouble(told), _trouble(told.get("history", {})), unsaid)
         return Published()

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -45,8 +46,41 @@ def test_the_scale_is_measured_and_nothing_is_left(tmp_path):
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode in (0, 1), done.stderr
-    assert done.stdout.count("≤") == 10
+    assert done.stdout.count("≤") == 2 * 27  # in the lines, and in the table
     assert list(tmp_path.iterdir()) == []
+
+
+def test_results_are_kept_with_their_picture(tmp_path):
+    sys.path.insert(0, str(FIGURES.parents[1]))
+    from bench import scale_page
+    from bench.taking import Figure
+
+    idle, coming = scale_page.OPEN[0], scale_page.COMING[0]
+    figures = [
+        Figure("idle, 10 open", 2.0, "ms", 10, "", idle, [(10, 2.0)]),
+        Figure("idle, 1,000 open", 4.0, "ms", 10, "", idle, [(1000, 4.0)]),
+        Figure("handed in", 8.0, "ms", None, "two", coming, [(50, 6.0), (100, 8.0)]),
+    ]
+    results, drawn = tmp_path / "scale.json", tmp_path / "scale.svg"
+    scale_page.write(figures, results, drawn)
+    assert scale_page.table(scale_page.read(results)).splitlines()[2:] == [
+        "| idle, 10 open | 2 ms | ≤ 10 ms |  |",
+        "| idle, 1,000 open | 4 ms | ≤ 10 ms |  |",
+        "| handed in | 8 ms |  | two |",
+    ]
+    root = ElementTree.parse(drawn).getroot()
+    lines = [each.get("points") for each in root.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert lines == ["48.0,151.0 344.0,46.0", "", "432.0,98.5 728.0,46.0", ""]
+    assert "prefers-color-scheme: dark" in drawn.read_text()
+
+
+def test_the_picture_of_the_scale_is_that_of_the_results():
+    sys.path.insert(0, str(FIGURES.parents[1]))
+    from bench import scale_page
+
+    home = FIGURES.parents[1]
+    found = scale_page.read(home / "bench/scale.json")
+    assert (home / "docs/scale.svg").read_text() == scale_page.picture(scale_page.curves(found))
 
 
 def test_a_bound_that_is_passed_shows():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jim.clock import Clock
+
 HOME = Path(__file__).parents[2]
 HEAVY = {"lxml", "psutil", "tenacity", "rich", "asyncio"}
 # Of the standard library, what a door has no use for while all goes well.
@@ -59,6 +61,47 @@ assert run_grid_job.main(["cancel", "7"]) == 4
     out, names = loaded(tmp_path, call)
     assert "GRAM_SCRIPT_ERROR:156\n" in out
     assert names & (HEAVY | NEEDLESS) == set()
+
+
+def test_a_look_at_all_grid_jobs_loads_what_shows_them_and_nothing_else(tmp_path):
+    """Root's monitoring asks often, and people wait for the answer."""
+    call = """
+from jim import run_grid_job
+from jim.cli import main
+run_grid_job.wake = lambda state: None
+import contextlib, io
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(["submit", "request.toml"]) == 0
+before = set(sys.modules)
+"""
+    (tmp_path / "request.toml").write_text('job_type = "pythia_monte_carlo"\nevents = 1000\n')
+    loaded(tmp_path, f"import os; os.chdir({str(tmp_path)!r}){call}")
+    out, names = loaded(tmp_path, "from jim.cli import main\nassert main(['status']) == 0")
+    assert "pythia_monte_carlo" in out
+    of_shutil = {"shutil", "bz2", "lzma", "zlib"}
+    of_inspect = {"ast", "dis", "inspect", "linecache", "tokenize"}
+    unused = (
+        (NEEDLESS - {"argparse", "sqlite3"}) | of_inspect | of_shutil | {"copy", "csv", "socket", "threading", "xml"}
+    )
+    assert names & (HEAVY | unused) == set()
+    out, _ = loaded(tmp_path, "from jim.cli import main\nassert main(['status']) == 0\nprint(*sys.modules)")
+    rooms = {name.split(".")[1] for name in out.split() if name.startswith("jim.")}
+    assert (
+        rooms & {"request", "handlers", "work", "workdir", "splitting", "keeper", "adapters", "admin", "pages"} == set()
+    )
+
+
+def test_a_poll_loads_no_python_at_all(tmp_path):
+    (tmp_path / "state/answers").mkdir(parents=True)
+    (tmp_path / "state/answers/1").write_text("GRAM_SCRIPT_JOB_STATE:2\n\n")
+    (tmp_path / "state/heartbeat").write_text(f"{Clock().boot_id()} {int(Clock().boot())}\n")
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n: >{tmp_path}/ran\n")
+    python.chmod(0o755)
+    environment = {"PATH": str(tmp_path), "JIM_STATE": str(tmp_path / "state"), "JIM_PYTHON": str(python)}
+    poll = [str(HOME / "shell/jim-poll"), "1"]
+    done = subprocess.run(poll, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, (tmp_path / "ran").exists()) == ("GRAM_SCRIPT_JOB_STATE:2\n\n", False)
 
 
 def test_the_people_s_door_loads_only_the_verb_it_runs(tmp_path):

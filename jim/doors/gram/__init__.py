@@ -121,11 +121,11 @@ class Gram(Door):
 
     def idle(self) -> bool:
         """Tell whether all events are written."""
-        return not (self._events and self._events.jobs)
+        return self._events is None or self._events.all_told()
 
     def untold(self, state: Path) -> bool:
         """Tell whether the last event of some job is not written yet."""
-        return any((state / "gram").glob("request-*"))
+        return any((state / "gram").rglob("request-*"))
 
 
 DOOR = Gram

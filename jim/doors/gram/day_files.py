@@ -1,7 +1,7 @@
 """The event files that GRAM's job managers read instead of polling, one file for each day.
 
-A door stores the description of each job in `STATE/gram`. The description stays there until the job's last event is
-written.
+A door stores the description of each job in `STATE/gram/new`. The keeper moves the description to `STATE/gram`, where
+it stays until the job's last event is written.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DAY = 86_400
+NEW = "new"
 # If the file of a day is missing, job managers look again only after 30 s. A keeper that ends for want of work makes no
 # files, so files are made for some days ahead.
 DAYS_AHEAD = 30
@@ -48,7 +49,8 @@ def expect(state: Path, directory: Path, key: str, file: Path) -> None:
         raise BadSite(f"site.gram_events: cannot write into {directory}; run `jim gram check`")
     place = state / "gram"
     place.mkdir(mode=0o700, exist_ok=True)
-    replace_durably(place / inbox.request_name(key), file.read_bytes())
+    (place / NEW).mkdir(mode=0o700, exist_ok=True)
+    replace_durably(place / NEW / inbox.request_name(key), file.read_bytes())
 
 
 # Used by the keeper

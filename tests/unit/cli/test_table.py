@@ -1,6 +1,5 @@
 """Tables in pipes, and on terminals of 40, 80 and 200 columns."""
 
-import os
 import re
 from collections import Counter
 
@@ -21,7 +20,7 @@ def terminal(monkeypatch, capsys):
 
     def printed(columns, *, colours=False):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-        monkeypatch.setattr("jim.cli.table.shutil.get_terminal_size", lambda: os.terminal_size((columns, 24)))
+        monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.delenv("NO_COLOR", raising=False)
         if not colours:

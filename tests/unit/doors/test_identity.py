@@ -167,7 +167,7 @@ def test_what_is_refused_does_not_take_the_place_of_what_gram_waits_for(place, m
     file = place.directory / "description.json"
     file.write_text(json.dumps(of_a_job_manager(place, 1) | {"uniqid": ["173.72"]}))
     assert run_grid_job.submit(file) == 1
-    kept = place.state / "gram" / inbox.request_name("173.72")
+    kept = place.state / "gram/new" / inbox.request_name("173.72")
     was = kept.read_bytes()
     file.write_text(json.dumps(of_a_job_manager(place, 2, arguments=["y"]) | {"uniqid": ["173.72"]}))
     with pytest.raises(BadRequest):

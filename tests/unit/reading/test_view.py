@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from jim.reading.view import View
 from tests.cli_home import explained
 
 # logs
@@ -76,3 +77,13 @@ def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
     )
     log.write_text(f"{end}2026-01-31 11:00:00 INFO jim: up again\n")
     assert "last words" not in explained(home, "1")
+
+
+def test_trouble_is_read_without_the_records_of_all_open_grid_jobs(world):
+    """There may be very many. What a batch system says may look like the place where they begin."""
+    words = 'down", "jobs": ['
+    head = json.dumps({"trouble": words, "failures": 3, "unsaid": {"7": "no"}})
+    for records in ("[{}]", "[{]"):  # what follows is not even parsed
+        world.site.summary.write_text(f'{head[:-1]}, "jobs": {records}}}')
+        published = View(world.site, world.store).published
+        assert (published.trouble.words, published.trouble.failures, published.unsaid) == (words, 3, {"7": "no"})

@@ -46,7 +46,7 @@ def test_a_job_is_refused_if_nobody_could_write_its_events(tmp_path):
     with pytest.raises(BadSite, match=r"cannot write into .*/missing; run `jim gram check`"):
         expect(tmp_path, tmp_path / "missing", "173.72", file)
     expect(tmp_path, tmp_path, "173.72", file)
-    (kept,) = (tmp_path / "gram").iterdir()
+    (kept,) = (tmp_path / "gram/new").iterdir()
     assert kept.read_text() == '{"uniqid": ["1"]}'
 
 

@@ -1,6 +1,7 @@
 """What GRAM is told without asking, and what it asks to be first."""
 
 import json
+import os
 import stat
 import time
 from pathlib import Path
@@ -58,7 +59,17 @@ def handed_in(keeper, place, answer):
     file.write_text(json.dumps(description(place.directory)))
     expect(keeper.site.state, Path(keeper.site.site.gram_events), "173.72", file)
     replace(keeper.site.state / "keys" / inbox.request_name("173.72"), b'{"id": 7, "key": "173.72"}')
+    says(keeper, answer)
+
+
+def says(keeper, answer):
+    """Let polls print something else, as the keeper does."""
     (keeper.site.state / "answers/7").write_bytes(answer)
+    keeper.doors.changed.add(7)
+
+
+def descriptions(place):
+    return [path.name for path in (place.state / "gram").rglob("request-*")]
 
 
 def finish(keeper):
@@ -70,15 +81,16 @@ def finish(keeper):
 def test_each_state_is_told_once_and_the_last_after_the_results(telling, place):
     handed_in(telling, place, b"GRAM_SCRIPT_JOB_STATE:32\n\n")
     for number in (32, 1, 1, 2, 16, 2, 2):
-        (place.state / "answers/7").write_bytes(b"GRAM_SCRIPT_JOB_STATE:%d\n\n" % number)
+        says(telling, b"GRAM_SCRIPT_JOB_STATE:%d\n\n" % number)
         tell(telling)
     assert told(telling) == ["7;1;0", "7;2;0", "7;2;0"]
     ended(place, DONE)
+    says(telling, DONE)
     place.store.set_grid_job(7, outcome="completed")
     finish(telling)
     assert told(telling)[3:] == ["7;8;0"]
     assert (place.directory / "out").read_bytes() == b"out"
-    assert not list((place.state / "gram").iterdir())
+    assert descriptions(place) == []
     finish(telling)
     assert len(told(telling)) == 4
 
@@ -135,7 +147,7 @@ def test_tomorrow_is_there_before_midnight_and_after_it_the_keeper_goes_on_there
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
     assert lines_of(telling, "20261202") == []
-    (place.state / "answers/7").write_bytes(b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    says(telling, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
     telling.clock = Hands(MIDNIGHT)
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
@@ -154,6 +166,7 @@ def test_what_midnight_overtakes_is_told_of_the_new_day_too(telling, place):
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
     assert lines_of(telling, "20261202") == ["1;1796169600;7;1;0"]
     ended(place, DONE)
+    says(telling, DONE)
     place.store.set_grid_job(7, outcome="completed")
     telling.clock = Hands(MIDNIGHT + DAY - 1, MIDNIGHT + DAY - 1, MIDNIGHT + DAY)
     finish(telling)
@@ -176,13 +189,11 @@ def test_a_line_is_on_the_disk_before_its_job_is_forgotten(telling, place, monke
     ended(place, DONE)
     place.store.set_grid_job(7, outcome="completed")
     forgotten = []
-    monkeypatch.setattr(
-        "jim.doors.gram.day_files.os.fsync", lambda _: forgotten.append(any((place.state / "gram").iterdir()))
-    )
+    monkeypatch.setattr("jim.doors.gram.day_files.os.fsync", lambda _: forgotten.append(descriptions(place) != []))
     finish(telling)
     assert told(telling) == ["7;8;0"]
     assert forgotten == [True]
-    assert not list((place.state / "gram").iterdir())
+    assert descriptions(place) == []
 
 
 class Killed(KeyboardInterrupt):
@@ -208,7 +219,7 @@ def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monke
     telling.workers.forget(("gram", 7))
     finish(telling)
     assert told(telling) == ["7;8;0"] * (2 if step.endswith("_forget") else 1)
-    assert not list((place.state / "gram").iterdir())
+    assert descriptions(place) == []
 
 
 def _die(*_):
@@ -225,6 +236,7 @@ def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, 
     monkeypatch.setenv("JIM_STATE", str(place.state))
     assert main(["keeper", "--all"]) == 0
     assert started == [place.state]
+    says(telling, DONE)
     (place.state / "answers/7").unlink()
     tell(telling)
     assert Rounds(telling, ()).idle()
@@ -232,11 +244,89 @@ def test_a_keeper_stays_and_is_started_for_what_is_not_told_yet(telling, place, 
     assert "nothing to do" in capsys.readouterr().out
 
 
+def open_jobs(keeper, place, count):
+    """Let GRAM hand in so many jobs, all of which wait in the queue."""
+    file = place.directory / "jim-description"
+    file.write_text(json.dumps(description(place.directory)))
+    for number in range(1, count + 1):
+        key = f"173.{number}"
+        expect(keeper.site.state, Path(keeper.site.site.gram_events), key, file)
+        replace(keeper.site.state / "keys" / inbox.request_name(key), json.dumps({"id": number}).encode())
+        (keeper.site.state / f"answers/{number}").write_bytes(PENDING.encode())
+
+
+def test_telling_costs_what_has_changed_and_not_what_is_open(telling, place, monkeypatch):
+    open_jobs(telling, place, 9)
+    tell(telling)
+    assert sorted(told(telling)) == [f"{number};1;0" for number in range(1, 10)]
+    read = []
+    monkeypatch.setattr(inbox, "answer", lambda _, number: read.append(number) or b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    tell(telling)
+    assert read == []
+    says(telling, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
+    tell(telling)
+    assert (read, told(telling)[9:]) == ([7], ["7;2;0"])
+
+
+def test_after_a_start_all_that_are_open_are_looked_at_in_parts(telling, place, monkeypatch):
+    monkeypatch.setattr("jim.doors.gram.events.AT_ONCE", 2)
+    open_jobs(telling, place, 5)
+    for path in (place.state / "gram/new").iterdir():  # the keeper before this one has seen them
+        path.rename(place.state / "gram" / path.name)
+    sizes = []
+    for _ in range(4):
+        tell(telling)
+        sizes.append(len(told(telling)))
+        assert not Rounds(telling, ()).idle()
+    assert sizes == [2, 4, 5, 5]
+
+
+@pytest.mark.parametrize("where", ["gram/new", "gram"])
+def test_a_job_is_told_of_once_the_keeper_knows_it(telling, place, where):
+    """A door stores the description before the request. An older version of JIM put it beside those that are known."""
+    handed_in(telling, place, PENDING.encode())
+    (file,) = (place.state / "gram/new").iterdir()
+    (key,) = (place.state / "keys").iterdir()
+    known = key.read_bytes()
+    key.unlink()
+    file.rename(place.state / where / file.name)
+    (place.state / "inbox" / file.name).touch()
+    tell(telling)
+    tell(telling)
+    assert (told(telling), descriptions(place)) == ([], [file.name])
+    key.write_bytes(known)
+    tell(telling)
+    assert told(telling) == ["7;1;0"]
+
+
+def test_a_description_without_a_job_is_forgotten_after_a_day(telling, place):
+    handed_in(telling, place, PENDING.encode())
+    (key,) = (place.state / "keys").iterdir()
+    key.unlink()
+    tell(telling)
+    (file,) = (place.state / "gram/new").iterdir()
+    os.utime(file, (time.time() - DAY - 10,) * 2)
+    tell(telling)
+    assert descriptions(place) == []
+
+
+def test_a_job_that_gram_hands_in_again_after_its_last_event_is_told_of_again(telling, place):
+    """Its job manager was restarted, and has forgotten what it has read."""
+    handed_in(telling, place, DONE)
+    ended(place, DONE)
+    place.store.set_grid_job(7, outcome="completed")
+    finish(telling)
+    handed_in(telling, place, DONE)
+    telling.doors.changed.clear()  # nothing of the grid job has changed
+    finish(telling)
+    assert told(telling) == ["7;8;0", "7;8;0"]
+
+
 def test_a_job_whose_time_was_over_is_forgotten(telling, place):
     handed_in(telling, place, DONE)
     (place.state / "answers/7").unlink()
     tell(telling)
-    assert not list((place.state / "gram").iterdir())
+    assert descriptions(place) == []
     assert telling.doors.by_name["gram"].idle()
 
 
