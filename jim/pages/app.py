@@ -28,15 +28,16 @@ from jim.pages import shown, svg
 from jim.pages.access import NOBODY, Access, Large, Rates
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
+from jim.pages.measured import Measured
 from jim.pages.refusals import Refused, failed
-from jim.reading import lists, quantities
+from jim.reading import filters, lists, quantities
 from jim.reading.history import MOST
 from jim.reading.patience import Patience
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 
 log = logging.getLogger(__name__)
-ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "health")
+ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health")
 OPEN = "healthz"  # the one endpoint that needs no session
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
@@ -73,6 +74,7 @@ class Pages:
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
     disk: Patience = field(default_factory=Patience)
+    measured: Measured = field(default_factory=Measured)
     lately: Lately = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
@@ -160,6 +162,11 @@ def _accepted(formats: tuple[str, ...]) -> str:
     return next(each for each in formats if KINDS[each].startswith(str(best)))
 
 
+def require_no_filter() -> None:
+    """Refuse filters on a page that has none."""
+    filters.read({}, request.args.items(multi=True))
+
+
 def as_json(document: Any) -> Made:
     """Return a document in the form that the command line prints."""
     return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
@@ -207,7 +214,7 @@ def make_app(pages: Pages) -> Flask:
         importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
     app.before_request(lambda: _admit(pages))
-    app.after_request(_finish)
+    app.after_request(lambda response: _finish(pages, response))
     app.register_error_handler(Exception, lambda error: failed(error, pages.is_removed))
     return app
 
@@ -273,11 +280,12 @@ def _with_token(access: Access, token: str) -> Response:
     return response  # type: ignore[no-any-return]
 
 
-def _finish(response: Response) -> Response:
+def _finish(pages: Pages, response: Response) -> Response:
     for name, value in SECURITY.items():
         response.headers[name] = value
     response.headers.setdefault("Cache-Control", "private, no-cache")
     response.headers.add("Vary", "Accept, Cookie")
-    took = 1000 * (time.monotonic() - g.get("began", time.monotonic()))
-    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, took)
+    took = time.monotonic() - g.get("began", time.monotonic())
+    pages.measured.add(request.endpoint or "none", response.status_code, took)
+    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, 1000 * took)
     return response

@@ -68,6 +68,11 @@ class Site(NamedTuple):
         return self.summary.with_name("site-test.json")
 
     @property
+    def checked(self) -> Path:
+        """The file with the result of the last site check, for the same readers."""
+        return self.summary.with_name("site-check.json")
+
+    @property
     def turn_file(self) -> Path | None:
         """This account's file among those by which accounts of a managed site take turns to query the batch system."""
         return self.state.parent / ".turns" / self.state.name if self.managed else None

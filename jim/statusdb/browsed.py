@@ -11,7 +11,7 @@ from typing import Any
 
 from jim.errors import TooLong
 from jim.jobs import HELD, Alike, GridJob
-from jim.model import Kind, State
+from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.hosts import Hosts
@@ -68,6 +68,7 @@ RECORDS = (
     "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
     "LIMIT ?"
 )
+CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
@@ -196,6 +197,19 @@ class Browsed(Hosts):
         for at, now, times in self.db.execute(LATELY, (lines,)):
             counted[at, word(now)] += times
         return [Minute(*each, times) for each, times in sorted(counted.items())]
+
+    def journal_end(self) -> int:
+        """Return the number of the last line of the journal."""
+        return int(self.db.execute("SELECT ifnull(max(seq), 0) FROM journal").fetchone()[0])
+
+    def changes_of_local_jobs(self, after: int, last: int) -> dict[str, int]:
+        """Count the new states of local jobs in lines of the journal."""
+        return dict(self.db.execute(CHANGES, (after, last)).fetchall())
+
+    def steps(self) -> dict[Step, int]:
+        """Count grid jobs by step."""
+        found = self.db.execute("SELECT step, count(*) FROM grid_job GROUP BY step")
+        return {Step(step): count for step, count in found}
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
