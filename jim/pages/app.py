@@ -112,7 +112,7 @@ class Pages:
         seen = health(view)
         now, beat = view.now(), ""
         facts = {
-            "why": lambda job: self.why(view, job),
+            "why": Reasons(self, view).of,
             "view": view,
             "now": now,
             "health": seen,
@@ -146,6 +146,19 @@ class Pages:
         with self.viewing(PAGE_SECONDS if kind == "html" else DOCUMENT_SECONDS) as view:
             made: Made = make(self, view, kind, **names)
         return made
+
+
+class Reasons:
+    """The reasons of the grid jobs of one page, each found out once."""
+
+    def __init__(self, pages: Pages, view: View) -> None:
+        self._pages, self._view, self._told = pages, view, dict[int, str]()
+
+    def of(self, job: GridJob) -> str:
+        """Return the reason of a grid job."""
+        if job.id not in self._told:
+            self._told[job.id] = self._pages.why(self._view, job)
+        return self._told[job.id]
 
 
 def in_full(rule: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
+from waitress.task import WSGITask
 
 from jim.pages.access import Access, key_of
 from jim.pages.app import Pages, make_app
@@ -24,9 +25,20 @@ SEND_SECONDS = 10.0  # the longest time for a request to arrive
 LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
 
 
+class Task(WSGITask):  # type: ignore[misc]
+    """A request whose connection stays open after 304, as most polls are answered: a new one takes milliseconds."""
+
+    def set_close_on_finish(self) -> None:
+        """Close the connection, unless waitress only does so because a 304 has no length."""
+        asked = self.version != "1.1" or self.request.headers.get("CONNECTION", "").lower() == "close"
+        if asked or not self.status.startswith("304"):
+            super().set_close_on_finish()
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with a time limit for requests: one sent byte by byte could keep its place for ever."""
 
+    task_class = Task
     owner: int | None = None  # the uid at the other end, once looked up
 
     def __init__(self, *told: Any, **more: Any) -> None:

@@ -148,8 +148,11 @@ class View:
 
     def handed_in(self) -> list[GridJob]:
         """Return the grid jobs that are still in the inbox."""
+        paths = list((self.site.state / "inbox").glob("request-*"))
+        if not paths:
+            return []
         found = empty_store(self.store.clock)
-        for path in (self.site.state / "inbox").glob("request-*"):
+        for path in paths:
             with suppress(OSError, ValueError, KeyError, TypeError, JimError):
                 handed = json.loads(read_regular(path, inbox.LONGEST))
                 found.add_grid_job(*(handed[name] for name in ("id", "key", "owner", "created", "request")))

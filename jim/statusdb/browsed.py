@@ -204,7 +204,10 @@ class Browsed(Hosts):
 
     def changes_of_local_jobs(self, after: int, last: int) -> dict[str, int]:
         """Count the new states of local jobs in lines of the journal."""
-        return dict(self.db.execute(CHANGES, (after, last)).fetchall())
+        counted: dict[str, int] = {}
+        for now, times in self.db.execute(CHANGES, (after, last)):
+            counted[word(now)] = counted.get(word(now), 0) + times
+        return counted
 
     def steps(self) -> dict[Step, int]:
         """Count grid jobs by step."""
