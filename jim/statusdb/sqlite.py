@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -347,7 +346,7 @@ class Store(Browsed, Submissions):
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
         """Yield publications in order, read in parts."""
-        last, upto = ((-1, ""), sys.maxsize) if n is None else ((n, ""), n)  # a bound that SQLite uses to stop
+        last, upto = ((-1, ""), 1 << 62) if n is None else ((n, ""), n)  # a bound that SQLite uses to stop
         while part := self.db.execute(rows.DETAILS, (grid, *last, upto)).fetchall():
             yield from part
             last = part[-1][:2]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import Flask, Response
 
 from jim.errors import JimError
-from jim.pages.app import OPEN, Pages
+from jim.pages.admission import OPEN
+from jim.pages.app import Pages
 from jim.pages.live import TEXT
 from jim.reading.site_view import health
 

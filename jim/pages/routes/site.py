@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Flask
 
+from jim.pages.admission import require_look
 from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.live import Made
 from jim.reading import site_state
@@ -19,7 +20,8 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def site(pages: Pages, view: View, kind: str) -> Made:
-    """Show the state of the site."""
+    """Show the state of the site; it names files of requests."""
+    require_look()
     require_no_filter()
     at, found = pages.lately.get("site", site_state.look_around)
     facts = {
