@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.reading.view import look, refuse_local_job
 from jim.site import file as site_file
+from jim.site.file import Site
 from jim.workdir.credentials import shown_time
 
 NEEDED = (
@@ -48,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", type=float, default=30.0, metavar="N", help="how long a token is good")
     parser.add_argument("--list", action="store_true", help="list the tokens")
     parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
+    parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")
     help_ = "write the pages of grid job G into a new directory, to send to somebody, and serve nothing"
     parser.add_argument("--export", nargs=2, metavar=("G", "DIR"), help=help_)
     parser.add_argument("--log", action="store_true", help="print a line for each request")
@@ -63,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadRequest(f"--port takes a number up to 65535, not {arguments.port}")
     try:
         from jim.pages.export import export
-        from jim.pages.serving import serve
+        from jim.pages.serving import serve, serve_at
     except ImportError as error:
         raise BadSite(f"{NEEDED} ({error.name} is not there)") from error
     if arguments.export:
@@ -71,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{len(written):,} files in {arguments.export[1]}; {written[0].name} is the first page")
         return 0
     logging.basicConfig(level=logging.INFO if arguments.log else logging.ERROR, stream=sys.stderr, format="%(message)s")
+    if arguments.socket:
+        return _at_socket(serve_at, Path(arguments.socket))
     try:
         serving = serve(look().site, arguments.port)
     except OSError as error:
@@ -78,6 +84,19 @@ def run(arguments: argparse.Namespace) -> int:
             f"port {arguments.port} cannot be used: {in_words(error)}; without --port a free one is"
         ) from error
     say(TOLD.format(url=serving.url, tunnel=serving.tunnel))
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        serving.run()
+    return 0
+
+
+def _at_socket(serve_at: Callable[[Site, Path], Any], path: Path) -> int:
+    """Serve a web server until Ctrl-C or SIGTERM."""
+    try:
+        serving = serve_at(look().site, path)
+    except OSError as error:
+        raise BadRequest(f"the socket {path} cannot be made: {in_words(error)}") from error
+    say(f"the pages answer at the socket {path}")
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):
         serving.run()

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from flask import Response, g, redirect, request
 from werkzeug.exceptions import NotFound
 
-from jim.pages.access import NOBODY, Access, Rates
+from jim.pages.access import NOBODY, USER, Access, Proxied, Rates
 from jim.pages.refusals import Refused
 from jim.pages.tokens import Role, Tokens
 
@@ -22,9 +22,29 @@ LONGEST_LINE = 8 * 1024
 UNSEEN = ("request", "result", "piece")  # of documents, by the role `see`
 
 
-def admit(access: Access, tokens: Tokens, rates: Rates) -> Response | None:
+def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | None:
     """Admit only the account that started the pages; refuse all other requests."""
     g.began, g.client, g.role = time.monotonic(), NOBODY, Role.SEE
+    _require_sound(access)
+    g.client, g.role = _known(access, tokens)
+    if not rates.take(g.client):
+        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
+    token = request.args.get("token")
+    if token is not None and request.endpoint != OPEN:
+        return _with_token(access, tokens, token)
+    if g.client == NOBODY and request.endpoint != OPEN:
+        raise _unknown(access)
+    return None
+
+
+def _unknown(access: Access | Proxied) -> Refused:
+    if isinstance(access, Proxied):
+        return Refused(401, f"the web server has named no user in {USER}")
+    return Refused(401, "these pages need the address that `jim pages` prints; it works once, for one browser")
+
+
+def _require_sound(access: Access | Proxied) -> None:
+    """Refuse requests that nobody may make."""
     if request.method not in ("GET", "HEAD"):
         raise Refused(405, "these pages can only be read", Allow="GET, HEAD")
     if len(request.full_path) > LONGEST_LINE:
@@ -33,23 +53,16 @@ def admit(access: Access, tokens: Tokens, rates: Rates) -> Response | None:
         raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
     if not access.is_own_peer(request.environ):
         raise Refused(403, "these pages answer only the account that has started them")
-    g.client, g.role = _known(access, tokens)
-    if not rates.take(g.client):
-        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
-    token = request.args.get("token")
-    if token is not None and request.endpoint != OPEN:
-        return _with_token(access, tokens, token)
-    if g.client == NOBODY and request.endpoint != OPEN:
-        raise Refused(401, "these pages need the address that `jim pages` prints; it works once, for one browser")
-    return None
 
 
-def _known(access: Access, tokens: Tokens) -> tuple[str, Role]:
+def _known(access: Access | Proxied, tokens: Tokens) -> tuple[str, Role]:
     """Return who asks, and what role they have: by a bearer token, or by the cookie of a session."""
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         token = tokens.of(secret.strip())
         return (f"bearer {token.name}", token.role) if token else (NOBODY, Role.SEE)
+    if isinstance(access, Proxied):
+        return _user(access)
     name = access.session(request.cookies.get(access.cookie, ""))
     if not name.startswith(LASTING):
         return name, Role.LOOK
@@ -57,7 +70,15 @@ def _known(access: Access, tokens: Tokens) -> tuple[str, Role]:
     return (name, token.role) if token else (NOBODY, Role.SEE)
 
 
-def _with_token(access: Access, tokens: Tokens, secret: str) -> Response:
+def _user(access: Proxied) -> tuple[str, Role]:
+    """Return the user whom the web server names, and the role that the site file gives."""
+    user, role = access.user(lambda name: request.headers.get(name, ""))
+    if role is None and user != NOBODY and request.endpoint != OPEN:
+        raise Refused(403, f"{user} has no role here: the site file names those who have, in [pages] see and look")
+    return (f"user {user}" if user else NOBODY), role or Role.SEE
+
+
+def _with_token(access: Access | Proxied, tokens: Tokens, secret: str) -> Response:
     """Begin a session, and redirect to the same page without the token."""
     token = tokens.of(secret)
     if token:

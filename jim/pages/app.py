@@ -23,7 +23,7 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.pages import shown, svg
-from jim.pages.access import Access, Large, Rates
+from jim.pages.access import Access, Large, Proxied, Rates
 from jim.pages.admission import admit, require_look
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
@@ -66,7 +66,7 @@ def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
 class Pages:
     """The state that all pages share."""
 
-    access: Access
+    access: Access | Proxied
     open: Callable[[], View] = look
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)

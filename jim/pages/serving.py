@@ -7,13 +7,15 @@ import os
 import socket
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
 from waitress.task import WSGITask
 
-from jim.pages.access import Access, key_of
+from jim.errors import BadSite
+from jim.pages.access import Access, Proxied, key_of
 from jim.pages.app import Pages, make_app
 from jim.reading.view import look
 from jim.site.file import Site
@@ -66,12 +68,12 @@ class Serving:
     """A listener that serves the pages of a state directory."""
 
     server: Any
-    access: Access
+    access: Any
 
     @property
     def port(self) -> int:
         """Return the port."""
-        return self.access.port
+        return int(self.access.port)
 
     @property
     def url(self) -> str:
@@ -101,7 +103,29 @@ def serve(site: Site, port: int = 0) -> Serving:
     except OSError:
         listener.close()
         raise
-    access = Access(key_of(site.state), listener.getsockname()[1], os.getuid())
+    return _serving(listener, Access(key_of(site.state), listener.getsockname()[1], os.getuid()))
+
+
+def serve_at(site: Site, path: Path) -> Serving:
+    """Listen on a Unix socket, for the web server whose group the socket or its directory has."""
+    if not site.pages.hosts:
+        raise BadSite("`jim pages --socket` needs [pages] hosts in the site file: the names of the web server")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if path.is_socket():
+            path.unlink()
+        was = os.umask(0o117)  # it must not be open to all for a moment
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(was)
+    except OSError:
+        listener.close()
+        raise
+    return _serving(listener, Proxied(site.pages))
+
+
+def _serving(listener: socket.socket, access: Access | Proxied) -> Serving:
     server = create_server(
         make_app(Pages(access, look)),
         sockets=[listener],

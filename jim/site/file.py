@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jim.errors import BadSite, in_words, nearest, shown
 from jim.files import resolved
 from jim.model import Resources
-from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
+from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Pages, Payload, Sizing, settings, wrong
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -41,6 +41,7 @@ class Site(NamedTuple):
     limits: Limits = Limits()
     sizing: Sizing = Sizing()
     keep: Keep = Keep()
+    pages: Pages = Pages()
 
     @property
     def work(self) -> Path:
