@@ -25,7 +25,7 @@ $(VENV)/demo: $(VENV)/core $(VENV)/pages
 
 # What `jim pages` needs beside.
 $(VENV)/pages: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 waitress
+	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 prometheus_client waitress
 	@touch $@
 
 $(VENV)/tests: $(VENV)/core $(VENV)/pages

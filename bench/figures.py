@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import batch, doors, gatekeeper, keeping, listing, requests, sandbox, slots, splitting
+from bench import batch, doors, gatekeeper, keeping, listing, pages, requests, sandbox, slots, splitting
 from bench.taking import Figure
 
 
@@ -52,10 +52,18 @@ class Amounts:
     slurm_runs: int = 3
     slot_tasks: int = 1000
     slot_runs: int = 5
+    viewed_grid_jobs: int = 1000
+    viewed_pieces: int = 250
+    viewed_large: int = 10_000
+    viewed_seconds: int = 60
+    viewed_repeats: int = 5
+    viewed_million: int = 1_000_000
 
 
-QUICK = Amounts(10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1, 20, 1)
-BY_NAME_ONLY = ("slurm",)  # it needs root, and installs what it measures
+_QUICK = (10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1, 20, 1)
+QUICK = Amounts(*_QUICK, 3, 20, 100, 6, 1, 2000)
+# One needs root, and installs what it measures; the other one makes a store for minutes.
+BY_NAME_ONLY = ("slurm", "million")
 
 
 def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
@@ -73,6 +81,10 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         "gram": partial(gatekeeper.polls, a.gram_jobs, a.gram_rounds),
         "sandbox": partial(sandbox.sandbox, a.sent_megabytes, a.area_runs),
         "slots": partial(slots.short_tasks, a.slot_tasks, a.slot_runs),
+        "pages": partial(
+            pages.pages, a.viewed_grid_jobs, a.viewed_pieces, a.viewed_large, a.viewed_seconds, a.viewed_repeats
+        ),
+        "million": partial(pages.million, a.viewed_million, a.viewed_repeats),
         "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }
 

@@ -61,7 +61,7 @@ fill_tree() {
     find "$tree" -name __pycache__ -prune -exec rm -r {} +
     if [ "$LIBRARIES" = own ]; then
         "$python" -m venv "$tree/.venv"
-        "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check lxml psutil tenacity rich flask jinja2 waitress
+        "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check lxml psutil tenacity rich flask jinja2 prometheus_client waitress
         runs=$tree/.venv/bin/python
     else
         printf '%s\n' "$python" >"$tree/python"

@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.reading.view import look, refuse_local_job
+from jim.site import file as site_file
+from jim.site.file import Site
+from jim.workdir.credentials import shown_time
 
 NEEDED = (
     "jim pages needs Flask, Jinja2 and waitress: on Debian, apt-get install python3-flask python3-waitress; "
@@ -29,10 +35,23 @@ This address works once, in one browser. For a browser on another machine, run t
 and then open the same address. Ctrl-C ends the pages; grid jobs go on.
 """
 
+MADE = """\
+{secret}
+
+is token {name} with the role {role}, good until {until}. It is shown only this once. A program sends it in the header
+`Authorization: Bearer TOKEN`; a browser opens the address of the pages with ?token=TOKEN.
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim pages` takes."""
+    parser.add_argument("what", nargs="?", choices=("token",), help="make, list or revoke tokens, and serve nothing")
     parser.add_argument("--port", metavar="N", type=int, default=0, help="the port to listen on; without it a free one")
+    parser.add_argument("--role", default="see", help="of a token: see (states and reasons) or look (all)")
+    parser.add_argument("--days", type=float, default=30.0, metavar="N", help="how long a token is good")
+    parser.add_argument("--list", action="store_true", help="list the tokens")
+    parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
+    parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")
     help_ = "write the pages of grid job G into a new directory, to send to somebody, and serve nothing"
     parser.add_argument("--export", nargs=2, metavar=("G", "DIR"), help=help_)
     parser.add_argument("--log", action="store_true", help="print a line for each request")
@@ -40,11 +59,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
+    if arguments.what == "token":
+        return _token(arguments)
+    if arguments.list or arguments.revoke:
+        raise BadRequest("--list and --revoke are about tokens: say `jim pages token --list`")
     if not 0 <= arguments.port < 65_536:
         raise BadRequest(f"--port takes a number up to 65535, not {arguments.port}")
     try:
         from jim.pages.export import export
-        from jim.pages.serving import serve
+        from jim.pages.serving import serve, serve_at
     except ImportError as error:
         raise BadSite(f"{NEEDED} ({error.name} is not there)") from error
     if arguments.export:
@@ -52,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{len(written):,} files in {arguments.export[1]}; {written[0].name} is the first page")
         return 0
     logging.basicConfig(level=logging.INFO if arguments.log else logging.ERROR, stream=sys.stderr, format="%(message)s")
+    if arguments.socket:
+        return _at_socket(serve_at, Path(arguments.socket))
     try:
         serving = serve(look().site, arguments.port)
     except OSError as error:
@@ -62,4 +87,33 @@ def run(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):
         serving.run()
+    return 0
+
+
+def _at_socket(serve_at: Callable[[Site, Path], Any], path: Path) -> int:
+    """Serve a web server until Ctrl-C or SIGTERM."""
+    try:
+        serving = serve_at(look().site, path)
+    except OSError as error:
+        raise BadRequest(f"the socket {path} cannot be made: {in_words(error)}") from error
+    say(f"the pages answer at the socket {path}")
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        serving.run()
+    return 0
+
+
+def _token(arguments: argparse.Namespace) -> int:
+    """Make a token, or list or revoke tokens."""
+    from jim.pages.tokens import Tokens
+
+    tokens = Tokens(site_file.load().state)
+    if arguments.revoke:
+        tokens.revoke(arguments.revoke)
+        say(f"token {arguments.revoke} is revoked, and the sessions that it began have ended")
+    elif arguments.list:
+        table(("NAME", "ROLE", "UNTIL"), ((each.name, each.role, shown_time(each.until)) for each in tokens.listed()))
+    else:
+        token, secret = tokens.made(arguments.role, arguments.days)
+        say(MADE.format(secret=secret, name=token.name, role=token.role, until=shown_time(token.until)))
     return 0

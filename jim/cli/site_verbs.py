@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jim.admin import init as site_init
 from jim.cli import site_test
 from jim.cli.text import say, say_finding, say_json
-from jim.errors import BadRequest, BadSite, UnknownJob
+from jim.clock import Clock
+from jim.errors import BadRequest, BadSite, JimError, UnknownJob
+from jim.files import replace
 from jim.site import drain
 from jim.site import file as site_file
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
@@ -128,7 +133,15 @@ def _check(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             say_finding(finding)
     failed = any(finding.level == FAILED for finding in found)
+    names = ("name", "level", "said", "todo")
+    told = {"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]}
+    _leave(told)
     if arguments.json:
-        names = ("name", "level", "said", "todo")
-        say_json({"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]})
+        say_json(told)
     return BadSite.exit_code if failed else 0
+
+
+def _leave(told: dict[str, Any]) -> None:
+    """Leave the findings for the pages, which never run a batch command themselves."""
+    with suppress(OSError, JimError):  # one finding is that there is no site, or no place for this file
+        replace(site_file.load().checked, json.dumps({"at": Clock().utc(), **told}).encode(), 0o640)

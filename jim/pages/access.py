@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jim.files import put_once
+from jim.pages.tokens import Role
+from jim.site.settings import Pages as Settings
 
 DAYS = 30  # length of a session
 RATE, BURST = 20.0, 60.0  # requests a second, and at once
@@ -23,6 +25,7 @@ AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
 ORPHAN = "0"  # the inode of a socket that no process has open
 LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
 CONNECTION = "waitress.client_disconnected"  # a method of the request's connection
+USER, GROUPS = "X-Remote-User", "X-Remote-Groups"  # headers of a web server
 NOBODY = ""  # all requests without a session are one client
 
 
@@ -117,11 +120,56 @@ class Access:
             if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
                 return ""
             self._used = True
-        name, end = secrets.token_hex(16), str(int(self.clock()) + DAYS * 86_400)
+        return self.begun(secrets.token_hex(16))
+
+    def begun(self, name: str) -> str:
+        """Return the cookie of a session of this name."""
+        end = str(int(self.clock()) + DAYS * 86_400)
         return f"{name}.{end}.{self._mac(name, end)}"
 
     def _mac(self, name: str, end: str) -> str:
         return hmac.new(self.key, f"{self.port} {name} {end}".encode(), "sha256").hexdigest()
+
+
+@dataclass
+class Proxied:
+    """Users of a web server on the other end of a Unix socket, whom this server names.
+
+    Whoever can connect to the socket is believed, so its mode and group decide about that.
+    """
+
+    settings: Settings
+    cookie: str = "jim"
+
+    def is_own_peer(self, environ: Mapping[str, object]) -> bool:
+        """Admit each connection: there is only the socket, and its mode has decided."""
+        return True
+
+    def is_own_host(self, host: str) -> bool:
+        """Tell whether a request names a host of the web server."""
+        return host.rpartition(":")[0] in self.settings.hosts or host in self.settings.hosts
+
+    def session(self, cookie: str) -> str:
+        """Return no session: the web server knows its users."""
+        return NOBODY
+
+    def begin(self, token: str) -> str:
+        """Begin no session."""
+        return ""
+
+    def begun(self, name: str) -> str:
+        """Begin no session."""
+        return ""
+
+    def user(self, header: Callable[[str], str]) -> tuple[str, Role | None]:
+        """Return the user that the web server names, and the role; several users in one header are none."""
+        user = header(USER).strip()
+        if not user or "," in user:
+            return NOBODY, None
+        groups = (f"@{each.strip()}" for each in header(GROUPS).split(",") if each.strip())
+        named = {user, "*", *groups}
+        allowed = {Role.LOOK: self.settings.look, Role.SEE: self.settings.see}
+        return user, next((role for role, names in allowed.items() if named & {*names}), None)
 
 
 class Rates:

@@ -7,16 +7,14 @@ import importlib
 import json
 import logging
 import mimetypes
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from flask import Flask, Response, g, redirect, render_template, request
+from flask import Flask, Response, g, render_template, request
 from jinja2 import StrictUndefined
 from werkzeug.routing import BaseConverter
 
@@ -25,22 +23,23 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.pages import shown, svg
-from jim.pages.access import NOBODY, Access, Large, Rates
+from jim.pages.access import Access, Large, Proxied, Rates
+from jim.pages.admission import admit, require_look
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
-from jim.pages.refusals import Refused, failed
-from jim.reading import lists, quantities
+from jim.pages.measured import Measured
+from jim.pages.refusals import failed
+from jim.pages.tokens import Role, Tokens
+from jim.reading import filters, lists, quantities
 from jim.reading.history import MOST
 from jim.reading.patience import Patience
 from jim.reading.site_view import health
 from jim.reading.view import View, look
+from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
-ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "health")
-OPEN = "healthz"  # the one endpoint that needs no session
+ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health")
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
-ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
-LONGEST_LINE = 8 * 1024
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -67,12 +66,14 @@ def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
 class Pages:
     """The state that all pages share."""
 
-    access: Access
+    access: Access | Proxied
     open: Callable[[], View] = look
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
+    tokens: Tokens = field(default_factory=lambda: Tokens(site_file.load().state))
     disk: Patience = field(default_factory=Patience)
+    measured: Measured = field(default_factory=Measured)
     lately: Lately = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
@@ -110,11 +111,12 @@ class Pages:
         seen = health(view)
         now, beat = view.now(), ""
         facts = {
-            "why": lambda job: self.why(view, job),
+            "why": Reasons(self, view).of,
             "view": view,
             "now": now,
             "health": seen,
             "here": request.full_path.rstrip("?"),
+            "may_look": g.role is not Role.SEE,
             **more,
         }
         body = render_template(template, **facts).encode(errors="backslashreplace")
@@ -134,7 +136,9 @@ class Pages:
     def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
             kind = fixed or _accepted(formats)
-            cached = f"{kind} {request.full_path}"
+            if kind == "xml":
+                require_look()
+            cached = f"{g.role} {kind} {request.full_path}"
             made = self.renderings.get(cached, lambda: self._make(make, kind, names))
             return answer(made, cached)
 
@@ -144,6 +148,19 @@ class Pages:
         with self.viewing(PAGE_SECONDS if kind == "html" else DOCUMENT_SECONDS) as view:
             made: Made = make(self, view, kind, **names)
         return made
+
+
+class Reasons:
+    """The reasons of the grid jobs of one page, each found out once."""
+
+    def __init__(self, pages: Pages, view: View) -> None:
+        self._pages, self._view, self._told = pages, view, dict[int, str]()
+
+    def of(self, job: GridJob) -> str:
+        """Return the reason of a grid job."""
+        if job.id not in self._told:
+            self._told[job.id] = self._pages.why(self._view, job)
+        return self._told[job.id]
 
 
 def in_full(rule: str) -> str:
@@ -158,6 +175,11 @@ def _accepted(formats: tuple[str, ...]) -> str:
         return formats[0]
     best = request.accept_mimetypes.best_match([KINDS[each].partition(";")[0] for each in formats], "text/html")
     return next(each for each in formats if KINDS[each].startswith(str(best)))
+
+
+def require_no_filter() -> None:
+    """Refuse filters on a page that has none."""
+    filters.read({}, request.args.items(multi=True))
 
 
 def as_json(document: Any) -> Made:
@@ -206,8 +228,8 @@ def make_app(pages: Pages) -> Flask:
     for name in ROUTES:
         importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
-    app.before_request(lambda: _admit(pages))
-    app.after_request(_finish)
+    app.before_request(lambda: admit(pages.access, pages.tokens, pages.rates))
+    app.after_request(lambda response: _finish(pages, response))
     app.register_error_handler(Exception, lambda error: failed(error, pages.removed_at))
     return app
 
@@ -234,50 +256,12 @@ def _static(pages: Pages, name: str) -> Response:
     raise UnknownJob(f"there is no file {name}")
 
 
-# Before and after each request
-
-
-def _admit(pages: Pages) -> Response | None:
-    """Admit only the account that started the pages; refuse all other requests."""
-    g.began, g.client = time.monotonic(), NOBODY
-    access = pages.access
-    if request.method not in ("GET", "HEAD"):
-        raise Refused(405, "these pages can only be read", Allow="GET, HEAD")
-    if len(request.full_path) > LONGEST_LINE:
-        raise Refused(414, "this address is too long")
-    if not access.is_own_host(request.headers.get("Host", "")):
-        raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
-    if not access.is_own_peer(request.environ):
-        raise Refused(403, "these pages answer only the account that has started them")
-    g.client = access.session(request.cookies.get(access.cookie, ""))
-    if not pages.rates.take(g.client):
-        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
-    token = request.args.get("token")
-    if token is not None and request.endpoint != OPEN:
-        return _with_token(access, token)
-    if g.client == NOBODY and request.endpoint != OPEN:
-        raise Refused(401, "these pages need the address that `jim pages` prints; it works once, for one browser")
-    return None
-
-
-def _with_token(access: Access, token: str) -> Response:
-    """Begin a session, and redirect to the same page without the token."""
-    cookie = "" if g.client else access.begin(token)
-    if not cookie and not g.client:
-        raise Refused(401, "this address was used before: start `jim pages` again for a new one")
-    rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
-    where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
-    response: Any = redirect("/" if ELSEWHERE.match(where) else where, 303)
-    if cookie:
-        response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
-    return response  # type: ignore[no-any-return]
-
-
-def _finish(response: Response) -> Response:
+def _finish(pages: Pages, response: Response) -> Response:
     for name, value in SECURITY.items():
         response.headers[name] = value
     response.headers.setdefault("Cache-Control", "private, no-cache")
-    response.headers.add("Vary", "Accept, Cookie")
-    took = 1000 * (time.monotonic() - g.get("began", time.monotonic()))
-    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, took)
+    response.headers.add("Vary", "Accept, Authorization, Cookie")
+    took = time.monotonic() - g.get("began", time.monotonic())
+    pages.measured.add(request.endpoint or "none", response.status_code, took)
+    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, 1000 * took)
     return response

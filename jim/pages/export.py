@@ -28,13 +28,14 @@ def export(number: int, to: Path) -> list[Path]:
     """Write the pages of a grid job into a directory; return the files, the first page first."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise BadRequest(f"{to} exists and is not an empty directory")
-    pages = Pages(Access(os.urandom(32), 0, uid=0, peer=lambda *_: 0), look)
+    access = Access(os.urandom(32), 0, uid=0, peer=lambda *_: 0)
+    pages = Pages(access, look)
     pages.rates = Rates(count().__next__)
     view = look()
     with closing(view.store):
         names = dict(_names(view, number))
     to.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ask = _asking(pages)
+    ask = _asking(pages, access.token)
     found = {path: content for path in names if (content := ask(path)) is not None}
     names = {path: names[path] for path in found}
     for name, content in pages.static.values():
@@ -46,7 +47,7 @@ def export(number: int, to: Path) -> list[Path]:
     return [to / names[path] for path in found]
 
 
-def _asking(pages: Pages) -> Callable[[str], bytes | None]:
+def _asking(pages: Pages, token: str) -> Callable[[str], bytes | None]:
     """Return a function that renders a page; the function returns None for a missing log."""
     client: Any = make_app(pages).test_client()
     peer = {"REMOTE_ADDR": "127.0.0.1", "REMOTE_PORT": "1"}
@@ -60,7 +61,7 @@ def _asking(pages: Pages) -> Callable[[str], bytes | None]:
         body: bytes = answer.get_data()
         return body
 
-    ask(f"/jobs?token={pages.access.token}")
+    ask(f"/jobs?token={token}")
     return ask
 
 

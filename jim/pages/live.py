@@ -18,7 +18,7 @@ HTML, JSON, CSV, XML, TEXT = (
     "text/plain; charset=utf-8",
 )
 FRESH_SECONDS, LONGEST_FRESH = 1.0, 5.0
-SHARE = 0.04  # of a core: the most that one page may take, with any number of viewers
+SHARE = 0.02  # of a core: the most that one page may take, with any number of viewers
 MOST_KEPT, MOST_BYTES = 100, 32 * 1024 * 1024
 # Ages change all the time, so they do not count as changes: the browser updates them by itself.
 AGES = re.compile(rb'<time datetime="([^"]*)"[^>]*>[^<]*</time>')

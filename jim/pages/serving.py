@@ -7,12 +7,15 @@ import os
 import socket
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
+from waitress.task import WSGITask
 
-from jim.pages.access import Access, key_of
+from jim.errors import BadSite
+from jim.pages.access import Access, Proxied, key_of
 from jim.pages.app import Pages, make_app
 from jim.reading.view import look
 from jim.site.file import Site
@@ -24,9 +27,20 @@ SEND_SECONDS = 10.0  # the longest time for a request to arrive
 LONGEST_HEADER, LONGEST_BODY = 32 * 1024, 64 * 1024
 
 
+class Task(WSGITask):  # type: ignore[misc]
+    """A request whose connection stays open after 304, as most polls are answered: a new one takes milliseconds."""
+
+    def set_close_on_finish(self) -> None:
+        """Close the connection, unless waitress only does so because a 304 has no length."""
+        asked = self.version != "1.1" or self.request.headers.get("CONNECTION", "").lower() == "close"
+        if asked or not self.status.startswith("304"):
+            super().set_close_on_finish()
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with a time limit for requests: one sent byte by byte could keep its place for ever."""
 
+    task_class = Task
     owner: int | None = None  # the uid at the other end, once looked up
 
     def __init__(self, *told: Any, **more: Any) -> None:
@@ -54,12 +68,12 @@ class Serving:
     """A listener that serves the pages of a state directory."""
 
     server: Any
-    access: Access
+    access: Any
 
     @property
     def port(self) -> int:
         """Return the port."""
-        return self.access.port
+        return int(self.access.port)
 
     @property
     def url(self) -> str:
@@ -89,7 +103,29 @@ def serve(site: Site, port: int = 0) -> Serving:
     except OSError:
         listener.close()
         raise
-    access = Access(key_of(site.state), listener.getsockname()[1], os.getuid())
+    return _serving(listener, Access(key_of(site.state), listener.getsockname()[1], os.getuid()))
+
+
+def serve_at(site: Site, path: Path) -> Serving:
+    """Listen on a Unix socket, for the web server whose group the socket or its directory has."""
+    if not site.pages.hosts:
+        raise BadSite("`jim pages --socket` needs [pages] hosts in the site file: the names of the web server")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if path.is_socket():
+            path.unlink()
+        was = os.umask(0o117)  # it must not be open to all for a moment
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(was)
+    except OSError:
+        listener.close()
+        raise
+    return _serving(listener, Proxied(site.pages))
+
+
+def _serving(listener: socket.socket, access: Access | Proxied) -> Serving:
     server = create_server(
         make_app(Pages(access, look)),
         sockets=[listener],

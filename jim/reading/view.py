@@ -220,6 +220,14 @@ class View:
                 return f"has not updated its heartbeat for {self.store.clock.boot() - int(beat):.0f} s"
         return "has not written a heartbeat yet"
 
+    def heartbeat_age(self) -> float | None:
+        """Return the seconds since the last heartbeat; None at rest, or if none is known since the machine started."""
+        with suppress(OSError, ValueError):
+            boot, beat = (self.site.state / "heartbeat").read_text().split()
+            if boot == self.store.clock.boot_id() and beat != "idle":
+                return max(0.0, self.store.clock.boot() - int(beat))
+        return None
+
     def _heart(self) -> Heart:
         clock = self.store.clock
         try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jim.errors import BadSite, in_words, nearest, shown
 from jim.files import resolved
 from jim.model import Resources
-from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Payload, Sizing, settings, wrong
+from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Pages, Payload, Sizing, settings, wrong
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -41,6 +41,7 @@ class Site(NamedTuple):
     limits: Limits = Limits()
     sizing: Sizing = Sizing()
     keep: Keep = Keep()
+    pages: Pages = Pages()
 
     @property
     def work(self) -> Path:
@@ -66,6 +67,11 @@ class Site(NamedTuple):
     def tested(self) -> Path:
         """The file with the result of the last site test, for the same readers."""
         return self.summary.with_name("site-test.json")
+
+    @property
+    def checked(self) -> Path:
+        """The file with the result of the last site check, for the same readers."""
+        return self.summary.with_name("site-check.json")
 
     @property
     def turn_file(self) -> Path | None:

@@ -94,8 +94,7 @@ class General(NamedTuple):
     catalogue: Annotated[
         str,
         Setting(
-            "catalogue of request ids (events) and datasets (files): a directory or an SQLite file",
-            wrong=_wrong_file,
+            "catalogue of request ids (events) and datasets (files): a directory or an SQLite file", wrong=_wrong_file
         ),
     ] = ""
     steps: Annotated[
@@ -129,17 +128,11 @@ class Batch(NamedTuple):
         ),
     ] = "local"
     slots: Annotated[
-        int,
-        Setting("batch system local only: number of jobs that run at once; 0: one per processor", 0, 10_000),
+        int, Setting("batch system local only: number of jobs that run at once; 0: one per processor", 0, 10_000)
     ] = 0
     query_seconds: Annotated[float, Setting("seconds between two queue queries, each about all jobs", 0.1, 3600)] = 2.0
     visible_seconds: Annotated[
-        float,
-        Setting(
-            "longest time in seconds until JIM sees a worker node's file or an accepted job",
-            0,
-            3600,
-        ),
+        float, Setting("longest time in seconds until JIM sees a worker node's file or an accepted job", 0, 3600)
     ] = 2.0
     command_seconds: Annotated[float, Setting("time limit of one batch command, in seconds", 1, 3600)] = 60.0
     touch_seconds: Annotated[int, Setting("seconds between two touches of a running job's claim", 1, 3600)] = 60
@@ -159,16 +152,11 @@ class Batch(NamedTuple):
     history: Annotated[
         str,
         Setting(
-            "source for how jobs ended, see docs/adapters.md; empty: the batch system's default",
-            words=r"([a-z]\w*)?",
+            "source for how jobs ended, see docs/adapters.md; empty: the batch system's default", words=r"([a-z]\w*)?"
         ),
     ] = ""
     programs: Annotated[
-        str,
-        Setting(
-            "obsolete: directory of the batch commands; use `batch.commands` instead",
-            wrong=_wrong_directory,
-        ),
+        str, Setting("obsolete: directory of the batch commands; use `batch.commands` instead", wrong=_wrong_directory)
     ] = ""
     commands: Annotated[
         Mapping[str, list[str]],
@@ -232,8 +220,7 @@ class Limits(NamedTuple):
         int, Setting("size limit of everything that a request sends with its local jobs, in bytes", 0, 10**15)
     ] = 10**10
     attempts: Annotated[
-        int,
-        Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100),
+        int, Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3
     analyser: Annotated[
         str,
@@ -265,6 +252,14 @@ class Keep(NamedTuple):
         return min(self.finished_days, 1.0 if test else self.finished_days) * 86_400
 
 
+class Pages(NamedTuple):
+    """Section [pages]: `jim pages --socket`, behind a web server that knows its users."""
+
+    hosts: Annotated[tuple[str, ...], Setting("names of the web server", wrong=_wrong_list)] = ()
+    see: Annotated[tuple[str, ...], Setting("users, and groups as @NAME, who may see states", wrong=_wrong_list)] = ()
+    look: Annotated[tuple[str, ...], Setting("those who may also see requests and logs", wrong=_wrong_list)] = ()
+
+
 SECTIONS: dict[str, type[Any]] = {
     "site": General,
     "batch": Batch,
@@ -272,6 +267,7 @@ SECTIONS: dict[str, type[Any]] = {
     "limits": Limits,
     "sizing": Sizing,
     "keep": Keep,
+    "pages": Pages,
 }
 # The word in a message for each kind of value in a site file.
 NAMES = {

@@ -13,13 +13,13 @@ from typing import Any
 
 from jim.errors import TooLong
 from jim.jobs import HELD, Alike, GridJob
-from jim.model import Kind, State
+from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.derived import minute_of
 from jim.statusdb.hosts import Hosts
 from jim.statusdb.making import CODED, CODES
-from jim.statusdb.packed import unpacked
+from jim.statusdb.packed import unpacked, word
 
 MOST_NAMED = 20_000  # local jobs that a statement names
 STATE_OF = dict(enumerate(CODED, 1))
@@ -61,6 +61,7 @@ RECORDS = (
     "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
     "LIMIT ?"
 )
+CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
@@ -222,6 +223,22 @@ class Browsed(Hosts):
     def lately(self, since: str) -> list[Minute]:
         """Count by minute how local jobs of the site ended since a time, and how many attempts started."""
         return [Minute._make(row) for row in self.db.execute(LATELY, (minute_of(since),))]
+
+    def journal_end(self) -> int:
+        """Return the number of the last line of the journal."""
+        return int(self.db.execute("SELECT ifnull(max(seq), 0) FROM journal").fetchone()[0])
+
+    def changes_of_local_jobs(self, after: int, last: int) -> dict[str, int]:
+        """Count the new states of local jobs in lines of the journal."""
+        counted: dict[str, int] = {}
+        for now, times in self.db.execute(CHANGES, (after, last)):
+            counted[word(now)] = counted.get(word(now), 0) + times
+        return counted
+
+    def steps(self) -> dict[Step, int]:
+        """Count grid jobs by step."""
+        found = self.db.execute("SELECT step, count(*) FROM grid_job GROUP BY step")
+        return {Step(step): count for step, count in found}
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""

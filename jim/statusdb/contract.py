@@ -389,6 +389,15 @@ class Store(Protocol):
 
     # Records
 
+    def journal_end(self) -> int:
+        """Return the number of the last line of the journal; 0: there is none."""
+
+    def changes_of_local_jobs(self, after: int, last: int) -> dict[str, int]:
+        """Count the new states of local jobs in the lines of the journal after one, up to another."""
+
+    def steps(self) -> dict[Step, int]:
+        """Count grid jobs by step."""
+
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
 

@@ -156,7 +156,7 @@ COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPD
 
 
 DETAILS = (
-    "SELECT n, name, content, updated FROM detail WHERE grid = ?1 AND (n, name) > (?2, ?3) AND n <= ifnull(?4, n) "
+    "SELECT n, name, content, updated FROM detail WHERE grid = ?1 AND (n, name) > (?2, ?3) AND n <= ?4 "
     "ORDER BY n, name LIMIT 1000"
 )
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"

@@ -326,8 +326,8 @@ class Store(Browsed, Submissions):
 
     def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
         """Yield publications in order, read in parts."""
-        last = (-1, "") if n is None else (n, "")
-        while part := self.db.execute(rows.DETAILS, (grid, *last, n)).fetchall():
+        last, upto = ((-1, ""), 1 << 62) if n is None else ((n, ""), n)  # a bound that SQLite uses to stop
+        while part := self.db.execute(rows.DETAILS, (grid, *last, upto)).fetchall():
             yield from part
             last = part[-1][:2]
 

@@ -37,14 +37,15 @@ def paths_in(request: Mapping[str, Any]) -> dict[str, str]:
 
 def usable(kind: str, path: str, now: float) -> bytes:
     """Read a credential; refuse one that no payload could use."""
-    content = _read(kind, path)
+    content = content_of(kind, path)
     end = ends(kind, content)
     if end is not None and end <= now:
         raise BadRequest(f"the {KINDS[kind]} {path} expired at {shown_time(end)}; renew it and try again", kind)
     return content
 
 
-def _read(kind: str, path: str) -> bytes:
+def content_of(kind: str, path: str) -> bytes:
+    """Read a credential; refuse an empty or unreadable file."""
     try:
         content = read_regular(resolved(Path(path)), LONGEST)
     except OSError as error:

@@ -32,6 +32,8 @@ PAGES = {
     "hosts": "/hosts",
     "black hole": "/hosts/wn099",
     "host with failures": "/hosts/wn013",
+    "site": "/site",
+    "schema": "/schema",
 }
 ERRORS = {"/jobs?status=faild": 400, "/jobs/99": 404, "/nothing": 404, "/jobs/12/9999/log/stdout": 404}
 LOOKS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import time
@@ -244,6 +245,25 @@ def png(width: int = 320, height: int = 200) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
 
 
+def checked(ground: Ground) -> None:
+    """Leave what `jim site check` and `jim site test` have found, and files that make no sense."""
+    found = [
+        ("locks", "ok", "flock excludes a second holder", ""),
+        ("state space", "warning", "1.2 GB free on the disk of the state directory", "make room before it is full"),
+        ("batch system", "failed", "sinfo (exit 1 after 0.1 s): slurm_load_partitions: Unable to contact slurm", ""),
+        ("clock", "ok", "the clocks agree within 1 s", ""),
+    ]
+    names = ("name", "level", "said", "todo")
+    checks = [dict(zip(names, each, strict=True)) for each in found]
+    at = text(ground.now - 3600)
+    ground.site.checked.write_text(json.dumps({"at": at, "ok": False, "checks": checks}))
+    line = "JIM SITE WARNING - 1 of 4 checks: state space: 1.2 GB free"
+    tested = [{"test": "config", **each} for each in checks[:2]]
+    ground.site.tested.write_text(json.dumps({"at": at, "status": "warning", "line": line, "checks": tested}))
+    (ground.site.work / "rejected" / "odd-report").write_text("nonsense")
+    (ground.site.state / "inbox" / ".unreadable-wish-1").write_text("nonsense")
+
+
 def many(ground: Ground) -> None:
     """Fill a state directory with what a busy account has."""
     for number in range(1, 12):
@@ -267,6 +287,7 @@ def many(ground: Ground) -> None:
         ground.leave(16, 1, n + 1, "stdout", b"merging 12 files\nwriting /scratch/merged.root\n")
         ground.leave(16, 1, n + 1, "stderr", b"write: no space left on /scratch\n" if n < 41 else b"")
     ground.collect(13, {f"13.{n}/merged_{n}.root": bytes(1000 * n) for n in range(250)}, {"mass.png": png()})
+    checked(ground)
     ground.beat()
 
 

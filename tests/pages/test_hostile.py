@@ -32,7 +32,7 @@ SHOWN = EVIL.replace("\u202e", "⟨U+202E⟩").replace("\u2066", "⟨U+2066⟩")
 SHOWN = SHOWN.replace("\x07", "⟨U+0007⟩")
 PAGES = (
     *("/", "/jobs", "/jobs?owner={}", "/jobs?q={}", "/jobs/1", "/jobs/1?reason={}", "/jobs/1?host={}"),
-    *("/jobs/1/0", "/jobs/1/1", "/hosts", "/hosts/{}"),
+    *("/jobs/1/0", "/jobs/1/1", "/hosts", "/hosts/{}", "/site"),
 )
 
 
@@ -61,6 +61,9 @@ def evil(ground: Ground) -> Ground:
     ground.store.set_attempt(1, 1, 1, verdict="failed")
     ground.store.set_attempt(1, 1, 2, verdict="completed", record=told)
     ground.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.QUEUE, reason=EVIL)
+    check = {"name": EVIL, "level": "failed", "said": EVIL, "todo": EVIL}
+    for file in (ground.site.checked, ground.site.tested):
+        file.write_text(json.dumps({"at": "2026-01-31T11:00:00.000Z", "line": EVIL, "checks": [check]}))
     ground.store.set_local_job(1, 1, state=State.COMPLETED, witness=Witness.QUEUE, reason=EVIL)
     return ground
 
@@ -160,6 +163,7 @@ def test_2_json_gives_the_strings_back(evil: Ground, person: Person) -> None:
     assert person.get("/jobs/1.json").text.isascii()
     from urllib.parse import quote
 
+    assert person.json("/site.json")["checked"]["checks"][0]["said"] == EVIL
     hosts = person.json("/hosts.json")["hosts"]
     assert [(each["host"], each["reasons"][0]["words"]) for each in hosts] == [(EVIL, EVIL)]
     host = person.json(f"/hosts/{quote(EVIL, safe='')}.json")

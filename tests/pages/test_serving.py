@@ -92,6 +92,19 @@ def test_36_the_kernel_is_asked_once_for_a_connection_and_anew_for_the_next(serv
     other.connection.close()
 
 
+def test_25_a_poll_without_news_keeps_its_connection(ground: Ground, served: Serving, reader: Reader) -> None:
+    ground.add(1, 3, 60)
+    tag = reader.get("/jobs/1").headers["ETag"]
+    asked: list[object] = []
+    served.access.peer = lambda *ends: asked.append(ends)  # type: ignore[func-returns-value]
+    for _ in range(3):
+        answer = reader.get("/jobs/1", **{"If-None-Match": tag})
+        assert (answer.status, answer.headers["Connection"]) == (304, None)
+    assert asked == [], "a new connection would have been looked at"
+    answer = reader.get("/jobs/1", **{"If-None-Match": tag, "Connection": "close"})
+    assert (answer.status, answer.headers["Connection"]) == (304, "close"), "who asks for that gets it"
+
+
 def test_87_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:
     other = serve(ground.site)
     try:

@@ -342,12 +342,12 @@ def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
     now, used, made = [100.0], [0.0], []
 
     def make() -> Made:
-        used[0] += 0.1
+        used[0] += 0.05
         made.append(now[0])
         return Made(b"", "text/html")
 
     renderings = Renderings(lambda: now[0], cost=lambda: used[0])
-    for seconds in (0.0, 1.1, 1.3, 0.2, 3.0):  # 0.1 s of a processor are good for 2.5 s
+    for seconds in (0.0, 1.1, 1.3, 0.2, 3.0):  # 0.05 s of a processor are good for 2.5 s
         now[0] += seconds
         renderings.get("x", make)
     assert [round(each - 100, 1) for each in made] == [0.0, 2.6, 5.6]

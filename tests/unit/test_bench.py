@@ -26,6 +26,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("requests", 5, marks=pytest.mark.torture),
         pytest.param("gram", 2, marks=pytest.mark.torture),
         pytest.param("sandbox", 1, marks=pytest.mark.torture),
+        pytest.param("pages", 19, marks=pytest.mark.torture),
         pytest.param("slots", 2 if shutil.which("parallel") else 1, marks=pytest.mark.torture),
     ],
 )
@@ -36,7 +37,7 @@ def test_a_part_measures_in_its_own_place_and_leaves_nothing(tmp_path, part, bou
     assert done.returncode in (0, 1), done.stderr  # a busy machine may well pass a bound
     figures = json.loads(done.stdout)["figures"]
     assert sum(each["bound"] is not None for each in figures) == bounds
-    assert all(each["measured"] > 0 for each in figures if each["bound"])
+    assert all(each["measured"] > 0 for each in figures if each["bound"] and each["unit"] != "%")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,6 +15,7 @@ from werkzeug.wsgi import wrap_file
 
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.jobs import Attempt
+from jim.pages.admission import require_look
 from jim.pages.app import Pages, in_full
 from jim.pages.live import XML, Made
 from jim.pages.refusals import Refused
@@ -48,6 +49,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 def _with(pages: Pages, make: Any) -> Any:
     def serve(**names: Any) -> Response:
+        require_look()
         response: Response = make(pages, **names)
         return response
 
@@ -59,6 +61,7 @@ def _with(pages: Pages, make: Any) -> Any:
 
 def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> Made:
     """Show a part of a log: its end, or a part that begins at a byte."""
+    require_look()
     if name not in LOGS:
         raise UnknownJob(f"there is no log {name!r}: say stdout, stderr or log")
     job, local = view.grid_job(number), view.store.local_job(number, n)
@@ -116,6 +119,7 @@ def output(pages: Pages, number: int, n: int, name: str) -> Response:
 
 def result(pages: Pages, view: View, kind: str, number: int) -> Made:
     """Show the result of a grid job: pictures, and the members of the tar."""
+    require_look()
     job = view.grid_job(number)
     unknown = set(request.args) - {"after"}
     after = request.args.get("after", "0")

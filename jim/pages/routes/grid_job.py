@@ -6,10 +6,11 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Flask, request
+from flask import Flask, g, request
 
 from jim.jobs import GridJob
 from jim.model import State, Step
+from jim.pages.admission import seen_by
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.reading import documents, filters, groups, history, hosts, lists
@@ -36,7 +37,7 @@ def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:
     """Show one grid job, with a page of its local jobs."""
     job = view.grid_job(number)
     if kind == "json" and not request.args:
-        return as_json(documents.of_job(view, job))
+        return as_json(seen_by(g.role, documents.of_job(view, job)))
     asked = filters.read(lists.LOCAL_JOBS, request.args.items(multi=True))
     page = lists.local_jobs(view, job, asked)
     if kind == "csv":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flask import Flask, Response
 
-from jim.errors import StoreError
-from jim.pages.app import OPEN, Pages
+from jim.errors import JimError
+from jim.pages.admission import OPEN
+from jim.pages.app import Pages
 from jim.pages.live import TEXT
 from jim.reading.site_view import health
 
@@ -20,7 +21,7 @@ def healthz(pages: Pages) -> Response:
     try:
         with pages.viewing() as view:
             seen = health(view)
-    except StoreError:
+    except (JimError, OSError):  # also a store of a newer JIM
         return Response("the status DB cannot be read\n", 503, content_type=TEXT)
     if seen.unfinished and not seen.heart.beats:
         return Response("no keeper is at work, and there is unfinished work\n", 503, content_type=TEXT)

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask, request
 
-from jim.pages.app import DOCUMENT_SECONDS, Pages, as_csv, as_json
+from jim.pages.app import DOCUMENT_SECONDS, Pages, as_csv, as_json, require_no_filter
 from jim.pages.live import Made
 from jim.pages.refusals import Refused
 from jim.reading import filters, hosts
@@ -56,8 +56,7 @@ def _found(pages: Pages, name: str, find: Any, kind: str) -> tuple[str, Any]:
 
 def one_host(pages: Pages, view: View, kind: str, host: str) -> Made:
     """Show one host."""
-    if request.args:
-        filters.read({}, request.args.items(multi=True))
+    require_no_filter()
     at, found = _found(pages, f"host {host}", lambda other: hosts.one_host(other, host), kind)
     if not at:
         return pages.html(view, "host.html", name=host, one=None, found_at="", **_in_templates())

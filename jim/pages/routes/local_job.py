@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from flask import Flask
+from flask import Flask, g
 
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
+from jim.pages.admission import seen_by
 from jim.pages.app import Pages, as_json
 from jim.pages.live import XML, Made
 from jim.reading import documents, history
@@ -35,7 +36,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     """Show one local job."""
     job, local = view.grid_job(number), view.store.local_job(number, n)
     if kind == "json":
-        return as_json(documents.of_member(view, job, local))
+        return as_json(seen_by(g.role, documents.of_member(view, job, local)))
     if kind == "xml":
         from jim.statusdb.xml import of_local_job
 
