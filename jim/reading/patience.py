@@ -6,7 +6,7 @@ import errno
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from jim.errors import JimError
 
@@ -15,18 +15,6 @@ SECONDS = 3.0
 AWAY_SECONDS = 10.0  # after a read without an answer, nothing is tried for so long
 MOST_WAITING = 8  # threads; nobody can end one that waits for a file server
 SAID = "the file server does not answer"
-
-
-class Disk(Protocol):
-    """A way to read files."""
-
-    def __call__(self, read: Callable[[], Found]) -> Found:
-        """Return what a function reads, or raise `OSError`."""
-
-
-def at_once(read: Callable[[], Found]) -> Found:
-    """Read in this thread, however long that takes."""
-    return read()
 
 
 class Patience:

@@ -7,11 +7,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from jim.clock import Clock, age_seconds
 from jim.doors import inbox
@@ -19,7 +19,6 @@ from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
 from jim.model import KEEPER_ENDS, NOTHING, State, Step
-from jim.reading.patience import Disk, at_once
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
@@ -27,6 +26,7 @@ from jim.statusdb import empty_store, is_there, open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.record import failures, record
 
+Found = TypeVar("Found")
 PART = 1000  # local jobs that are read at once
 
 # Advice for a keeper that holds the lock and makes no progress.
@@ -66,6 +66,18 @@ class Published(NamedTuple):
     history: Trouble = Trouble()  # trouble with the source that reports how jobs ended
     # Why the command to the batch system for a grid job's last wish failed.
     unsaid: Mapping[str, str] = NOTHING
+
+
+class Disk(Protocol):
+    """A way to read files."""
+
+    def __call__(self, read: Callable[[], Found]) -> Found:
+        """Return what a function reads, or raise `OSError`."""
+
+
+def at_once(read: Callable[[], Found]) -> Found:
+    """Read in this thread, however long that takes."""
+    return read()
 
 
 class View:

@@ -8,7 +8,6 @@ is.
 from __future__ import annotations
 
 import time
-import zlib
 from datetime import datetime
 
 # The numbers belong to the format: words are only added at the end.
@@ -55,13 +54,19 @@ def packed(record: str) -> bytes | str:
     if not record:
         return ""
     content = record.encode(errors="backslashreplace")
+    import zlib  # whoever only lists grid jobs needs it not
+
     packing = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
     return packing.compress(content) + packing.flush()
 
 
 def unpacked(stored: bytes | str) -> str:
     """Return an exit record as the wrapper wrote it; a format of before has text."""
-    return stored if isinstance(stored, str) else zlib.decompressobj(_WINDOW, DICTIONARY).decompress(stored).decode()
+    if isinstance(stored, str):
+        return stored
+    import zlib
+
+    return zlib.decompressobj(_WINDOW, DICTIONARY).decompress(stored).decode()
 
 
 def code(word: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from jim.errors import JimError
-from jim.reading.patience import AWAY_SECONDS, MOST_WAITING, Patience, at_once
+from jim.reading.patience import AWAY_SECONDS, MOST_WAITING, Patience
+from jim.reading.view import at_once
 
 
 @pytest.fixture
