@@ -8,6 +8,9 @@ TO_FORMAT_7 = """
     DROP TABLE cells;
     DROP TABLE pulse;
     DROP TABLE on_host;
+    DROP INDEX attempt_by_host;
+    DROP INDEX attempt_badly;
+    DROP INDEX attempt_ended;
     DROP INDEX submission_by_batch_id;
     DROP INDEX submission_by_mark;
     PRAGMA user_version = 7;

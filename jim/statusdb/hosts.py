@@ -14,10 +14,11 @@ from jim.statusdb.packed import unpacked
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
 BADLY = "verdict NOT IN ('', 'completed', 'killed') AND host <> ''"
 TOTALS = (
-    "SELECT host, count(*), sum(verdict = ''), sum(verdict = 'completed'), "
-    "sum(verdict NOT IN ('', 'completed', 'killed')), "
-    "max(CASE WHEN verdict NOT IN ('', 'completed', 'killed') THEN updated ELSE '' END), "
-    "max(CASE WHEN verdict = 'completed' THEN updated ELSE '' END) FROM attempt WHERE host <> '' {which} GROUP BY host"
+    "SELECT host, sum(count), sum(CASE verdict WHEN '' THEN count ELSE 0 END), "
+    "sum(CASE verdict WHEN 'completed' THEN count ELSE 0 END), "
+    "sum(CASE WHEN verdict IN ('', 'completed', 'killed') THEN 0 ELSE count END), "
+    "max(CASE WHEN verdict IN ('', 'completed', 'killed') THEN '' ELSE last END), "
+    "max(CASE verdict WHEN 'completed' THEN last ELSE '' END) FROM on_host WHERE {which} GROUP BY host"
 )
 REASONS = (
     "SELECT host, reason, {kind}, count(*) FROM attempt WHERE {which} "
@@ -31,10 +32,10 @@ RUNNING = SEEN + (
     "FROM submission s JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = '' AND a.host <> '' AND a.started <> '' LIMIT ?"
 )
-ON = SEEN + "FROM attempt a WHERE a.host = ? ORDER BY a.updated DESC LIMIT ?"
+ON = SEEN + "FROM attempt a WHERE a.host = ? AND a.host <> '' ORDER BY a.updated DESC LIMIT ?"
 GRID_JOBS = (
-    "SELECT grid, count(*), sum(verdict NOT IN ('', 'completed', 'killed')) FROM attempt WHERE host = ? "
-    "GROUP BY grid ORDER BY grid DESC LIMIT ?"
+    "SELECT grid, sum(count), sum(CASE WHEN verdict IN ('', 'completed', 'killed') THEN 0 ELSE count END) "
+    "FROM on_host WHERE host = ? GROUP BY grid ORDER BY grid DESC LIMIT ?"
 )
 
 
@@ -43,7 +44,7 @@ class Hosts(Connected):
 
     def host_totals(self, host: str = "") -> list[HostTotal]:
         """Count the attempts on each host, or on one."""
-        sql = TOTALS.format(which="AND host = ?" if host else "")
+        sql = TOTALS.format(which="host = ?" if host else "true")
         return [HostTotal._make(row) for row in self.db.execute(sql, (host,) if host else ())]
 
     def host_reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:

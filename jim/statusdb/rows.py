@@ -62,15 +62,14 @@ UPGRADES = (
     ALTER TABLE removed ADD COLUMN at TEXT NOT NULL DEFAULT '';
     ALTER TABLE removed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
     CREATE TABLE cells (grid INTEGER NOT NULL, block INTEGER NOT NULL, states BLOB NOT NULL, PRIMARY KEY (grid, block));
-    CREATE TABLE pulse (
-        grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY (grid, at, what)
-    ) WITHOUT ROWID;
-    CREATE TABLE on_host (
-        grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL, last TEXT NOT NULL,
-        PRIMARY KEY (grid, host, verdict)
-    ) WITHOUT ROWID;
+    CREATE TABLE pulse (grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY (grid, at, what)) WITHOUT ROWID;
+    CREATE TABLE on_host (grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL,
+        last TEXT NOT NULL, PRIMARY KEY (grid, host, verdict)) WITHOUT ROWID;
     CREATE INDEX on_host_by_host ON on_host (host);
+    CREATE INDEX attempt_by_host ON attempt (host) WHERE host <> '';
+    CREATE INDEX attempt_badly ON attempt (host) WHERE verdict NOT IN ('', 'completed', 'killed') AND host <> '';
+    CREATE INDEX attempt_ended ON attempt (updated) WHERE verdict <> '';
     CREATE INDEX submission_by_batch_id ON submission (batch_id);
     CREATE INDEX submission_by_mark ON submission (mark);
     """,

@@ -147,6 +147,9 @@ CREATE TABLE on_host (
     PRIMARY KEY (grid, host, verdict)
 ) WITHOUT ROWID;
 CREATE INDEX on_host_by_host ON on_host (host);
+CREATE INDEX attempt_by_host ON attempt (host) WHERE host <> '';
+CREATE INDEX attempt_badly ON attempt (host) WHERE verdict NOT IN ('', 'completed', 'killed') AND host <> '';
+CREATE INDEX attempt_ended ON attempt (updated) WHERE verdict <> '';
 CREATE INDEX submission_by_batch_id ON submission (batch_id);
 CREATE INDEX submission_by_mark ON submission (mark);
 
