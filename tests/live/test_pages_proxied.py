@@ -69,7 +69,7 @@ def place() -> Iterator[Path]:
 def nginx(place: Path, port: int) -> list[str]:
     block = shown("server {").replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
     block = block.replace("/etc/nginx/jim.users", f"{place}/users").replace(
-        "/run/jim/alice.socket", f"{place}/pages.socket"
+        "/run/jim-pages-alice/socket", f"{place}/pages.socket"
     )
     (place / "nginx.conf").write_text(
         f"user www-data;\npid {place}/pid;\nerror_log {place}/error.log;\ndaemon off;\nevents {{}}\n"
@@ -81,7 +81,7 @@ def nginx(place: Path, port: int) -> list[str]:
 def apache(place: Path, port: int) -> list[str]:
     block = shown("<VirtualHost *:443>").replace("*:443", f"127.0.0.1:{port}")
     block = block.replace("/etc/apache2/jim.users", f"{place}/users")
-    block = block.replace("/run/jim/alice.socket", f"{place}/pages.socket")
+    block = block.replace("/run/jim-pages-alice/socket", f"{place}/pages.socket")
     modules = (*MODULES, "proxy_http")
     loaded = "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in modules)
     (place / "apache.conf").write_text(
