@@ -126,9 +126,11 @@ def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
     assert (below / "bin/jim-poll").read_text() == '#!/bin/sh\nexec "/opt/a b/libexec/jim/shell/jim-poll" "$@"\n'
     unit = (below / "lib/systemd/system/jim-keepers.service").read_text()
     assert '\nExecStart="/opt/a b/bin/jim" keeper --all\n' in unit
+    pages = (below / "lib/systemd/system/jim-pages@.service").read_text()
+    assert '\nExecStart="/opt/a b/bin/jim" pages --socket /run/jim-pages-%i/socket\n' in pages
     cron = (below / "share/jim/cron/jim-keepers").read_text()
     assert '\n* * * * * root "/opt/a b/bin/jim" keeper --all >/dev/null\n' in cron
-    assert "/opt/jim" not in unit + cron
+    assert "/opt/jim" not in unit + pages + cron
     make(source, "uninstall", PREFIX="/opt/a b", DESTDIR=into).check_returncode()
     assert not files(into)
 
