@@ -21,6 +21,7 @@ from jim.keeper.keeper import Keeper
 from jim.model import NO_REASON, State, Witness
 
 LONGEST_CLAIM = 4096
+LONGEST_AT_ONCE = 8 * 1024 * 1024  # of exit records in memory; the wrapper may list very many outputs
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 Name = tuple[str, Key]  # of an attempt, with its mark: before a restore, another attempt may have had the same key
 Told = tuple[str, Key, str]  # a file: its attempt, and whether it reports the start or the exit
@@ -61,12 +62,18 @@ def record_in(path: Path) -> str:
 
 
 def reports(arrivals: Iterable[Arrival]) -> list[Report]:
-    """Read the starts and ends among the files of the spool; leave out files that cannot be read."""
+    """Read the starts and ends among the files of the spool; leave out those that cannot be read, or are too long."""
     files: dict[Name, dict[str, Path]] = {}
     for each in arrivals:
         if each.kind in ("start", "exit"):
             files.setdefault((each.mark, each.key), {})[each.kind] = each.path
-    return [report for name, paths in files.items() if (report := _report(*name, paths))]
+    found: list[Report] = []
+    length = 0
+    for name, paths in files.items():
+        if length <= LONGEST_AT_ONCE and (report := _report(*name, paths)):
+            found.append(report)
+            length += len(report.text)
+    return found
 
 
 def _report(mark: str, key: Key, paths: Mapping[str, Path]) -> Report | None:

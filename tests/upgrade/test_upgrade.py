@@ -180,3 +180,17 @@ def test_a_capture_is_text_without_a_trace_of_where_it_was_made(tmp_path):
     assert written(captured, tmp_path) == (
         '{"database": [\n"a {PLACE}/x",\n"a \\"b\\""\n],\n"files": {\n"f": null,\n"g": {"link": "{PLACE}"}\n}}\n'
     )
+
+
+def test_an_upgraded_store_has_the_tables_of_a_new_one(world, tmp_path):
+    new = Store(tmp_path / "new.db", Clock(), write=True)
+    assert _tables(world.store) == _tables(new)
+    new.close()
+
+
+def _tables(store):
+    """Give the columns of each table, and each index and trigger."""
+    names = [name for (name,) in store.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {name: [row[1:] for row in store.db.execute(f"PRAGMA table_info({name})")] for name in names}
+    others = "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql <> ''"
+    return columns, {name: " ".join(sql.split()) for name, sql in store.db.execute(others)}

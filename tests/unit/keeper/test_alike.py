@@ -65,6 +65,14 @@ def test_start_and_end_that_lie_together_are_one_step_with_a_line_for_each(world
     assert world.store.counts(1) == {State.COMPLETING: 3, State.SUBMITTED: 1}
 
 
+def test_long_records_are_not_all_in_memory_at_once(world, alone, monkeypatch):
+    monkeypatch.setattr("jim.keeper.alike.LONGEST_AT_ONCE", 300)  # one record is longer than half of that
+    begin_and_end(world, 1, 2, 3)
+    take_spool(world.keeper)
+    assert states(world)[:3] == [State.COMPLETING] * 3
+    assert [kind for _, kind in index(*alone)] == ["exit", "start"]
+
+
 def test_starts_come_first_and_ends_later(world, alone):
     (id_,) = {id_ for id_, _ in world.batch.tasks}
     world.batch.start(id_, 1)
@@ -170,3 +178,32 @@ def test_outputs_that_are_verified_complete_together_and_a_wish_is_told_that_it_
     assert [each.verdict for each in world.store.attempts(1)][:3] == ["completed"] * 3
     assert lines(world, 0)[-1] == ("completing", "completed", "exit record")
     assert [each.now for each in world.store.journal(1, 1)][-2:] == ["cancel changes nothing", "completed"]
+
+
+def told(world):
+    """Give all that is stored of a grid job, without times and nonces."""
+    jobs = [
+        (each.n, each.state, each.attempt, each.spent, each.witness, each.reason) for each in world.store.local_jobs(1)
+    ]
+    attempts = [(each.n, each.idx, each.host, bool(each.started), each.verdict) for each in world.store.attempts(1)]
+    lines = [(each.was, each.now, each.witness, each.attempt) for n in range(4) for each in world.store.journal(1, n)]
+    return jobs, attempts, lines, world.store.counts(1), world.store.grid_job(1).started
+
+
+def test_together_comes_to_the_same_as_each_alone(tmp_path, monkeypatch):
+    found = []
+    for together in (True, False):
+        place = tmp_path / str(together)
+        place.mkdir()
+        world = World(place, monkeypatch)
+        if not together:
+            monkeypatch.setattr("jim.keeper.alike.reports", lambda _: [])
+        world.submit(4)
+        world.until(lambda world=world: world.batch.tasks)
+        begin_and_end(world, 1, 4)
+        begin_and_end(world, 2, code=None, signal=9)
+        begin_and_end(world, 3, code=3)
+        world.until(lambda world=world: states(world)[3] is State.COMPLETED)
+        found.append(told(world))
+    assert found[0] == found[1]
+    assert [each[1] for each in found[0][0]] == [State.COMPLETED, State.WAITING, State.FAILED, State.COMPLETED]
