@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -21,15 +20,19 @@ class Patience:
     """A way to read that ends with `TimeoutError` if there is no answer in time."""
 
     def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds, self._clock, self._lock = seconds, clock, threading.Lock()
+        from threading import Lock  # commands for a terminal read at once: they load no threads
+
+        self._seconds, self._clock, self._lock = seconds, clock, Lock()
         self._waiting, self._away_until = 0, 0.0
 
     def __call__(self, read: Callable[[], Found]) -> Found:
         """Return what a function reads; the function must not use the store, since a thread of its own calls it."""
+        from threading import Event, Thread
+
         self._begin()
         found: list[Found] = []
         failed: list[JimError | OSError] = []
-        ended = threading.Event()
+        ended = Event()
 
         def work() -> None:
             try:
@@ -40,7 +43,7 @@ class Patience:
                 self._end()
                 ended.set()
 
-        threading.Thread(target=work, daemon=True, name="disk").start()
+        Thread(target=work, daemon=True, name="disk").start()
         if not ended.wait(self._seconds):
             self._away_until = self._clock() + AWAY_SECONDS
             raise _away()

@@ -78,7 +78,7 @@ before = set(sys.modules)
     loaded(tmp_path, f"import os; os.chdir({str(tmp_path)!r}){call}")
     out, names = loaded(tmp_path, "from jim.cli import main\nassert main(['status']) == 0")
     assert "pythia_monte_carlo" in out
-    of_shutil = {"shutil", "bz2", "lzma", "zlib"}
+    of_shutil = {"shutil", "bz2", "lzma"}
     of_inspect = {"ast", "dis", "inspect", "linecache", "tokenize"}
     unused = (
         (NEEDLESS - {"argparse", "sqlite3"}) | of_inspect | of_shutil | {"copy", "csv", "socket", "threading", "xml"}
