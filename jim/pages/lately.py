@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 10.0
 TIMES_LONGER = 20  # an answer that took one second is good for at least 20
 FIRST_SECONDS = 1.5  # the first request waits so long
+SOON_SECONDS = 0.3  # a page for which the answer is only a part of many waits so long
 MOST_KEPT = 20
 MOST_SECONDS = 60.0
 Find = Callable[[View], Any]

@@ -55,6 +55,10 @@ def test_a_black_hole_is_told_with_its_evidence_wherever_it_matters(busy: Ground
     assert "black hole" in told[-1]
 
 
+def test_the_first_look_at_the_overview_shows_a_black_hole(busy: Ground, person: Person) -> None:
+    assert person.page("/").all("section", **{"data-part": "holes"})
+
+
 def test_75_black_holes_stay_the_same_when_the_wording_of_reasons_changes(busy: Ground, person: Person) -> None:
     for idx in range(1, 7):
         said = Reason(Kind.EXIT, {"code": 127}, f"anders gesagt {idx}")

@@ -12,6 +12,7 @@ from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.pages.admission import seen_by
 from jim.pages.app import Pages, as_csv, as_json
+from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.reading import documents, filters, groups, history, hosts, lists
 from jim.reading import map as mapping
@@ -78,7 +79,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
     else:
         at, whole = pages.lately.get(f"grid job {job.id}", lambda other: _whole(other, job.id))
         drawn = _map_of_many(pages, view, job, asked)
-    _, hosts_known = pages.lately.get("hosts", hosts.all_hosts, 0.0)
+    _, hosts_known = pages.lately.get("hosts", hosts.all_hosts, SOON_SECONDS)
     return {
         **(whole or UNKNOWN_YET),
         "holes": {each.name for each in hosts_known or () if each.hole},

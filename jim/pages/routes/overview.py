@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask
 
 from jim.pages.app import Pages, as_json
+from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.reading import history, lists
 from jim.reading.filters import Filters
@@ -31,7 +32,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)
     waits_at, waits = pages.lately.get("what waits", what_waits)
-    _, hosts = pages.lately.get("hosts", all_hosts, 0.0)
+    _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))
     if kind == "json":
