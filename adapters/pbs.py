@@ -106,10 +106,7 @@ class Pbs(DeclaredAdapter):
             yield f"select=1:ncpus={asked.cores or 1}{memory}"
 
     def array(self, size: int) -> list[str]:
-        """Request an array.
-
-        PBS refuses arrays that it may not run again, and arrays of one; claims prevent second runs.
-        """
+        """Request an array. PBS refuses arrays of one, and arrays that it may not run again; claims prevent that."""
         return ["-r", "y", "-J", f"1-{size}"] if size > 1 else ["-r", "n"]
 
     def batch_id(self, told: str) -> str:

@@ -32,7 +32,7 @@ class Clock:
         return self.epoch() - self.boot()
 
     def follow(self, ahead: float) -> None:
-        """Let `steady` be this far ahead of the seconds since boot from now on."""
+        """Make `steady` this far ahead of the seconds since boot from now on."""
         self._followed = ahead
 
     @property
@@ -47,7 +47,7 @@ class Clock:
         return (self.boot() if boot is None else boot) + self.followed
 
     def boot_at(self, steady: float) -> float:
-        """Tell the seconds since boot at which it will be, or was, so many seconds since 1970."""
+        """Return the seconds since boot at which it will be, or was, so many seconds since 1970."""
         return steady - self.followed
 
     def utc(self) -> str:

@@ -95,26 +95,21 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals
+    from jim.keeper import accepting, arrivals, collecting, due, ending, settling, telling
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.asking import Asking
-    from jim.keeper.collecting import collect
     from jim.keeper.dividing import resolve, split
-    from jim.keeper.due import follow_clock
-    from jim.keeper.ending import end
     from jim.keeper.fulfilling import Fulfilling
     from jim.keeper.looking_up import look_up
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site
     from jim.keeper.sending import Sending
-    from jim.keeper.settling import settle
-    from jim.keeper.telling import tell
     from jim.keeper.verifying import Verifying
 
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
-        of_site(follow_clock),  # after a jump of the clock, everything is due
+        of_site(due.follow_clock),  # after a jump of the clock, everything is due
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
         of_site(arrivals.take_spool),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
@@ -123,17 +118,17 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(renewing),  # notes the proxies and tokens of a grid job
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
-        of_grid_job(collect),  # active ─> collecting ─> finished
+        of_grid_job(collecting.collect),  # active ─> collecting ─> finished
         of_grid_job(answering),  # writes the answers to polls
         of_site(sending.share),  # shares the room in the queue, highest priority first
         of_site(renewing.renew),  # proxies and tokens
         of_site(Asking()),  # one query for all jobs
-        of_site(settle),  # attempts that two good listings did not show: exit record, fence, or dead
-        of_site(end),  # writes `over.I` for started attempts that seem dead; the verdict comes after one more look
+        of_site(settling.settle),  # attempts that two good listings did not show: exit record, fence, or dead
+        of_site(ending.end),  # writes `over.I` for started attempts that seem dead; the verdict follows one more look
         of_site(Verifying()),  # local jobs, completing ─> completed
         of_site(Aging()),  # removes finished grid jobs above the age limit
         of_site(answering.publish),  # the page for the group
-        of_site(tell),  # the doors' own work: some gatekeepers do not poll
+        of_site(telling.tell),  # the doors' own work: some gatekeepers do not poll
     )
 
 

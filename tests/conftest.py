@@ -81,3 +81,21 @@ def root(tmp_path, monkeypatch):
         (root / each).parent.mkdir(parents=True, exist_ok=True)
     (root / gram_service.SCRIPT).touch()
     return root
+
+
+@pytest.fixture
+def out_of_reach(monkeypatch):
+    """Let a function fail as when a file server is away; return what ends that."""
+
+    def arrange(module, name, number, fits=lambda *_: True):
+        real, away = getattr(module, name), [True]
+
+        def fails(*arguments):
+            if away and fits(*arguments):
+                raise OSError(number, "that")
+            return real(*arguments)
+
+        monkeypatch.setattr(module, name, fails)
+        return away.clear
+
+    return arrange

@@ -40,7 +40,7 @@ def publish(phase, done, total):
 
 
 def trouble(phase):
-    """Give the events at which a phase is to fail, and how."""
+    """Return the events at which a phase is to fail, and how."""
     wanted = (each.split(":") for each in os.environ.get("STANDIN_TROUBLE", "").split())
     return {int(event): how for which, event, how in wanted if which == phase}
 
@@ -85,7 +85,7 @@ def wait_for_gate():
 
 
 def read(name):
-    """Give the events of an input file, which a SAM station would have delivered."""
+    """Return the events of an input file, which a SAM station would have delivered."""
     file = Path(os.environ.get("SAM_STORAGE", "."), name)
     if not file.is_file():
         sys.exit(f"{file} was not delivered")

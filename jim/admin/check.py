@@ -273,10 +273,7 @@ def _catalogue(place: str) -> Finding:
 
 
 def _keeper(site: Site) -> Finding:
-    """Tell whether a keeper runs, and whether one should.
-
-    The lock is not tried, because that could keep a keeper from starting.
-    """
+    """Tell whether a keeper runs, and should. The lock is not tried, because that could keep a keeper from starting."""
     if heart_beats(site.state, Clock()):
         return _good("a keeper runs")
     pid = holder(site.state)

@@ -79,10 +79,8 @@ def _section(name: str, found: Found) -> Iterator[str]:
 
 def sentence(rule: Setting) -> str:
     """Return the meaning of a setting and its possible values."""
-    text = f"{rule.help[:1].upper()}{rule.help[1:]}"
-    if rule.least is not None:
-        text = f"{text} ({rule.least:,} to {rule.most:,})"
-    return f"{text}."
+    bounds = "" if rule.least is None else f" ({rule.least:,} to {rule.most:,})"
+    return f"{rule.help[:1].upper()}{rule.help[1:]}{bounds}."
 
 
 def toml(value: Any) -> str:

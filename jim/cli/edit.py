@@ -14,6 +14,8 @@ from jim.model import Step, Verb
 from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
 
+Plan = tuple[GridJob, dict[str, object], str]  # the changes, and in words which local jobs they apply to
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim edit`."""
@@ -51,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(
-    view: View, job: GridJob, words: Sequence[str], *, skip: bool
-) -> tuple[GridJob, dict[str, object], str] | None:
+def _plan(view: View, job: GridJob, words: Sequence[str], *, skip: bool) -> Plan | None:
     """Plan the change of a grid job; None if the plan's message is already printed."""
     try:
         changes = dict(changed(view.site, job, words))

@@ -80,7 +80,7 @@ def _start_own() -> int:
 
 
 def _list_own() -> int:
-    """Say in one line whether the own keeper runs, and how much is unfinished."""
+    """Print in one line whether the own keeper runs, and how much is unfinished."""
     view = look()
     unfinished = len(view.unfinished())
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"

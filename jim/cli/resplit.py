@@ -9,8 +9,9 @@ from jim.cli.split import add_parameters, parameters
 from jim.cli.text import say
 from jim.errors import BadRequest
 from jim.evidence.transitions import not_split_again
+from jim.jobs import GridJob, LocalJob
 from jim.model import Verb
-from jim.reading.view import look
+from jim.reading.view import View, look
 from jim.request import handler_of
 from jim.work.pieces import check, smaller
 
@@ -24,11 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Store the wish, if it is possible."""
     view = look()
-    job, local = view.target(arguments.target)
-    if local is None:
-        raise BadRequest(f"`jim resplit` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
-    if wrong := not_split_again(local):
-        raise BadRequest(f"{arguments.target} {wrong}")
+    job, local = _resplittable(view, arguments.target)
     given, site = parameters(arguments.parameters), view.site.site
     check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
     run_grid_job.wish(Verb.RESPLIT, arguments.target, parameters=given)
@@ -37,3 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
         f"{job.id}.{job.size}, do its work"
     )
     return 0
+
+
+def _resplittable(view: View, target: str) -> tuple[GridJob, LocalJob]:
+    """Return a local job that can be split again, and its grid job."""
+    job, local = view.target(target)
+    if local is None:
+        raise BadRequest(f"`jim resplit` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
+    if wrong := not_split_again(local):
+        raise BadRequest(f"{target} {wrong}")
+    return job, local

@@ -69,7 +69,7 @@ def _all(view: View) -> list[GridJob]:
 
 
 def _of_all_accounts(arguments: argparse.Namespace) -> int:
-    """Let each account tell; one that cannot is named, and hides no other."""
+    """Print the grid jobs of each account; an account that cannot be asked is named, and hides no other."""
     if os.geteuid() != 0 or arguments.ids or not site_file.load().managed:
         raise BadRequest("--all is for root of a site of several accounts, and takes no grid jobs: say `jim status`")
     from jim.site.accounts import for_each, run_as

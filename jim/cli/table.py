@@ -49,7 +49,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _room() -> int:
-    """Tell how long a line may be; 0: as long as it is."""
+    """Return how long a line may be; 0: any length."""
     return columns() if sys.stdout.isatty() else 0
 
 
@@ -59,7 +59,7 @@ def _has_colours() -> bool:
 
 
 def width_of(word: str) -> int:
-    """Tell how many columns of a terminal a word takes."""
+    """Return how many columns of a terminal a word takes."""
     if word.isascii():
         return len(word)
     from rich.cells import cell_len  # loaded for names that are not ASCII alone: it takes as long as all the rest
@@ -72,7 +72,7 @@ def _longest_word(cell: str) -> int:
 
 
 def _fitted(needed: Sequence[int], longest: Sequence[int], room: int) -> list[int]:
-    """Give the width of each column such that a row fits; none, if words would have to be broken."""
+    """Return the width of each column such that a row fits; none, if words would have to be broken."""
     widths = list(needed)
     while room and (excess := sum(widths) + len(GAP) * (len(widths) - 1) - room) > 0:
         # The widest column gives way first, as far as the second widest, and never below its longest word.
@@ -98,7 +98,7 @@ def _as_lines(row: Sequence[str], widths: Sequence[int], codes: dict[str, str]) 
 
 
 def _as_list(head: Sequence[str], row: Sequence[str], room: int, codes: dict[str, str]) -> Iterator[str]:
-    """Give a row as names and values, for a terminal too narrow for a table; the head itself is told with each."""
+    """Return a row as lines of a name and a value, for a terminal too narrow for a table; the head gets no lines."""
     if list(row) == list(head):
         return
     margin = max(map(width_of, head)) + len(GAP)
@@ -109,7 +109,7 @@ def _as_list(head: Sequence[str], row: Sequence[str], room: int, codes: dict[str
 
 
 def wrapped(cell: str, width: int) -> Iterator[str]:
-    """Give the lines of a cell. No word is broken; what is more than a few lines is cut."""
+    """Return the lines of a cell. No word is broken; a cell of more than a few lines is cut."""
     lines = [""]
     for word in cell.split(" "):
         if lines[-1] and width_of(lines[-1]) + 1 + width_of(word) > width:

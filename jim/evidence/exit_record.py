@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -122,19 +122,7 @@ def read_exit_record(text: str) -> ExitRecord:
     """Read an exit record; refuse an incomplete one."""
     if not is_whole(text):
         raise JimError("the exit record is incomplete")
-    lines = text.split("\n")
-    facts: dict[str, str] = {}
-    files, refused = [], []
-    for line in lines[1:-2]:
-        word, _, value = line.partition(" ")
-        if word == "file" and "\ufffd" in value:
-            refused.append(f"name {value.split(' ', 2)[-1]} (not in UTF-8)")
-        elif word == "file":
-            files.append(_output(value))
-        elif word in ("refused", "missing"):
-            refused.append(value if word == "refused" else f"missing {value}")
-        else:
-            facts[word] = value
+    facts, files, refused = _facts_and_outputs(text.split("\n")[1:-2])
     try:
         return ExitRecord(
             mark=facts["mark"],
@@ -157,6 +145,23 @@ def read_exit_record(text: str) -> ExitRecord:
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"the exit record has a wrong or missing line: {error}") from error
+
+
+def _facts_and_outputs(lines: Sequence[str]) -> tuple[dict[str, str], list[Output], list[str]]:
+    """Return the facts by their words, the outputs that were taken, and those that were not."""
+    facts: dict[str, str] = {}
+    files, refused = [], []
+    for line in lines:
+        word, _, value = line.partition(" ")
+        if word == "file" and "\ufffd" in value:
+            refused.append(f"name {value.split(' ', 2)[-1]} (not in UTF-8)")
+        elif word == "file":
+            files.append(_output(value))
+        elif word in ("refused", "missing"):
+            refused.append(value if word == "refused" else f"missing {value}")
+        else:
+            facts[word] = value
+    return facts, files, refused
 
 
 def _output(value: str) -> Output:

@@ -127,8 +127,7 @@ def of_too_many(why: Reason, *, cancelled: bool) -> Verdict:
     """Judge an attempt that exceeded the number of jobs that the batch system takes."""
     if cancelled:
         return _never_sent()
-    found = _by(Kind.TOO_MANY, why)
-    return Verdict(State.FAILED, found, Witness.FENCE, again=True, spent=False, at_once=True)
+    return Verdict(State.FAILED, _by(Kind.TOO_MANY, why), Witness.FENCE, again=True, spent=False, at_once=True)
 
 
 def of_refused(why: Reason, *, cancelled: bool) -> Verdict:

@@ -37,16 +37,13 @@ def take_spool(keeper: Keeper) -> None:
     arrivals = list(_arrivals(keeper))
     if not arrivals:
         return
-    left = 0
     with keeper.store.transaction():
         alike = _take_alike(keeper, arrivals)
         taken = [_remove if (each.mark, each.key, each.kind) in alike else _take(keeper, each) for each in arrivals]
     for arrival, then in zip(arrivals, taken, strict=True):
         if then:
             then(keeper, arrival)
-        else:
-            left += 1
-    if len(arrivals) >= AT_ONCE > left:
+    if len(arrivals) >= AT_ONCE > taken.count(None):
         keeper.workers.later("spool", lambda: take_spool(keeper))
 
 

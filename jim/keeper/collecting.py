@@ -48,16 +48,21 @@ def collect(keeper: Keeper, job: GridJob) -> float:
         finish(keeper, job.id, {})
         return AT_ONCE
     if job.step in BEFORE and _all_ended(keeper, job):
-        with keeper.store.transaction():
-            if job.step in UNSPLIT:
-                keeper.store.empty(job.id)  # drop the pieces of a split that was cancelled
-            keeper.store.set_grid_job(job.id, step=Step.COLLECTING)
-        job = keeper.store.grid_job(job.id)
+        job = _begun(keeper, job)
     if job.step is not Step.COLLECTING:
         return NEVER
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
+
+
+def _begun(keeper: Keeper, job: GridJob) -> GridJob:
+    """Store that collecting begins, and return the grid job as it is then."""
+    with keeper.store.transaction():
+        if job.step in UNSPLIT:
+            keeper.store.empty(job.id)  # drop the pieces of a split that was cancelled
+        keeper.store.set_grid_job(job.id, step=Step.COLLECTING)
+    return keeper.store.grid_job(job.id)
 
 
 def is_unsent(job: GridJob) -> bool:
@@ -116,7 +121,7 @@ def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> int:
 
 @contextmanager
 def _summary(job: GridJob, store: Store, place: Path) -> Iterator[IO[bytes]]:
-    """Give a nameless file with the summary: there may be too many local jobs for memory."""
+    """Make a nameless file with the summary: there may be too many local jobs for memory."""
     with TemporaryFile(dir=place) as file:
         file.writelines(_lines(job, store))
         yield file

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
+# The batch system's verbs that fulfil a wish, for pending and for running jobs; the state that each verb applies to.
+BATCH_VERBS: dict[str, tuple[str, str]] = {Verb.SUSPEND: ("hold", "suspend"), Verb.RESUME: ("release", "resume")}
+ACTED_ON = {"hold": State.SUBMITTED, "suspend": State.RUNNING, "release": State.HELD, "resume": State.SUSPENDED}
 
 
 class Fulfilling:
@@ -156,19 +159,11 @@ def clear(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> None:
 
 def _targets(keeper: Keeper, wish: str, live: Sequence[Live]) -> dict[str, list[tuple[str, int]]]:
     """Return, by verb, the batch jobs to hold or release, and those to suspend or resume."""
-    pending, running = (
-        ((State.SUBMITTED,), (State.RUNNING,)) if wish == Verb.SUSPEND else ((State.HELD,), (State.SUSPENDED,))
-    )
-    verbs = ("hold", "suspend") if wish == Verb.SUSPEND else ("release", "resume")
     others = _others(keeper, live)
     ours = [each for each in live if (each.batch_id, each.mark) not in others]
-    targets = {
-        verb: [(each.batch_id, each.idx) for each in ours if each.state in states]
-        for verb, states in zip(verbs, (pending, running), strict=True)
-    }
-    if not keeper.adapter.can_suspend:
-        del targets[verbs[1]]
-    return targets
+    pending, running = BATCH_VERBS[wish]
+    verbs = (pending, running) if keeper.adapter.can_suspend else (pending,)
+    return {verb: [(each.batch_id, each.idx) for each in ours if each.state is ACTED_ON[verb]] for verb in verbs}
 
 
 def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]]) -> str:

@@ -14,7 +14,7 @@ from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
-from jim.keeper.sending import give_up, refused
+from jim.keeper.sending import refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
@@ -102,7 +102,7 @@ def _looked(keeper: Keeper, submission: Submission, found: Found) -> None:
             refused(keeper, submission)
         else:
             judge = verdict.of_too_many if submission.state == SubmissionState.FULL else verdict.of_never_sent
-            give_up(keeper, submission, partial(judge, whole_reason(submission)))
+            void_submission(keeper, submission, partial(judge, whole_reason(submission)))
         log.info("%d: submission %d was not accepted, and never will run", grid, k)
     else:
         # A batch system may show an accepted job late.

@@ -30,6 +30,7 @@ FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
 AT_ONCE_SECONDS = 0.01  # of the loop
 # States of submissions that the batch system may have.
+FURTHER = (SubmissionState.CONFIRMED, SubmissionState.ENDED)  # states that follow the answer to a submission
 ACCEPTED = (
     SubmissionState.UNKNOWN,
     SubmissionState.FULL,
@@ -96,12 +97,8 @@ class Sending:
         """Let a worker run the batch command of an intended submission."""
         if keeper.workers.busy(submission.mark) or (job.wish and job.wish != Verb.CANCEL):
             return NEVER
-        if job.wish:  # an earlier keeper may have handed it over: give it up only after a fence
-            why = reasons.SUBMISSION_CANCELLED
-            told = {"state": SubmissionState.CANCELLED, "reason": why, "due": 0.0}
-            keeper.store.set_submission(job.id, submission.k, **told)
-            keeper.workers.forget(submission.mark)
-            return NEVER
+        if job.wish:
+            return _cancel(keeper, submission)
         due = max(keeper.clock.boot_at(submission.due), keeper.health.retry_at if keeper.health.open else 0.0)
         if due > keeper.clock.boot():
             return due
@@ -128,6 +125,14 @@ class Sending:
         if isinstance(error, Full):  # the batch system works
             self.most = max(1, submission.size // 2)
         _sort_out(keeper, submission, error)
+
+
+def _cancel(keeper: Keeper, submission: Submission) -> float:
+    """Cancel an intended submission; an earlier keeper may have sent it, so it is void only after a fence."""
+    columns = {"state": SubmissionState.CANCELLED, "reason": reasons.SUBMISSION_CANCELLED, "due": 0.0}
+    keeper.store.set_submission(submission.grid, submission.k, **columns)
+    keeper.workers.forget(submission.mark)
+    return NEVER
 
 
 def _may_send(keeper: Keeper, job: GridJob) -> bool:
@@ -179,11 +184,7 @@ def _record(keeper: Keeper, submission: Submission, batch_id: str) -> None:
     """Store the batch id. A start or even all ends may be known before, which say more than this answer."""
     with keeper.store.transaction():
         now = keeper.store.submission(submission.grid, submission.k)
-        state = (
-            now.state
-            if now and now.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED)
-            else SubmissionState.RECORDED
-        )
+        state = now.state if now and now.state in FURTHER else SubmissionState.RECORDED
         keeper.store.set_submission(
             submission.grid, submission.k, state=state, batch_id=batch_id, reason=NO_REASON, tries=0
         )
@@ -221,7 +222,7 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
     else:  # the job type cannot name the payload: another try cannot help
         reason = reasons.cannot_be_sent(error)
         with keeper.store.transaction():
-            give_up(keeper, submission, partial(_never_sent, reason))
+            void_submission(keeper, submission, partial(_never_sent, reason))
             _stop_sending(keeper, submission.grid, reason)
     log.warning("%d: submission %d: %s", submission.grid, submission.k, error)
 
@@ -235,14 +236,14 @@ def refused(keeper: Keeper, submission: Submission) -> None:
     first, why = _jobs(keeper, submission)[0], whole_reason(submission)
     if avoid := avoided(keeper, first, first.attempt - 1):  # the host to avoid may be the cause: drop it
         log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, avoid)
-        give_up(keeper, submission, partial(verdict.of_never_sent, reasons.avoiding(why, avoid)))
+        void_submission(keeper, submission, partial(verdict.of_never_sent, reasons.avoiding(why, avoid)))
         return
     judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, why)
     reason = reasons.refused(submission.k, why)
     with keeper.store.transaction():
         if not keeper.store.submissions(*ACCEPTED, grid=submission.grid):
             judge = partial(_never_sent, reason)
-        give_up(keeper, submission, judge)
+        void_submission(keeper, submission, judge)
         _stop_sending(keeper, submission.grid, reason)
 
 
@@ -265,7 +266,7 @@ def doubt(keeper: Keeper, submission: Submission, reason: Reason, looks: int = 0
     keeper.store.set_submission(submission.grid, submission.k, **columns)
 
 
-def give_up(keeper: Keeper, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
+def void_submission(keeper: Keeper, submission: Submission, judge: Callable[..., verdict.Verdict]) -> None:
     """Close a submission that can never start: it is fenced, or its batch command was never run."""
     with keeper.store.transaction():
         keeper.store.set_submission(submission.grid, submission.k, state=SubmissionState.VOID)

@@ -175,8 +175,7 @@ def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None
     live = doubt.live
     claim = claim or fence(directory, [live.idx])[live.idx]
     if claim.fence and not (live.started and keeper.adapter.shared_work):  # else somebody removed its own claim
-        # If worker nodes do not see the work directory, only the keeper makes claims: there the queue reported the
-        # start.
+        # If worker nodes do not see the work directory, only the keeper makes claims: the queue reported the start.
         started = not keeper.adapter.shared_work and live.state in _BEGUN
         return Settled(doubt, lost=not started, gone=started)
     holder = claim.batch and keeper.adapter.batch_id(claim.batch)

@@ -78,10 +78,9 @@ def _end(keeper: Keeper, job: GridJob, verb: str, slices: Slices) -> str:
 
 def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Allow local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
-    store = keeper.store
     if early := too_early_to_retry(job):
         raise NotPossible(early)
-    ended = list(chosen(keeper.store, job.id, slices)) if slices else retryable(store, job.id)
+    ended = list(chosen(keeper.store, job.id, slices)) if slices else retryable(keeper.store, job.id)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
         keeper.store.set_local_job(

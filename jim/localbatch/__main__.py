@@ -171,7 +171,7 @@ def find(queue: Queue, asked: argparse.Namespace) -> Reply:
 
 
 def ledger(queue: Queue, _: argparse.Namespace) -> Reply:
-    """Tell SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL."""
+    """Return SEQ|TIME|EVENT|ID|INDEX|NAME|DETAIL of all events."""
     return _framed("events", queue.ledger())
 
 

@@ -136,10 +136,8 @@ class Books(Queue):
 
     def warned(self, key: Key, reason: str, kill_at: float) -> None:
         """Record that TERM was sent, the reason, and when KILL is due."""
-        self.db.execute(
-            "UPDATE tasks SET state = 'running', reason = ?, kill_at = ? WHERE job = ? AND idx = ?",
-            (reason, kill_at, *key),
-        )
+        sql = "UPDATE tasks SET state = 'running', reason = ?, kill_at = ? WHERE job = ? AND idx = ?"
+        self.db.execute(sql, (reason, kill_at, *key))
 
     def suspended(self, key: Key, now: float) -> None:
         """Record that a task is stopped: its wall time stands still, and its slot is free."""
@@ -151,7 +149,5 @@ class Books(Queue):
 
     def resumed(self, key: Key, now: float) -> None:
         """Record that a task continues."""
-        self.db.execute(
-            "UPDATE tasks SET state = 'running', wish = NULL, deadline = ? + remaining WHERE job = ? AND idx = ?",
-            (now, *key),
-        )
+        sql = "UPDATE tasks SET state = 'running', wish = NULL, deadline = ? + remaining WHERE job = ? AND idx = ?"
+        self.db.execute(sql, (now, *key))

@@ -113,11 +113,7 @@ def next_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
         yield _held(job, [local])
     elif left:
         spent = f"attempt {local.attempt + 1} ({local.spent} of {view.site.limits.attempts} spent)"
-        yield Wait(
-            f"waits for its next attempt, after {local.reason}",
-            f"{spent}, in {span(left)}",
-            local.witness,
-            local.updated,
-        )
+        what = f"waits for its next attempt, after {local.reason}"
+        yield Wait(what, f"{spent}, in {span(left)}", local.witness, local.updated)
     else:
         yield from waiting(view, job)

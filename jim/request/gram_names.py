@@ -36,14 +36,18 @@ def in_our_words(said: dict[str, Said], text: str) -> dict[str, Said]:
         if name in USELESS:
             raise languages.fault(text, one.at, f"{one.name}: {USELESS[name]}")
         if name in RENAMED:
-            own, unit = RENAMED[name]
-            one = one._replace(name=own)
-            if unit > 1 and languages.WHOLE_NUMBER.fullmatch(one.text or ""):
-                one = one._replace(text=str(unit * int(one.text or "")))
+            one = _renamed(one, *RENAMED[name])
         if plain(one.name) in ours:
             raise languages.fault(text, one.at, f"{one.name}: given twice, the other time under GRAM's name")
         ours[plain(one.name)] = one
     return ours
+
+
+def _renamed(one: Said, name: str, unit: int) -> Said:
+    """Return an attribute under JIM's name, a number in JIM's unit."""
+    if unit > 1 and languages.WHOLE_NUMBER.fullmatch(one.text or ""):
+        one = one._replace(text=str(unit * int(one.text or "")))
+    return one._replace(name=name)
 
 
 def _job_type(said: dict[str, Said], text: str) -> dict[str, Said]:

@@ -41,7 +41,7 @@ def fault(text: str, at: int, reason: object) -> BadRequest:
 
 
 def attributes(said: Mapping[str, Said], text: str, own: str, also: Iterable[str] = ()) -> dict[str, Any]:
-    """Give every attribute a value of its declared kind. `also` are further names that the language knows."""
+    """Return every attribute with a value of its declared kind. `also` are further names that the language knows."""
     job_type = said.get("jobtype")
     if job_type is None:
         check({}, own)  # raises the error that job_type is missing

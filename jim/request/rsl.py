@@ -210,7 +210,7 @@ class _Reader:
         return self.variable(depth)
 
     def variable(self, depth: int) -> str:
-        """Read the rest of `$(NAME)` or `$(NAME default)`, and give the text of the variable."""
+        """Read the rest of `$(NAME)` or `$(NAME default)`, and return the text of the variable."""
         name, at = self.word, self.at
         if self.kind != "text":
             raise self.fault(f"expected the name of a variable, found {name[:40]!r}")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> Iterator[str]:
-    """Give the accounts whose state directories are their own: nothing is done as an account for a mere name."""
+    """Return the accounts that own the state directory of their name: a mere name makes no account act."""
     for directory in sorted(place.iterdir()):
         if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
             continue

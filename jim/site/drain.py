@@ -31,7 +31,7 @@ class Drain(NamedTuple):
     reason: str = ""
 
     def words(self) -> str:
-        """Say so in one sentence."""
+        """Return one sentence that says since when, why and until when."""
         again = "" if math.isinf(self.until) else f"; it takes new ones again from {_utc(self.until)} on"
         reason = f": {self.reason}" if self.reason else ""
         return f"the site takes no new grid jobs since {_utc(self.since)}{reason}{again}; what it has taken in goes on"
@@ -45,7 +45,7 @@ def require_open(site: Site) -> None:
 
 
 def drained(site: Site) -> Drain | None:
-    """Tell whether the site is drained just now."""
+    """Return the drain that applies just now."""
     try:
         told = json.loads(read_regular(site.drain, LONGEST))
         until = math.inf if told["until"] is None else float(told["until"])
@@ -59,7 +59,7 @@ def drained(site: Site) -> Drain | None:
 
 
 def in_words(site: Site) -> str:
-    """Say since when, until when and why the site takes no new grid jobs; nothing while it takes them."""
+    """Return why, since when and until when the site takes no new grid jobs; empty while it takes them."""
     try:
         drain = drained(site)
     except Drained as error:

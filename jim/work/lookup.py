@@ -78,15 +78,19 @@ def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) 
     """Add to the request what the catalogue knows of one attribute; return the fact in words."""
     word = str(found[name])
     if kind == "request id":
-        events = catalogue.events(word)
-        told = f"request id {word} has {events:,} events"
-        if not found.get("events"):
-            found["events"] = events
-            return told
-        asked = f"the request asks for {found['events']:,}"
-        return f"{told}, of which {asked}" if found["events"] <= events else f"{told}, but {asked}"
+        return _look_up_events(catalogue, found, word)
     files = catalogue.files(word)
     if name == "dataset" and left_to_catalogue(found):
         found["input_files"] = [each.to_record() for each in files]
     count = "1 file" if len(files) == 1 else f"{len(files):,} files"
     return f"dataset {word} has {count}, {sum(each.events for each in files):,} events"
+
+
+def _look_up_events(catalogue: Catalogue, found: dict[str, Any], request_id: str) -> str:
+    events = catalogue.events(request_id)
+    told = f"request id {request_id} has {events:,} events"
+    if not found.get("events"):
+        found["events"] = events
+        return told
+    asked = f"the request asks for {found['events']:,}"
+    return f"{told}, of which {asked}" if found["events"] <= events else f"{told}, but {asked}"

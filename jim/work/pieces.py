@@ -72,11 +72,8 @@ def herd_of(
     parts = splitter(request, site)
     count = sum(1 for _ in islice(parts(), most + 1))
     if count > most:
-        raise TooManyJobs(
-            "splitter",
-            request["splitter"],
-            f"the splitter makes more than the {most:,} local jobs that this site allows",
-        )
+        why = f"the splitter makes more than the {most:,} local jobs that this site allows"
+        raise TooManyJobs("splitter", request["splitter"], why)
     if not count:
         raise _no_jobs(request)
     yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
@@ -139,9 +136,8 @@ def subscription(request: Attributes, site: str) -> Subscription:
         each if each.locations else each._replace(locations=here) for each in files_from(request["input_files"])
     )
     if not files:
-        raise SplitterConfiguration(
-            "input_files", None, f"{request['splitter']} splits input files, but the request has none"
-        )
+        why = f"{request['splitter']} splits input files, but the request has none"
+        raise SplitterConfiguration("input_files", None, why)
     storages = {each: (each,) for file in files for each in file.locations}
     recovery = recovery_from(request["recovery"], "recovery") if request["recovery"] else None
     return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)

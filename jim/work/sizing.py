@@ -32,10 +32,9 @@ UNSIZED = Size(0, 0, 0, None, "")
 
 def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
     """Make a request ask for the few events of a test."""
-    few = (
-        {"events": min(request["events"], TEST_EVENTS), "events_per_job": TEST_EVENTS} if request.get("events") else {}
-    )
-    return {**request, **few}
+    if not request.get("events"):
+        return dict(request)
+    return {**request, "events": min(request["events"], TEST_EVENTS), "events_per_job": TEST_EVENTS}
 
 
 def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:

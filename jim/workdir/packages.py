@@ -52,11 +52,9 @@ def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
         if name in names:
             raise BadRequest(f"{names[name]} and {each} have the same name, so both would get the same place", "inputs")
         names[name] = each
-    reserved = sorted(names.keys() & {TOOLS, "input", "stdout", "stderr"})
-    if reserved:
-        raise BadRequest(
-            f"{names[reserved[0]]}: a local job uses the name {reserved[0]!r} for something else", "inputs"
-        )
+    if reserved := names.keys() & {TOOLS, "input", "stdout", "stderr"}:
+        first = min(reserved)
+        raise BadRequest(f"{names[first]}: a local job uses the name {first!r} for something else", "inputs")
     return _bounded((one for name, each in names.items() for one in walked(Path(each), name)), most_bytes)
 
 
@@ -118,7 +116,7 @@ def _check_link(root: Path, place: Path) -> None:
 
 
 def share(work: Path, place: Path, found: Iterable[Member]) -> None:
-    """Give a grid job the package of these members, in its directory `place`; repeating this changes nothing."""
+    """Link the package of these members in `place`, a grid job's directory; repeating this changes nothing."""
     ordered = sorted(found, key=lambda each: each.name)
     if not ordered:
         return

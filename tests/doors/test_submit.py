@@ -12,11 +12,9 @@ import pytest
 from jim import run_grid_job
 from jim.doors.gram import protocol
 from jim.doors.inbox import target_of
-from jim.errors import BadRequest, BadSite, UnknownJob
+from jim.errors import BadRequest, UnknownJob
 from jim.keeper import waking
-from jim.keeper.main import run_keeper
 from jim.model import Resources
-from jim.run_grid_job import rounds
 from jim.site.file import Batch, Site
 from jim.work.sizing import Size, check_limits
 from tests.doors.place import HOME, PROTOCOL
@@ -225,23 +223,6 @@ def test_without_its_libraries_nothing_is_taken_in(place, monkeypatch, capfdbina
     assert place.left() == ([], [])
 
 
-def test_a_keeper_that_runs_has_them(place, monkeypatch):
-    monkeypatch.setattr(waking, "LIBRARIES", ("no_such_library",))
-    place.beat(ago=15)
-    waking.require_keeper(place.state)
-    place.beat(ago=25)
-    with pytest.raises(BadSite):
-        waking.require_keeper(place.state)
-
-
-def test_without_a_python_of_its_own_one_is_to_be_made(monkeypatch):
-    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
-    place = HOME / ".venv"
-    assert waking.how_to_install(["lxml"]) == (
-        f"python3 -m venv {place} && {place}/bin/pip install lxml psutil tenacity rich"
-    )
-
-
 def without_libraries(place, call, names=("lxml", "psutil", "tenacity", "rich")):
     """Run a call in a Python that has none of the libraries, or not these."""
     program = f"""
@@ -351,13 +332,6 @@ def test_a_batch_system_that_is_none_is_refused_by_door_and_keeper(place, system
     log = (place.state / "keeper.log").read_text()
     assert f"CRITICAL jim.keeper.opening the keeper ends: {words}" in log
     assert "Traceback" not in log
-
-
-def test_a_keeper_with_a_bad_site_file_leaves_its_reason(place):
-    (place.state / "site.toml").write_text("[batch]\nslotz = 1\n")
-    with pytest.raises(BadSite):
-        run_keeper(place.state, rounds)
-    assert "the keeper ends: " in (place.state / "keeper.log").read_text()
 
 
 def test_a_keeper_of_a_damaged_status_db_leaves_a_sentence(place):

@@ -148,9 +148,8 @@ class TrialSite:
     def submit_many(self, name: str, script: str, pieces: int, **attributes: Any) -> int:
         """Submit a shell script as this many local jobs; $1 is the number of each."""
         sets = [["-c", self._noted(script), "sh", str(n)] for n in range(pieces)]
-        return self._deposit(
-            name, {"job_type": "parametric", "executable": "/bin/sh", "argument_sets": sets} | attributes
-        )
+        own = {"job_type": "parametric", "executable": "/bin/sh", "argument_sets": sets}
+        return self._deposit(name, own | attributes)
 
     def cancel(self, job: int) -> None:
         """Cancel a grid job."""

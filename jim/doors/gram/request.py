@@ -85,16 +85,20 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
     if isinstance(attributes.get("executable"), str):
         attributes["executable"] = place_of(description, attributes["executable"])
     if isinstance(attributes.get("environment"), dict):
-        given = attributes["environment"]
-        attributes["environment"] = {name: value for name, value in given.items() if name not in NOT_THE_PAYLOADS}
-        if PROXY in given:  # GRAM renews that file
-            attributes.setdefault("proxy", given[PROXY])
+        _leave_the_payloads(attributes, attributes["environment"])
     staged = dict.fromkeys(place_of(description, name) for name in description.get(STAGED_IN, []))
     if staged:
         attributes["inputs"] = [*(attributes.get("inputs") or ()), *staged]
     asked = [name for name in staged_out(description) if not name.endswith(".tar")]
     if asked and attributes["job_type"] == USUAL_JOB_TYPE:
         attributes.setdefault("outputs", asked)
+
+
+def _leave_the_payloads(attributes: dict[str, Any], environment: dict[str, Any]) -> None:
+    """Drop the variables that are not for the payload; the proxy that one of them names is the grid job's."""
+    attributes["environment"] = {name: value for name, value in environment.items() if name not in NOT_THE_PAYLOADS}
+    if PROXY in environment:  # GRAM renews that file
+        attributes.setdefault("proxy", environment[PROXY])
 
 
 def apart(description: Description) -> dict[str, list[str]]:
@@ -160,9 +164,7 @@ def _counted(description: Description) -> dict[str, Any]:
     if count == 1:
         return {}
     if one(description, JOB_TYPE) not in ("", USUAL_JOB_TYPE):
-        raise BadRequest(
-            f"{count}: expected 1, because this job type itself decides how many local jobs there are", "count"
-        )
+        raise BadRequest(f"{count}: expected 1, because this job type decides how many local jobs there are", "count")
     if one(description, "jobtype") == "single":
         return {"cores": count}
     return {"job_type": "parametric", "argument_sets": [[]] * count}

@@ -1,93 +1,11 @@
-"""What has ended is split again: smaller local jobs do its work, and the old one is frozen."""
+"""People ask for a local job to be split again; the verb refuses what cannot be."""
 
 import json
-import tarfile
 
-from jim.keeper.accepting import TakingInbox
 from jim.model import State, Step
 from jim.request import check
 from jim.work.pieces import herd_of
-from tests.splitting_work import ASKED, FILES, end_all, states, submit
-
-ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180
-
-
-def test_what_failed_is_split_again_into_smaller_pieces(world):
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    end_all(world, 1, 0)
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.until(lambda: ("2", 2) in world.batch.tasks)
-    job = world.store.grid_job(1)
-    assert (job.size, states(world)) == (4, ["failed_frozen", "completed", "submitted", "submitted"])
-    new = [world.store.local_job(1, n).piece for n in (2, 3)]
-    assert [each.mask for each in new] == [{"run_lumis": {"1": [[1, 2]]}}, {"run_lumis": {"1": [[3, 3]]}}]
-    assert [each.source for each in new] == [0, 0]
-    assert [each.arguments for each in new] == [("2",), ("3",)]
-    for index in (1, 2):
-        world.batch.start(2, index)
-        world.batch.finish(2, index)
-    world.until(lambda: world.finished(1))
-    assert world.store.counts(1) == {State.COMPLETED: 3, State.FAILED_FROZEN: 1}
-    assert world.store.grid_job(1).outcome == "completed"
-    (world.site.state / "inbox" / "wish-2").write_text(json.dumps(wish))
-    world.go(2)
-    assert world.finished(1)
-
-
-def test_what_completed_is_split_again_and_what_it_brought_stays_out_of_the_tar(world):
-    def bring(submission, *indices):
-        for index in indices:
-            world.batch.start(submission, index)
-            world.batch.finish(submission, index, extra=f"file 3 {ABC} out.dat\n", files=[("out.dat", b"abc")])
-        world.until(lambda: world.finished(1))
-        with tarfile.open(world.site.work / "1/result/1.tar") as tar:
-            return sorted(tar.getnames())
-
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert bring(1, 1, 2) == ["1.0/out.dat", "1.1/out.dat", "summary.json"]
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.until(lambda: ("2", 2) in world.batch.tasks)
-    assert states(world) == ["completed_frozen", "completed", "submitted", "submitted"]
-    assert world.store.local_job(1, 0).reason == "split again"
-    assert bring(2, 1, 2) == ["1.1/out.dat", "1.2/out.dat", "1.3/out.dat", "summary.json"]
-    assert world.store.grid_job(1).outcome == "completed"
-
-
-def test_the_keeper_goes_on_while_a_worker_splits_again(world):
-    submit(world, splitter_parameters={"lumis_per_job": 3})
-    world.until(lambda: len(world.batch.tasks) == 2)
-    end_all(world, 1, 0)
-    wishes = [world.site.state / "inbox" / f"wish-{n}" for n in (1, 2)]
-    for path in wishes:
-        path.write_text(
-            json.dumps({"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 1}, "by": "me"})
-        )
-    for _ in range(2):  # while what the worker has made is not delivered
-        world.rounds.round()
-        assert world.keeper.workers.busy(("resplit", 1))
-        assert (world.store.grid_job(1).size, states(world)[0]) == (2, "failed")
-        assert all(path.exists() for path in wishes)  # a keeper that dies now finds them again
-    world.go(3)
-    assert (world.store.grid_job(1).size, states(world)[0]) == (5, "failed_frozen")
-    assert [path.exists() for path in wishes] == [False, False]
-    told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
-    assert told == ["1.0 is failed_frozen: only a completed, failed or killed local job can be split again"]
-    assert not world.move(TakingInbox).resplits.made
-
-
-def test_a_resplit_that_cannot_be_changes_nothing(world):
-    submit(world)
-    world.until(lambda: len(world.batch.tasks) == 4)
-    end_all(world, 1, 0, 0, 0)
-    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 0}, "by": "me"}
-    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
-    world.go(2)
-    assert (world.finished(1), states(world)[0]) == (True, "failed")
-    assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
+from tests.splitting_work import ASKED, FILES
 
 
 def test_people_split_again(home, monkeypatch):

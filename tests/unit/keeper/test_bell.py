@@ -32,11 +32,6 @@ def test_a_call_is_heard_however_long_the_name_of_the_state_directory_is(tmp_pat
     assert list(state.iterdir()) == []
 
 
-def test_a_call_without_a_keeper_does_nothing(tmp_path):
-    ring(tmp_path)
-    ring(tmp_path / "nowhere")
-
-
 def test_a_keeper_does_without_a_bell_that_cannot_be_hung(tmp_path, heard):
     (tmp_path / BELL).mkdir()
     bell = Bell(tmp_path, lambda: heard.put(True))

@@ -1,4 +1,4 @@
-"""Proxies and tokens: when they end, that they are handed over and renewed, and that nothing of them stays."""
+"""Proxies and tokens: when they end, what is refused at the door, and that nothing of them stays."""
 
 from __future__ import annotations
 
@@ -9,58 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from jim.doors import inbox
 from jim.doors.gram.request import attributes_of
 from jim.doors.intake import prepare
 from jim.errors import BadRequest
-from jim.model import State, Step
-from jim.reading.view import look
-from jim.reading.waits import of_grid_job
 from jim.site.file import Site
 from jim.workdir import credentials
-from tests.stand_ins import World
+from tests.certificates import LONG, LONG_END, LONGER, LONGER_END, OLD, OLD_END
 
-# Certificates without their keys. The times are those that `openssl x509 -enddate` tells.
-OLD, OLD_END = (  # version 3, until Jan 31 12:00:00 2026 GMT
-    b"""\
------BEGIN CERTIFICATE-----
-MIIBNTCB3aADAgECAgEFMAoGCCqGSM49BAMCMA4xDDAKBgNVBAMMA2ppbTAeFw0y
-NTAxMDEwMDAwMDBaFw0yNjAxMzExMjAwMDBaMA4xDDAKBgNVBAMMA2ppbTBZMBMG
-ByqGSM49AgEGCCqGSM49AwEHA0IABN4Kp4sjIcfF9UsYF8om5upbUybIimKJF8yv
-3bnsBoYhv+PfxAHzQQ5LMPkLpXLhR6fKToWDfZG1HZ3LFTZDQMejLDAqMAkGA1Ud
-EwQCMAAwHQYDVR0OBBYEFID9TLbOU8vs/cn6Z9KrbH5DN1CzMAoGCCqGSM49BAMC
-A0cAMEQCIE/cDpJxp9maHOhd7SJZdkZS/AVF5k/CeouycIMZ2sCzAiBitmLt5Ccv
-Mu/QY0Q5RomNcCRfdu17eNyYLrNd9hS0Gg==
------END CERTIFICATE-----
-""",
-    1769860800,
-)
-LONG, LONG_END = (  # version 1, until Dec 31 23:59:59 2049 GMT
-    b"""\
------BEGIN CERTIFICATE-----
-MIIBAjCBqgIBAzAKBggqhkjOPQQDAjAOMQwwCgYDVQQDDANqaW0wHhcNMjUwMTAx
-MDAwMDAwWhcNNDkxMjMxMjM1OTU5WjAOMQwwCgYDVQQDDANqaW0wWTATBgcqhkjO
-PQIBBggqhkjOPQMBBwNCAATeCqeLIyHHxfVLGBfKJubqW1MmyIpiiRfMr9257AaG
-Ib/j38QB80EOSzD5C6Vy4Uenyk6Fg32RtR2dyxU2Q0DHMAoGCCqGSM49BAMCA0cA
-MEQCIGM45vXi14WwptlU4YcOkSl8Fuyr3S45e/JW2JZWKjgfAiBrKV95uLdUnAVB
-S87lxCJdwy+Wml4sbjiD04im/h6y+g==
------END CERTIFICATE-----
-""",
-    2524607999,
-)
-LONGER, LONGER_END = (  # until Jan  1 00:00:00 2055 GMT, written with four digits
-    b"""\
------BEGIN CERTIFICATE-----
-MIIBBTCBrAIBBDAKBggqhkjOPQQDAjAOMQwwCgYDVQQDDANqaW0wIBcNMjUwMTAx
-MDAwMDAwWhgPMjA1NTAxMDEwMDAwMDBaMA4xDDAKBgNVBAMMA2ppbTBZMBMGByqG
-SM49AgEGCCqGSM49AwEHA0IABN4Kp4sjIcfF9UsYF8om5upbUybIimKJF8yv3bns
-BoYhv+PfxAHzQQ5LMPkLpXLhR6fKToWDfZG1HZ3LFTZDQMcwCgYIKoZIzj0EAwID
-SAAwRQIgSuMI1N0qt3YWM988LaU2gwaIrJhLx2RFf+BGHIB+iyMCIQD53cm27TZ1
-th/wXUG7GrQQkqEaGjfqc64lROoyvIjThA==
------END CERTIFICATE-----
-""",
-    2682374400,
-)
 NOW = 1772539200.0  # 2026-03-03T12:00:00Z
 
 
@@ -148,84 +103,6 @@ def test_what_is_refused_at_the_door(tmp_path: Path) -> None:
     assert refused(tmp_path, token=str(proxy)) == f"token: {proxy} is empty"
     assert "not a regular file" in refused(tmp_path, proxy="/dev/null")
     assert refused(tmp_path, proxy="x509up").startswith("proxy: 'x509up' is not possible")
-
-
-def notes(world: World, grid: int) -> list[tuple[str, str]]:
-    return [(line.now, line.reason) for line in world.store.journal(grid) if line.now.startswith("proxy")]
-
-
-@pytest.mark.usefixtures("now")
-def test_it_is_handed_over_renewed_and_gone_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(tmp_path, monkeypatch)
-    proxy = tmp_path / "x509up"
-    proxy.write_bytes(LONG)
-    grid = world.submit(1, proxy=str(proxy))
-    world.until(lambda: world.batch.tasks)
-    place = world.site.work / str(grid)
-    assert ((place / "proxy").read_bytes(), oct((place / "proxy").stat().st_mode)) == (LONG, "0o100600")
-    world.batch.start(1)
-    (place / "s1" / "proxy.1").write_bytes(LONG)  # as a wrapper that is killed leaves it
-    (place / "s1" / ".proxy.1.nonce").write_bytes(LONG)
-    (place / ".proxy.4711").write_bytes(LONG)  # as a keeper that is killed does
-    proxy.write_bytes(LONGER)
-    world.go(15, seconds=1.0)
-    assert (place / "proxy").read_bytes() == LONGER
-    proxy.write_bytes(OLD)
-    world.go(25, seconds=1.0)
-    assert (place / "proxy").read_bytes() == LONGER  # a worse one is not taken
-    proxy.unlink()
-    world.go(15, seconds=1.0)
-    why = f"proxy: the X.509 proxy {proxy} expired at 2026-01-31T12:00:00Z; renew it and try again"
-    gone = f"proxy: cannot read the X.509 proxy {proxy}: No such file or directory"
-    assert notes(world, grid) == [
-        ("proxy renewed", "good until 2055-01-01T00:00:00Z"),
-        ("proxy cannot be renewed", why),
-        ("proxy cannot be renewed", gone),
-    ]
-    world.batch.finish(1)
-    world.until(lambda: world.finished(grid))
-    assert not [each for each in place.rglob("*") if "proxy" in each.name]
-    stored = b"".join(each.read_bytes() for each in world.site.state.rglob("*") if each.is_file())
-    for content in (LONG, LONGER):
-        assert content.split(b"\n")[3] not in stored  # in no database, tar or log
-
-
-def expired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[World, int]:
-    """Hand in two local jobs with a proxy that expires before they are sent."""
-    world, time = World(tmp_path, monkeypatch), [NOW]
-    monkeypatch.setattr(credentials, "now", lambda: time[0])
-    proxy = tmp_path / "x509up"
-    proxy.write_bytes(LONG)
-    grid = world.submit(2, proxy=str(proxy))
-    world.until(lambda: world.store.grid_jobs(Step.RESOLVED))
-    time[0] = LONG_END + 1.0
-    world.keeper.workers.forget("credentials")
-    world.go(30, seconds=1.0)
-    monkeypatch.setenv("JIM_STATE", str(world.site.state))
-    return world, grid
-
-
-def test_nothing_is_sent_with_one_that_has_expired_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, grid = expired(tmp_path, monkeypatch)
-    assert (world.state(grid), world.batch.tasks) == (State.WAITING, {})
-    assert [what for what, _ in notes(world, grid)] == ["proxy expired"]
-    waits = [wait.what for wait in of_grid_job(look(), world.store.grid_job(grid))]
-    assert "2 local jobs wait to be submitted: its X.509 proxy expired at 2049-12-31T23:59:59Z" in waits
-    (tmp_path / "x509up").write_bytes(LONGER)
-    world.until(lambda: len(world.batch.tasks) == 2)
-
-
-def test_one_that_is_asked_for_no_more_is_handed_on_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, grid = expired(tmp_path, monkeypatch)
-    assert world.batch.tasks == {}  # it has expired
-    inbox.wish(world.site.state, "suspend", str(grid))
-    inbox.wish(world.site.state, "edit", str(grid), changes={"proxy": None})
-    world.go(2)
-    assert "expired" not in str(list(of_grid_job(look(), world.store.grid_job(grid))))
-    assert not (world.site.work / str(grid) / "proxy").exists()
-    inbox.wish(world.site.state, "resume", str(grid))
-    world.until(lambda: len(world.batch.tasks) == 2)
-    assert not (world.site.work / str(grid) / "proxy").exists()
 
 
 def test_copies_of_killed_wrappers_go_in_the_end_also_of_one_that_was_taken_out_of_the_request(tmp_path: Path) -> None:

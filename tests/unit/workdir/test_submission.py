@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from jim.keeper import dividing, serial, verifying
+from jim.keeper import dividing, serial
 from jim.keeper.sending import Sending
 from jim.model import State
 from jim.workdir import submission
@@ -25,24 +25,6 @@ def grid(world):
     world.batch.start(1)
     world.go(2)
     return grid
-
-
-@pytest.fixture
-def out_of_reach(monkeypatch):
-    """Let a function fail as when a file server is away; return what ends that."""
-
-    def arrange(module, name, number, fits=lambda *_: True):
-        real, away = getattr(module, name), [True]
-
-        def fails(*arguments):
-            if away and fits(*arguments):
-                raise OSError(number, "that")
-            return real(*arguments)
-
-        monkeypatch.setattr(module, name, fails)
-        return away.clear
-
-    return arrange
 
 
 @pytest.fixture
@@ -97,32 +79,6 @@ def test_a_serial_written_where_nothing_is_mounted_makes_no_work_directory(world
     keeper.workers.pace("it is mounted again")
     keeper.hold.reach()
     assert times == ["gone", "back"]
-
-
-def test_outputs_are_looked_at_again(world, grid, out_of_reach):
-    come_back = out_of_reach(verifying, "_open_inside", errno.EIO)
-    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
-    world.go(10, 100.0)
-    assert world.state(grid) is State.COMPLETING
-    come_back()
-    world.until(lambda: world.finished(grid), seconds=5.0)
-    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
-
-
-def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_reach):
-    out_of_reach(verifying, "_open_inside", errno.EIO)
-    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
-    world.go(50, 100.0)
-    assert world.state(grid) is not State.COMPLETING
-    world.until(lambda: world.store.attempts(grid)[0].reason)
-    assert world.store.attempts(grid)[0].reason == "outputs do not match the exit record: a: [Errno 5] that"
-
-
-def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach):
-    out_of_reach(verifying, "_open_inside", errno.EACCES)
-    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
-    world.go(20, 1.0)
-    assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")
 
 
 def test_an_exit_record_may_be_there_though_it_cannot_be_read(world, grid, out_of_reach):

@@ -29,7 +29,7 @@ def test_a_count_is_so_many_runs_or_processors():
     asked = request_of(count=["3"])
     assert (asked["job_type"], asked["arguments"], asked["argument_sets"]) == ("parametric", ["hello"], [[], [], []])
     assert request_of(count=["3"], jobtype=["single"])["cores"] == 3
-    with pytest.raises(BadRequest, match="count: 3: expected 1, because this job type itself decides how many"):
+    with pytest.raises(BadRequest, match="count: 3: expected 1, because this job type decides how many"):
         request_of(count=["3"], jimjobtype=["pythia_monte_carlo"])
     with pytest.raises(BadRequest, match=r"expected NAME\.tar"):
         request_of(count=["3"], filestageout=[["result.dat", "https://x/r"]])

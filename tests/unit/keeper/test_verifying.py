@@ -1,0 +1,48 @@
+"""Outputs are compared with their exit record; those out of reach for a while are looked at again."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from jim.keeper import verifying
+from jim.model import State
+
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.fixture
+def grid(world):
+    """A local job that runs."""
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    world.go(2)
+    return grid
+
+
+def test_outputs_are_looked_at_again(world, grid, out_of_reach):
+    come_back = out_of_reach(verifying, "_open_inside", errno.EIO)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(10, 100.0)
+    assert world.state(grid) is State.COMPLETING
+    come_back()
+    world.until(lambda: world.finished(grid), seconds=5.0)
+    assert (world.state(grid), len(world.batch.ledger)) == (State.COMPLETED, 1)
+
+
+def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_reach):
+    out_of_reach(verifying, "_open_inside", errno.EIO)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(50, 100.0)
+    assert world.state(grid) is not State.COMPLETING
+    world.until(lambda: world.store.attempts(grid)[0].reason)
+    assert world.store.attempts(grid)[0].reason == "outputs do not match the exit record: a: [Errno 5] that"
+
+
+def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach):
+    out_of_reach(verifying, "_open_inside", errno.EACCES)
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    world.go(20, 1.0)
+    assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")
