@@ -30,6 +30,7 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
         "limits": {},
         "sizing": {},
         "keep": {},
+        "pages": {},
     }
     assert load().batch == SECTIONS["batch"]()
 
