@@ -53,15 +53,15 @@ def test_outputs_that_cannot_be_taken_fail_with_their_reason(place):
         pytest.param("echo more >>out.txt", "out.txt: 14 bytes instead of 9", marks=pytest.mark.torture),
         pytest.param("rm out.txt", "No such file or directory", marks=pytest.mark.torture),
         pytest.param("ln -sf /etc/passwd out.txt", "out.txt: is or lies behind a link", marks=pytest.mark.torture),
-        pytest.param("rm out.txt; mkfifo out.txt", "is no regular file", marks=pytest.mark.torture),
+        pytest.param("rm out.txt; mkfifo out.txt", "is not a regular file", marks=pytest.mark.torture),
     ],
 )
 def test_outputs_changed_before_they_are_verified_mean_another_attempt(place, tamper, said):
     """The end of the wrapper is the last that is known of them; whoever changed them, it is no success."""
     hurt = place("p")
-    # Of the first attempt: the wrapper's last command, which shows its exit record to the keeper.
+    # Of the first attempt: the wrapper's last command, which gives the exit record its name.
     hurt.front(
-        "ln", f'case $2 in *.exit) [ "$LOCALBATCH_ID" != 1 ] || (cd run.1 && {tamper}) ;; esac; exec "$real" "$@"'
+        "mv", f'case $3 in exit.*) [ "$LOCALBATCH_ID" != 1 ] || (cd run.1 && {tamper}) ;; esac; exec "$real" "$@"'
     )
     hurt.submit(1)
     hurt.finish()
