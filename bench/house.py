@@ -25,6 +25,7 @@ MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
 SYSTEMS |= {"torque": 60, "pbs_wrappers": 60, "condor_transfer": 60}  # dialects
 BESIDE = ("history", "listings", "messages")  # what adapters have beside them
+OF_THEIR_OWN = ("localbatch", "pages")  # rooms whose tests have a folder of their own, beside tests/unit
 # Modules without behaviour of their own, and the reason why a test of their name could not fail.
 NOTHING_TO_TEST = {
     "jim/doors/keeping.py": "protocols: what the keeper offers to doors",
@@ -116,7 +117,8 @@ def test_of(file: str) -> str:
     """Name the test module of a module: jim/keeper/ending.py has tests/unit/keeper/test_ending.py."""
     place = Path(file.removeprefix("jim/"))
     named = place.parent.name if place.name == "__init__.py" else place.stem.strip("_")
-    return str(Path("tests/unit") / place.parent / f"test_{named}.py")
+    tests = "tests" if place.parts[0] in OF_THEIR_OWN else "tests/unit"
+    return str(Path(tests) / place.parent / f"test_{named}.py")
 
 
 def functions() -> list[int]:

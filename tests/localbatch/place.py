@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from jim.clock import Clock
+from jim.localbatch import __main__ as command_line
 from jim.localbatch import area, daemon, processes
 from jim.localbatch.books import Books
 from jim.localbatch.queue import Order, Queue
@@ -126,3 +127,8 @@ class Place:
 def in_process(place, clock=None, **more):
     """Make a daemon that this process drives."""
     return daemon.Daemon(Books(place.queue.db, clock or Clock()), **more)
+
+
+def main_without_daemon(place, monkeypatch, *words):
+    monkeypatch.setattr(command_line, "wake", lambda _: None)
+    return command_line.main(["--area", str(place.directory), *words])

@@ -11,7 +11,7 @@ import pytest
 from jim.pages.access import BURST, Access, Large, Rates, key_of, uid_in, uid_of_peer
 from jim.pages.app import SECURITY
 from jim.pages.serving import serve
-from tests.pages.browser import PEER, PORT, Page, Person
+from tests.pages.browser import PEER, PORT, Person
 from tests.pages.grounds import Ground, ended
 
 TABLE = """\
@@ -178,44 +178,6 @@ def test_a_large_document_is_refused_while_others_are_made(ground: Ground, perso
     person.pages.large.begin = lambda _: False  # type: ignore[method-assign]
     assert person.get("/jobs/1.xml").status_code == 429
     assert person.get("/jobs/1").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("/jobs/..%2f..%2fetc%2fpasswd", 404),
-        ("/jobs/%00", 404),
-        ("/jobs/999999999999999999999999", 404),
-        ("/jobs/-1", 404),
-        ("/jobs/1/result/beside/..%2f..%2fx", 404),
-        ("/static/..%2fapp.py", 404),
-        ("/static/jim.css", 404),
-        ("/jobs?q=" + "x" * 9000, 414),
-        ("/jobs?q=%ff%fe%00", 200),
-        ("/jobs?" + "&".join(f"type=t{n}" for n in range(101)), 400),
-    ],
-)
-def test_43_an_odd_address_is_an_error_page(ground: Ground, person: Person, path: str, status: int) -> None:
-    ended(ground, 1, 1, 60)
-    answer = person.get(path)
-    assert answer.status_code == status
-    if status != 200:
-        assert Page(answer.text).all("h1")
-
-
-def test_static_files_have_names_that_never_mean_another_content(person: Person) -> None:
-    page = person.page("/")
-    style = page.all("link", rel="stylesheet")[0]["href"]
-    assert re.fullmatch(r"/static/jim\.[0-9a-f]{12}\.css", style)
-    answer = person.get(style)
-    assert answer.content_type == "text/css; charset=utf-8"
-    assert "immutable" in answer.headers["Cache-Control"]
-    assert person.get("/").headers["Cache-Control"] == "private, no-cache"
-
-
-def test_the_script_is_small(person: Person) -> None:
-    scripts = [content for name, content in person.pages.static.values() if name.endswith(".js")]
-    assert 0 < sum(map(len, scripts)) <= 8 * 1024
 
 
 def test_a_listener_is_on_loopback_and_says_how_to_reach_it(ground: Ground) -> None:

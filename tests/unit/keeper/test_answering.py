@@ -28,6 +28,8 @@ def test_an_answer_is_written_only_when_it_changes(answered):
     before, words = file.stat().st_ino, file.read_bytes()
     answered.store.set_grid_job(1, priority=5)  # a look, and no other answer
     answered.go(2)
+    answered.restart()
+    answered.go(1)
     assert file.stat().st_ino == before
     answered.run_all(1)
     assert (file.stat().st_ino == before, file.read_bytes() == words) == (False, False)

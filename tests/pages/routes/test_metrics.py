@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from jim.model import State, Witness
-from jim.statusdb import file_of
+from jim.model import State
 from tests.pages.browser import Person
 from tests.pages.grounds import Ground, large, text
 
@@ -36,30 +35,6 @@ def test_states_steps_and_ages_are_those_of_the_store(ground: Ground, person: Pe
     assert (found["jim_keeper_at_work",], found["jim_unfinished",]) == (1, 1)
     assert 2 <= found["jim_keeper_heartbeat_age_seconds",] < 30
     assert 90 <= found["jim_batch_answer_age_seconds",] < 120
-
-
-def test_changes_are_counted_from_the_start_of_the_pages_on(ground: Ground, person: Person) -> None:
-    ground.add(1, 5, 60)
-    ground.send(1, 1, range(5), 50)
-    assert scraped(person)["jim_local_job_changes_total", "running"] == 0
-    ground.change(1, [0, 1, 2], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
-    ground.change(1, [0], State.RUNNING, State.COMPLETED, Witness.EXIT_RECORD)
-    ground.change(1, [1], State.RUNNING, State.FAILED, Witness.EXIT_RECORD)
-    for _ in range(2):
-        found = scraped(person)
-        counted = [found["jim_local_job_changes_total", state] for state in ("running", "completed", "failed")]
-        assert counted == [3, 1, 1]
-
-
-def test_requests_are_counted_by_page_and_time(ground: Ground, person: Person) -> None:
-    for path in ("/jobs", "/jobs", "/jobs/1", "/nothing"):
-        person.get(path)
-    found = scraped(person)
-    assert found["jim_pages_request_seconds_count", "2xx", "grid_jobs"] == 2
-    assert found["jim_pages_request_seconds_count", "4xx", "grid_job"] == 1
-    assert found["jim_pages_request_seconds_bucket", "+Inf", "2xx", "grid_jobs"] == 2
-    assert found["jim_pages_request_seconds_count", "4xx", "none"] == 1
-    assert found["jim_pages_request_seconds_sum", "2xx", "grid_jobs"] > 0
 
 
 def test_a_keeper_at_rest_has_no_heartbeat(ground: Ground, person: Person) -> None:
@@ -90,17 +65,3 @@ def test_without_the_library_the_answer_says_what_to_install(
     answer = person.get("/metrics")
     assert answer.status_code == 501
     assert "apt-get install python3-prometheus-client" in answer.text
-
-
-@pytest.mark.parametrize("trouble", ["damaged", "newer"])
-def test_healthz_says_that_the_store_cannot_be_read_and_names_nothing(
-    ground: Ground, person: Person, trouble: str
-) -> None:
-    ground.add(1, 1, 60)
-    if trouble == "newer":
-        ground.store.db.execute("PRAGMA user_version = 99")  # type: ignore[attr-defined]
-    else:
-        ground.store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
-        file_of(ground.site.state).write_bytes(b"\x55" * 100_000)
-    answer = person.get("/healthz")
-    assert (answer.status_code, answer.text) == (503, "the status DB cannot be read\n")

@@ -1,0 +1,42 @@
+"""The page of a local job tells each attempt with its evidence, and why it waits."""
+
+from __future__ import annotations
+
+from jim.model import State, Witness
+from tests.pages.browser import Person
+from tests.pages.grounds import Ground, ended
+
+
+def test_a_local_job_tells_each_attempt_with_its_evidence(ground: Ground, person: Person) -> None:
+    ended(ground, 1, 2, 60, bad=1)
+    page = person.page("/jobs/1/0")
+    for words in (
+        "Local job 1.0 dzero_merge",
+        "by exit record",
+        "exit 3: no space left on /scratch",
+        "Host wn013",
+        "Batch id 9001",
+        "Submission s1, index 1",
+        "Exit 3",
+        "Ran 6 min 40 s",
+        "CPU 6 min 16 s, 94 %",
+        "events 1–250",
+        "submitted → failed",
+    ):
+        assert words in page.text, words
+    assert "/jobs/1/1" in page.links()
+    assert "no logs" in page.text
+    ground.leave(1, 1, 1, "stderr", b"x")
+    assert "/jobs/1/0/log/stderr?attempt=1" in person.page("/jobs/1/0").links()
+
+
+def test_a_waiting_local_job_tells_why(ground: Ground, person: Person) -> None:
+    ground.add(1, 2, 60)
+    page = person.page("/jobs/1/1")
+    assert "It has not been sent yet." in page.text
+    assert person.get("/jobs/1/2").status_code == 404
+    assert person.get("/jobs/1/00").status_code in (200, 404)
+    ground.store.set_local_job(1, 1, state=State.FAILED, witness=Witness.USER, reason="x" * 2000)
+    long = person.page("/jobs/1/1")
+    assert long.all("details", **{"class": "cut"}), "the whole is one click away"
+    assert "x" * 2000 in long.text

@@ -1,0 +1,73 @@
+"""A page is made once for all its viewers, and sent again when it has changed."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from jim.model import State, Witness
+from jim.pages.live import Made, Renderings
+from tests.pages.browser import Person
+from tests.pages.grounds import Ground
+
+
+def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
+    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    for path in ("/jobs", "/jobs/1", "/jobs/1/0"):
+        tag = person.get(path).headers["ETag"]
+        running.beat(ago=1)  # and the batch system has answered
+        again = person.get(path, If_None_Match=tag)
+        assert (again.status_code, again.data) == (304, b""), path
+        assert again.headers["JIM-Batch-Seen"] == running.store.fact("seen")
+        assert again.headers["JIM-Keeper-Seen"]
+    claim = running.leave(1, 1, 1, "../claim.1", b"")
+    tag = person.get("/jobs/1/0").headers["ETag"]
+    assert "claim touched" in person.page("/jobs/1/0").text
+    os.utime(claim, (running.now - 40, running.now - 40))
+    assert person.get("/jobs/1/0", If_None_Match=tag).status_code == 304, "ages in sentences are ages, too"
+    tag = person.get("/jobs/1").headers["ETag"]
+    running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    assert person.get("/jobs/1", If_None_Match=tag).status_code == 200
+    tag = person.get("/jobs/1").headers["ETag"]
+    running.beat(ago=25)
+    (running.site.state / "keeper.lock").write_text("")
+    assert person.get("/jobs/1", If_None_Match=tag).status_code == 200, "a keeper that stops is a change"
+
+
+def test_a_page_is_sent_anew_every_half_minute(
+    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = []
+    for half_minute in (100, 100, 101):
+        monkeypatch.setattr("jim.pages.live.half_minute", lambda half_minute=half_minute: half_minute)
+        tags.append(person.get("/jobs").headers["ETag"])
+    assert tags[0] == tags[1] != tags[2]
+
+
+def test_viewers_of_one_page_share_a_rendering(running: Ground, person: Person) -> None:
+    made, person.pages.renderings.clock = [], lambda: 5.0
+    asked = person.pages.open
+    person.pages.open = lambda: made.append(1) or asked()  # type: ignore[func-returns-value]
+    for _ in range(3):
+        assert person.get("/jobs?limit=7").status_code == 200
+    assert len(made) == 1
+    person.get("/jobs?limit=8")
+    assert len(made) == 2
+
+
+def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
+    now, used, made = [100.0], [0.0], []
+
+    def make() -> Made:
+        used[0] += 0.05
+        made.append(now[0])
+        return Made(b"", "text/html")
+
+    renderings = Renderings(lambda: now[0], cost=lambda: used[0])
+    for seconds in (0.0, 1.1, 1.3, 0.2, 3.0):  # 0.05 s of a processor are good for 2.5 s
+        now[0] += seconds
+        renderings.get("x", make)
+    assert [round(each - 100, 1) for each in made] == [0.0, 2.6, 5.6]
