@@ -30,6 +30,7 @@ OF_THEIR_OWN = ("localbatch", "pages")  # rooms whose tests have a folder of the
 NOTHING_TO_TEST = {
     "jim/doors/keeping.py": "protocols: what the keeper offers to doors",
     "jim/splitting/errors.py": "exceptions, each with its word",
+    "jim/statusdb/asked.py": "values that lists ask for and get; test_hosts.py has the one sum among them",
 }
 TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
 OPENED = "import sys, jim.run_grid_job; jim.run_grid_job.door_of();"

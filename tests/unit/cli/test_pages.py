@@ -1,0 +1,22 @@
+"""`jim pages` refuses what makes no sense before it serves or writes anything."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "70000"], "--port takes a number up to 65535, not 70000"),
+        (["--port", "-1"], "--port takes a number up to 65535, not -1"),
+        (["--list"], "say `jim pages token --list`"),
+        (["--revoke", "abc"], "say `jim pages token --list`"),
+        (["--export", "1.0", "out"], "`jim pages --export` needs a whole grid job: use 1 instead of 1.0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(home, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    home.add()
+    code, out, err = home.run("pages", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not (tmp_path / "out").exists()
