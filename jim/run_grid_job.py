@@ -2,11 +2,11 @@
 
 A door takes in a request (`submit`) or a wish (`cancel`): the door checks it, makes it durable in the inbox
 and answers at once. `shell/jim-poll` is a script of its own: it prints the answer that the keeper has
-written, and starts a keeper if the heartbeat is old. Submissions, wishes and polls start a keeper if none
-runs; after a reboot a timer does.
+written, and starts a keeper if the heartbeat is old. Requests, wishes and polls start a keeper if none runs;
+after a reboot, a timer of the system does.
 
-The keeper makes its moves round after round, until every grid job is finished. Each move reads the store,
-does one thing, and records the result; after a kill at any point, the next round continues. Only the keeper
+In each round, the keeper makes its moves about what has changed; it ends when no work is left. Each move reads
+the store, does one thing, and records the result; after a kill at any point, the next keeper continues. Only the keeper
 writes the store: doors write the inbox, and wrappers on worker nodes report through the spool.
 """
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
-    """Take in a request file and return its grid job's id; a refused one leaves nothing behind."""
-    from jim.doors.intake import to_hand_in  # most of people's commands take in no request
+    """Take in a request file and return its grid job's id; a refused request leaves nothing in the inbox."""
+    from jim.doors.intake import to_hand_in  # loaded only here: most verbs take in no request
 
     door, site = through or door_of(), site_file.load()
     checked, apart = to_hand_in(file, site, door, **more)
@@ -49,7 +49,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
         from jim.site.drain import require_open  # loaded only here, as the file is rarely there
 
         require_open(site)
-    door.expect(site, key, file)  # last: a refused request must not replace the expected one
+    door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
     number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
     wake(site.state)
     return number
@@ -109,26 +109,26 @@ def moves() -> tuple[Move, ...]:
 
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
-        of_site(due.follow_clock),  # after a jump of the clock, everything is due
+        of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
         of_site(arrivals.take_spool),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
-        of_grid_job(split),  # resolved ─> split: local jobs. The first accepted submission makes it active
-        of_grid_job(Fulfilling()),  # cancel, suspend, resume
-        of_grid_job(renewing),  # notes the proxies and tokens of a grid job
-        of_grid_job(sending),  # waiting ─> submitting ─> submitted; `share`, below, stores the intent
+        of_grid_job(split),  # resolved ─> split: local jobs; active with the first confirmed submission
+        of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
+        of_grid_job(renewing),  # remembers which proxies and tokens a grid job uses
+        of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
         of_grid_job(answering),  # writes the answers to polls
-        of_site(sending.share),  # shares the room in the queue, highest priority first
-        of_site(renewing.renew),  # proxies and tokens
-        of_site(Asking()),  # one query for all jobs
-        of_site(settling.settle),  # attempts that two good listings did not show: exit record, fence, or dead
-        of_site(ending.end),  # writes `over.I` for started attempts that seem dead; the verdict follows one more look
-        of_site(Verifying()),  # local jobs, completing ─> completed
+        of_site(sending.share),  # gives out places in the queue, highest priority first
+        of_site(renewing.renew),  # renews proxies and tokens
+        of_site(Asking()),  # one query for all batch jobs
+        of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
+        of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
+        of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
         of_site(Aging()),  # removes finished grid jobs above the age limit
-        of_site(answering.publish),  # the page for the group
-        of_site(telling.tell),  # the doors' own work: some gatekeepers do not poll
+        of_site(answering.publish),  # writes the summary for the site's Unix group
+        of_site(telling.tell),  # tells gatekeepers that do not poll
     )
 
 
@@ -140,7 +140,7 @@ def rounds() -> Callable[[Keeper], Rounds]:
     return lambda keeper: Rounds(keeper, made)
 
 
-# The one place where errors become exit codes and protocol lines
+# The one place where errors become exit codes
 
 UNEXPECTED, INTERRUPTED, NOT_READ = 70, 130, 141  # a fault of JIM's own; Ctrl-C; a closed pipe
 

@@ -1,4 +1,4 @@
-"""Looks for submissions whose answer was lost: adopts a found one, and fences one that was not accepted."""
+"""Looks for submissions whose answer was lost or refused: adopts those found, fences the rest, closes ended ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
 
 log = logging.getLogger(__name__)
-GOOD_EMPTY_ANSWERS = 2  # they only set the pace; the fence makes a retry safe
+GOOD_EMPTY_ANSWERS = 2  # they set the pace, as the fence makes a retry safe; where no fence reaches, they decide
 LOST = (SubmissionState.UNKNOWN, SubmissionState.FULL)  # the batch system may have these, whatever it answered
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a look: accepted under this batch id, fenced here, or nothing yet."""
+    """What a look found: whether the submission was accepted, its id if known, and the fenced indexes."""
 
     accepted: bool = False
     batch_id: str = ""
@@ -56,14 +56,14 @@ def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
 
 
 def _told(keeper: Keeper, submission: Submission) -> Told:
-    """Return what the directory of a submission should say of the submission."""
+    """Return the mark and the attempts that the directory of a submission must have."""
     attempts = keeper.store.attempts(submission.grid, k=submission.k)
     return Told(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
 
 
 def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
-    keeper.channel.end_client(submission.mark)
+    keeper.channel.end_client(submission.mark)  # a batch command that still hangs could submit later
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
     if has_another(directory, own):
         raise JimError(f"{directory} belongs to another submission")
@@ -71,7 +71,7 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
     if started:
         return Found(accepted=True, batch_id=max(started) or keeper.channel.find(submission.mark, since))
     far = not keeper.adapter.shared_work  # no fence reaches the worker nodes: only good answers count
-    # A cancelled submission was mostly never handed over.
+    # The command of a cancelled submission mostly never ran; then nobody need be asked.
     if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
         batch_id = keeper.channel.find(submission.mark, since)
         if batch_id:
@@ -79,7 +79,7 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
         patient = far or (submission.state == SubmissionState.UNKNOWN and not cancelled)
         if patient and submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
-    if was_removed(keeper.site.work, directory):  # and with it everything that could start
+    if was_removed(keeper.site.work, directory):  # and the wrapper with it: nothing can start
         return Found(fenced=frozenset(range(1, submission.size + 1)))
     holders = fence(directory, range(1, submission.size + 1))
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
@@ -119,8 +119,8 @@ def adopt(keeper: Keeper, submission: Submission, batch_id: str) -> None:
             grid, k, state=SubmissionState.CONFIRMED, batch_id=known, reason=NO_REASON, trouble=""
         )
         arrivals.accepted(keeper, grid, k, Witness.QUEUE)
-    keeper.doubts.drop(grid, k)  # earlier listings did not show it
-    log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, batch_id)
+    keeper.doubts.drop(grid, k)  # that earlier listings missed the submission counts no more
+    log.info("%d: submission %d was accepted after all, as batch job %s", grid, k, known or "(id not known yet)")
 
 
 def _could_not_look(keeper: Keeper, submission: Submission, error: BaseException) -> None:

@@ -124,7 +124,7 @@ def _end(view: View, job: GridJob, kind: str, path: str) -> float | None:
 
 
 def drained(view: View) -> str:
-    """Say why the site takes no new grid jobs; empty while it takes them."""
+    """Tell why the site takes no new grid jobs; empty while it takes them."""
     return drain.in_words(view.site)
 
 
