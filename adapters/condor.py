@@ -1,11 +1,11 @@
-"""HTCondor from version 8.6: condor_submit without a file, condor_q and condor_history in JSON.
+"""HTCondor 8.6 and newer: condor_submit without a file, condor_q and condor_history in JSON.
 
-HTCondor transfers no files: worker nodes and scheduler see the same work directory, and have the same FileSystemDomain.
-HTCondor has no queues; the queue of a request becomes the attribute JimQueue of its jobs, for the site's own policy. A
-policy or other words of the site go into the submit command:
+Here HTCondor transfers no files: worker nodes and scheduler see the same work directory, and have the same
+FileSystemDomain. `condor_transfer` is for other sites. HTCondor has no queues; the queue of a request becomes the
+attribute JimQueue of its jobs, for the site's own policy. Further requirements of a site go into the submit command:
 
     [batch.commands]
-    submit = ["condor_submit", "-name", "schedd.example.org", "requirements=HasPython"]
+    submit = ["condor_submit", "requirements=HasPython"]
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ STATES = {
     6: State.RUNNING,  # transferring output
     7: State.SUSPENDED,
 }
-# HTCondor removes jobs that it would otherwise run again, keep for ever, or let run on: a started job that is idle, a
-# held job unless a person holds it, a job beyond its time limit. It checks about once a minute, so a started job also
-# may require no machine.
+# What HTCondor is told to remove: a started job that is idle again, which would run twice; a job that is held, but not
+# by a person, which would stay for ever; a job beyond its time limit. HTCondor checks about once a minute. A started
+# job could start again before that, so `requirements` lets it match no machine.
 UNWANTED = "(JobStatus == 1 && {} > 0) || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
 # The time of suspensions does not count.
 RAN = "time() - JobCurrentStartDate - ifThenElse(CumulativeSuspensionTime =?= undefined, 0, CumulativeSuspensionTime)"
@@ -88,7 +88,7 @@ class Condor(DeclaredAdapter):
     histories = ("condor_history", "event_log")
 
     def submit_command(self, batch: Batch) -> list[str]:
-        # Words `name=value` and -queue replace a file with a description. The last word of a name counts.
+        # Arguments `name=value` and -queue replace a submit file. If a name comes twice, the last value counts.
         return [
             *self.commands["submit"],
             *batch.options,

@@ -1,4 +1,4 @@
-"""Slurm 22.05: sbatch, squeue, scancel, scontrol."""
+"""Slurm, tested with 22.05: sbatch, squeue, scancel, scontrol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMANDS = {
     "cancel": ("scancel",),
     **dict.fromkeys(("change", "ping"), ("scontrol",)),
 }
-# Ends without an exit code: the word says more.
+# Ends whose word tells more than the exit code.
 NOT_EXITED = {
     "TIMEOUT": (State.FAILED, "time limit"),
     "OUT_OF_MEMORY": (State.FAILED, "out of memory"),
@@ -38,10 +38,10 @@ STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
     "RESIZING": State.RUNNING,
     "SUSPENDED": State.SUSPENDED,
     "STOPPED": State.SUSPENDED,
-    "COMPLETED": State.FAILED,  # unless it exited 0
+    "COMPLETED": State.FAILED,  # `observation` asks for exit code 0 as well
     "FAILED": State.FAILED,
 }
-# Reasons that the end of another job does not change.
+# Reasons for waiting that stay although other jobs end: such a job never starts.
 NEVER = re.compile(
     r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
     r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
@@ -52,9 +52,9 @@ FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
     r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
-# A name may hold anything, even a newline, so it comes last, and each line ends with a mark. If a line looks like
-# another job, it is one: the line before has lost its end. 500+0 is part of a heterogeneous job, which JIM never
-# submits.
+# A name may hold anything, even a newline, so the name comes last, and each line ends with a mark. If a name contains
+# what looks like another job, the line has lost its end. An id such as 500+0 is part of a heterogeneous job, which JIM
+# never submits.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
 
@@ -68,7 +68,7 @@ class Slurm(DeclaredAdapter):
     restart_variable = "SLURM_RESTART_COUNT"
     can_avoid = True
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
-    # end_is_death stays false: the books may report the end of a job on an unreachable node that still runs.
+    # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}(;.+)?\n\Z"
@@ -77,7 +77,7 @@ class Slurm(DeclaredAdapter):
 
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
-        # JIM's words come last, because the last one counts.
+        # JIM's arguments come last: of two equal ones, the last counts.
         return [
             *self.commands["submit"],
             *batch.options,

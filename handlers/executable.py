@@ -22,7 +22,7 @@ class Executable(Handler):
     attributes: Mapping[str, Attribute] = {**CALL, **SPLITTING}
 
     def check(self, request: Attributes) -> None:
-        """Refuse a program whose name is not readable: control characters, line and paragraph ends."""
+        """Refuse a program whose name has characters that cannot be printed."""
         if not request["executable"].isprintable():
             raise BadRequest(f"{request['executable']!r} holds characters that cannot be printed", "executable")
 
@@ -31,7 +31,7 @@ class Executable(Handler):
         return Work(pieces=(Piece(arguments=tuple(request["arguments"])),))
 
     def command_and_arguments(self, request: Attributes, job: Job, piece: Piece) -> Sequence[str]:
-        """Return the program; arguments that an earlier attempt left come last."""
+        """Return the program and its arguments; last come those that an earlier attempt left for this one, if any."""
         return (request["executable"], *piece.arguments, *job.recovery)
 
 

@@ -1,4 +1,4 @@
-"""Any program, run once for each set of arguments."""
+"""Any program, run once for each argument set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jim.handlers.base import Attribute, Attributes, Work
 from jim.handlers.executable import CALL, Executable
 from jim.model import Piece
 
-MOST_WORDS = 5_000_000  # a small request file must not ask for gigabytes
+MOST_WORDS = 5_000_000  # the common arguments are copied into each piece; this bounds the copies
 
 
 class Parametric(Executable):
@@ -25,7 +25,7 @@ class Parametric(Executable):
         """Refuse a request without any argument set: it has no work."""
         super().check(request)
         if not request["argument_sets"]:
-            raise BadRequest("expected at least one list of arguments, found none", "argument_sets")
+            raise BadRequest("expected at least one argument set, found none", "argument_sets")
         common, sets = len(request["arguments"]), len(request["argument_sets"])
         if common * sets > MOST_WORDS:
             raise BadRequest(

@@ -1,4 +1,4 @@
-"""Settles doubts: finds out how attempts ended that are no longer in the queue.
+"""Settles doubts: finds out what became of attempts that listings miss.
 
 An end needs the exit record, or the certainty that there will never be one.
 """
@@ -27,14 +27,14 @@ from jim.workdir.submission import Trace, fence, has_refused, is_seen, submissio
 
 log = logging.getLogger(__name__)
 MISSED_TWICE = 2
-SETTLE, SETTLED_AT_ONCE, SETTLED_EVERY = "settle", 500, 0.5
+SETTLE, AT_ONCE, EVERY_SECONDS = "settle", 500, 0.5
 COME_BACK_SECONDS = 90.0  # NFSv4 grace: worker nodes reach a returned file server within this time
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
 _BEGUN = (State.RUNNING, State.SUSPENDED)
 
 
 def settle(keeper: Keeper) -> None:
-    """Let a worker settle attempts that two good listings did not show."""
+    """Let a worker examine attempts that two good listings missed; `look_up` looks for those never confirmed."""
     if keeper.workers.busy(SETTLE):
         return
     doubts = [doubt for doubt in keeper.doubts.values() if doubt.missed >= MISSED_TWICE]
@@ -42,14 +42,14 @@ def settle(keeper: Keeper) -> None:
         _unconfirmed(keeper, doubt)
         doubts.remove(doubt)
     if doubts and keeper.workers.ready(SETTLE) and keeper.clock.boot() >= keeper.history.retry_at:
-        chosen = sorted(doubts, key=lambda doubt: doubt.looked_at)[:SETTLED_AT_ONCE]
-        work, done = partial(_settle, keeper, chosen), partial(_settled, keeper)
+        chosen = sorted(doubts, key=lambda doubt: doubt.looked_at)[:AT_ONCE]
+        work, done = partial(_examine_all, keeper, chosen), partial(_take_findings, keeper)
         keeper.workers.start(Errand(SETTLE, work, done, keeper.history.failed, command=True, heeds=(OSError,)))
-        keeper.workers.wait(SETTLE, SETTLED_EVERY)
+        keeper.workers.wait(SETTLE, EVERY_SECONDS)
 
 
 def _unconfirmed(keeper: Keeper, doubt: Doubt) -> None:
-    """Look for the mark of a promised batch job that no listing shows: a crash may have lost the job."""
+    """Let `look_up` look for a batch job that has an id and that no listing ever showed: a crash may have lost it."""
     grid, k, idx = doubt.live.grid, doubt.live.k, doubt.live.idx
     submission = keeper.store.submission(grid, k)
     if submission and submission.state == SubmissionState.RECORDED:
@@ -59,37 +59,37 @@ def _unconfirmed(keeper: Keeper, doubt: Doubt) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Finding:
     """The result of a close look at an attempt in doubt."""
 
     doubt: Doubt
     record: str = ""  # its exit record, which had not reached the spool
     lost: bool = False  # the attempt never started and never will
-    dead: bool = False  # it started and seems dead
-    gone: bool = False  # it started and is certainly dead
+    seems_dead: bool = False  # it started; the keeper gives it up first
+    is_dead: bool = False  # it started and is certainly dead
     blind: bool = False  # the work directory was unreachable for a while
     error: str = ""  # why this attempt could not be looked at, while others could
 
 
-def _settle(keeper: Keeper, doubts: Sequence[Doubt]) -> list[Settled]:
+def _examine_all(keeper: Keeper, doubts: Sequence[Doubt]) -> list[Finding]:
     """Ask the batch system how the attempts ended, then look into their directories. Runs in a worker."""
     try:
         ended = _history(keeper, doubts)
     except (BatchError, OSError):
-        # An exit record decides alone; every other sign waits until there can be no exit record.
-        return [each for each in map(partial(_tried, keeper, _left), doubts) if each.record]
-    return [_tried(keeper, _look, _told(keeper, doubt, ended)) for doubt in doubts]
+        # Without the history, only an exit record decides; all other signs wait for the next look.
+        return [each for each in map(partial(_tried, keeper, _exit_record_only), doubts) if each.record]
+    return [_tried(keeper, _examine, _with_reported_end(keeper, doubt, ended)) for doubt in doubts]
 
 
-def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Settled], doubt: Doubt) -> Settled:
+def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Finding], doubt: Doubt) -> Finding:
     """Look at one attempt; a failed look concludes nothing and does not stop the looks at others."""
     try:
         return look(keeper, doubt)
     except (OSError, JimError) as error:
-        return Settled(_listened_anew(keeper, doubt), error=str(error))
+        return Finding(_without_silence(keeper, doubt), error=str(error))
 
 
-def _told(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
+def _with_reported_end(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
     end = _end_of(doubt.live, ended, keeper.adapter.name_length)
     finished = end is not None and end.state.final
     told = min(doubt.told, keeper.clock.boot()) if finished else math.inf
@@ -114,28 +114,28 @@ def _exit_record(directory: Path, live: Live, left: Trace) -> str:
     return ""
 
 
-def _left(keeper: Keeper, doubt: Doubt) -> Settled:
+def _exit_record_only(keeper: Keeper, doubt: Doubt) -> Finding:
     """Look only for the exit record of an attempt."""
     directory = submission_directory(keeper.directory(doubt.live.grid), doubt.live.k)
-    return Settled(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
+    return Finding(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
 
 
-def _look(keeper: Keeper, doubt: Doubt) -> Settled:
+def _examine(keeper: Keeper, doubt: Doubt) -> Finding:
     live = doubt.live
     directory = submission_directory(keeper.directory(live.grid), live.k)
-    sight = _see(keeper, directory, live)
+    sight = _sight_of(keeper, directory, live)
     if sight.record:
-        return Settled(doubt, sight.record)
+        return Finding(doubt, sight.record)
     if sight.left is None:
-        return Settled(_listened_anew(keeper, doubt), blind=sight.blind)
-    doubt = _seen(keeper, doubt, sight.left)
+        return Finding(_without_silence(keeper, doubt), blind=sight.blind)
+    doubt = _with_touch(keeper, doubt, sight.left)
     if sight.left.gone:
-        return Settled(doubt, gone=True)
+        return Finding(doubt, is_dead=True)
     if _may_be_seen_late(keeper, doubt):
-        return Settled(doubt)
+        return Finding(doubt)
     if was_removed(keeper.site.work, directory):
-        dead = live.started and (_is_gone(keeper, doubt) or _is_dead(keeper, doubt))
-        return Settled(replace(doubt, removed=True), lost=not live.started, gone=dead)  # no claim can be made there
+        dead = live.started and (_is_dead(keeper, doubt) or _seems_dead(keeper, doubt))
+        return Finding(replace(doubt, removed=True), lost=not live.started, is_dead=dead)  # no claim can be made there
     return _of_claim(keeper, doubt, directory, sight.left.claim)
 
 
@@ -148,7 +148,7 @@ class Sight:
     blind: bool = False  # the work directory was unreachable for a while
 
 
-def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
+def _sight_of(keeper: Keeper, directory: Path, live: Live) -> Sight:
     began = keeper.clock.boot()
     try:
         left = trace(directory, live.idx)
@@ -165,100 +165,102 @@ def _see(keeper: Keeper, directory: Path, live: Live) -> Sight:
 
 
 def _may_be_seen_late(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether an exit record may not be visible yet: an attempt missing for long may have just ended."""
+    """Tell whether an exit record may not be visible yet: listings may miss what lives, so the end may be recent."""
     visible = keeper.site.batch.visible_seconds
     return doubt.last - doubt.since < visible or (doubt.finished and doubt.looked_at - doubt.told < visible)
 
 
-def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None) -> Settled:
+def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None) -> Finding:
     """Decide on an attempt by the holder of its claim; a free claim is taken by the keeper."""
     live = doubt.live
     claim = claim or fence(directory, [live.idx])[live.idx]
-    if claim.fence and not (live.started and keeper.adapter.shared_work):  # else somebody removed its own claim
+    # A started attempt had a claim: if the keeper could take it, somebody has removed it.
+    if claim.fence and not (live.started and keeper.adapter.shared_work):
         # If worker nodes do not see the work directory, only the keeper makes claims: the queue reported the start.
         started = not keeper.adapter.shared_work and live.state in _BEGUN
-        return Settled(doubt, lost=not started, gone=started)
+        return Finding(doubt, lost=not started, is_dead=started)
     holder = claim.batch and keeper.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
-        # The batch system accepted or started the attempt twice: the ended job was refused, another holds the claim.
+        # There are two batch jobs of this attempt. The refused one has ended, and tells nothing of the other.
         doubt = replace(doubt, ended=None)
-    return Settled(doubt, gone=_is_gone(keeper, doubt), dead=_is_dead(keeper, doubt))
+    return Finding(doubt, is_dead=_is_dead(keeper, doubt), seems_dead=_seems_dead(keeper, doubt))
 
 
-def _seen(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
+def _with_touch(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
     """Take in the last touch of the claim.
 
     Silence is counted from look to look. Only a part of a long time without looks counts, as the file server may have
-    been away. After such an absence, a visible touch may be an old one: it does not shorten the allowance.
+    been away. After such an absence, silence begins below zero, by COME_BACK_SECONDS. A touch that is seen then may be
+    an old one, so it does not raise silence to zero.
     """
     now = keeper.clock.boot()
     silent = doubt.silent + min(now - doubt.looked_at, max(SLOW_SECONDS, keeper.site.batch.touch_seconds / 2))
     if left.touched != doubt.touched:
         silent = min(silent, 0.0)
-    silent = min(silent, now - keeper.doubts.blind_at - COME_BACK_SECONDS)  # some doubts are younger
+    silent = min(silent, now - keeper.doubts.blind_at - COME_BACK_SECONDS)  # also of doubts that came after
     doubt = replace(doubt, touched=left.touched, silent=silent, looked_at=now)
     return replace(doubt, started=left.claim.started) if left.claim else doubt
 
 
-def _is_gone(keeper: Keeper, doubt: Doubt) -> bool:
+def _is_dead(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether a started attempt is certainly dead, by the report of a batch system that ends all processes."""
     return keeper.adapter.leaves_nothing and doubt.ended is not None and doubt.ended.state.final
 
 
-def _is_dead(keeper: Keeper, doubt: Doubt) -> bool:
+def _seems_dead(keeper: Keeper, doubt: Doubt) -> bool:
     """Tell whether a started attempt seems dead: never by the queue alone."""
     if keeper.adapter.end_is_death and doubt.ended is not None and doubt.ended.state.final:
         return doubt.silent > 1.5 * keeper.site.batch.touch_seconds  # a live wrapper would have touched its claim
     return doubt.silent > keeper.site.batch.silent_seconds
 
 
-def _settled(keeper: Keeper, looked: Sequence[Settled]) -> None:
+def _take_findings(keeper: Keeper, findings: Sequence[Finding]) -> None:
     with keeper.store.transaction():
-        for settled in looked:
-            live = settled.doubt.live
+        for finding in findings:
+            live = finding.doubt.live
             key = live.grid, live.k, live.idx
-            if settled.error and keeper.workers.pace(("settle", key)):
-                log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, settled.error)
+            if finding.error and keeper.workers.pace(("settle", key)):
+                log.warning("%d: submission %d, index %d cannot be looked at just now: %s", *key, finding.error)
             if key in keeper.doubts:  # else a listing has shown it, or it has its verdict
-                _take(keeper, key, settled)
-    if any(each.blind for each in looked):
-        _listen_anew(keeper)
+                _take(keeper, key, finding)
+    if any(each.blind for each in findings):
+        _forget_all_silence(keeper)
 
 
-def _take(keeper: Keeper, key: Key, settled: Settled) -> None:
+def _take(keeper: Keeper, key: Key, finding: Finding) -> None:
     """Take in the result of a look. A listing may have come since, so only findings of the look are kept."""
-    seen = settled.doubt
-    stopped = _may_be_stopped(keeper, seen) and not settled.gone
+    seen = finding.doubt
+    stopped = _may_be_stopped(keeper, seen) and not finding.is_dead
     silent = 0.0 if stopped else seen.silent
     keeper.doubts[key] = replace(
         keeper.doubts[key], touched=seen.touched, silent=silent, looked_at=seen.looked_at, told=seen.told
     )
     wish = judging.cancelled(keeper, seen.live.grid, seen.live.n)
-    if settled.record:
-        _take_record(keeper, key, settled.record)
-    elif settled.lost:
+    if finding.record:
+        _take_record(keeper, key, finding.record)
+    elif finding.lost:
         judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
     elif stopped:
         _say_that_it_may_be_stopped(keeper, seen)
-    elif settled.gone or settled.dead:
-        _take_death(keeper, key, settled, cancelled=wish)
+    elif finding.is_dead or finding.seems_dead:
+        _take_death(keeper, key, finding, cancelled=wish)
 
 
-def _listen_anew(keeper: Keeper) -> None:
+def _forget_all_silence(keeper: Keeper) -> None:
     """Reset all silence: while the file server was away from the keeper, worker nodes could not touch claims."""
     log.warning("the work directory could not be seen for a while: no silence from before counts")
     keeper.doubts.blind_at = keeper.clock.boot()
     for key, doubt in keeper.doubts.items():
-        keeper.doubts[key] = _listened_anew(keeper, doubt)
+        keeper.doubts[key] = _without_silence(keeper, doubt)
 
 
-def _listened_anew(keeper: Keeper, doubt: Doubt) -> Doubt:
+def _without_silence(keeper: Keeper, doubt: Doubt) -> Doubt:
     return replace(doubt, silent=-COME_BACK_SECONDS, looked_at=keeper.clock.boot())
 
 
 def _may_be_stopped(keeper: Keeper, doubt: Doubt) -> bool:
-    """Tell whether an attempt may be silent because it is suspended; its silence is counted anew once resumed."""
+    """Tell whether an attempt may be silent because it is suspended; with such a wish, silence does not count."""
     if not keeper.adapter.can_suspend or doubt.finished:
         return False
     return not {Verb.SUSPEND, Verb.RESUME}.isdisjoint(keeper.store.wishes(doubt.live.grid, doubt.live.n))
@@ -270,20 +272,20 @@ def _say_that_it_may_be_stopped(keeper: Keeper, doubt: Doubt) -> None:
         log.warning("%d: suspended local jobs are no longer in the queue: none of them is tried again yet", grid)
 
 
-def _take_death(keeper: Keeper, key: Key, settled: Settled, *, cancelled: bool) -> None:
+def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) -> None:
     """Judge a started, dead attempt without exit record; one that only seems dead is given up first."""
-    attempt, doubt = keeper.store.attempt(*key), settled.doubt
+    attempt, doubt = keeper.store.attempt(*key), finding.doubt
     if attempt is None:
         return
     if doubt.removed:
         found = verdict.of_removed(attempt.attempt, cancelled=cancelled)
     else:
         found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
-    if not found.again:  # the request may be large, so it is read only here
+    if not found.again:  # `wall_seconds` reads the request, which may be large
         lived = _lived_at_most(keeper, doubt)
         found = verdict.before_its_time(found, lived, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
     arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if its start was never reported
-    if settled.gone:
+    if finding.is_dead:
         judging.record(keeper, key, found)
     else:
         ending.give_up(keeper, key, found, doubt.touched)
@@ -294,7 +296,7 @@ def _lived_at_most(keeper: Keeper, doubt: Doubt) -> float:
     if not doubt.started or doubt.touched <= 0 or not keeper.adapter.shared_work:
         return math.inf
     lived = doubt.touched - datetime.fromisoformat(doubt.started).timestamp()
-    # After a clock jump, times are worthless. File times are always up to a tick behind the clock.
+    # After a clock jump, times are worthless. File times are up to a tick of the kernel, 4 ms, behind the clock.
     return lived + keeper.site.batch.silent_seconds if lived > -1 else math.inf
 
 

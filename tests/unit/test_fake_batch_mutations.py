@@ -43,16 +43,16 @@ def absence_by_one_listing(patch):
     def trusting(listing, live, width):
         return replace(compare(listing, live, width), proves_absence=True)
 
-    look = settling._look
+    look = settling._examine
     patch.setattr(asking, "compare", trusting)
     patch.setattr(settling, "MISSED_TWICE", 1)
-    patch.setattr(settling, "_look", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
+    patch.setattr(settling, "_examine", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 
 def absence_by_two_listings_in_short_order(patch):
     """Trust two listings however soon the second one comes."""
-    look = settling._look
-    patch.setattr(settling, "_look", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
+    look = settling._examine
+    patch.setattr(settling, "_examine", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 
 def completed_says_the_batch_system(patch):
