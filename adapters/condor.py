@@ -20,12 +20,12 @@ from jim.adapters.messages import condor as messages
 from jim.errors import Refused, Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
 
-REMOVED, COMPLETED, HELD = 3, 4, 5
+IDLE, REMOVED, COMPLETED, HELD = 1, 3, 4, 5
 STATES = {
-    1: State.SUBMITTED,  # idle
+    IDLE: State.SUBMITTED,
     2: State.RUNNING,
-    REMOVED: State.COMPLETING,  # still in the queue: being removed
-    COMPLETED: State.COMPLETING,  # still in the queue: about to leave it
+    REMOVED: State.COMPLETING,  # still in the queue, but about to leave it
+    COMPLETED: State.COMPLETING,  # likewise
     HELD: State.HELD,
     6: State.RUNNING,  # transferring output
     7: State.SUSPENDED,
@@ -33,7 +33,9 @@ STATES = {
 # What HTCondor is told to remove: a started job that is idle again, which would run twice; a job that is held, but not
 # by a person, which would stay for ever; a job beyond its time limit. HTCondor checks about once a minute. A started
 # job could start again before that, so `requirements` lets it match no machine.
-UNWANTED = "(JobStatus == 1 && {} > 0) || (JobStatus == 5 && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
+UNWANTED = (
+    f"(JobStatus == {IDLE} && {{}} > 0) || (JobStatus == {HELD} && HoldReasonCode =!= 1 && HoldReasonCode =!= 15)"
+)
 # The time of suspensions does not count.
 RAN = "time() - JobCurrentStartDate - ifThenElse(CumulativeSuspensionTime =?= undefined, 0, CumulativeSuspensionTime)"
 OVERDUE = f" || (JobStatus == 2 && {RAN} > {{}})"

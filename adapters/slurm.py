@@ -42,7 +42,7 @@ STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
     "FAILED": State.FAILED,
 }
 # Reasons for waiting that stay although other jobs end: such a job never starts.
-NEVER = re.compile(
+WAITS_FOR_EVER = re.compile(
     r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
     r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
 )
@@ -134,7 +134,7 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
     elif state is State.SUBMITTED:
-        reason = reason if NEVER.fullmatch(reason) else ""  # otherwise it waits for others to end
+        reason = reason if WAITS_FOR_EVER.fullmatch(reason) else ""  # otherwise it waits for others to end
     key = line["id"], int(line["index"] or 1)
     return key, Observation(state, line["name"], code, signal, reason, word)
 

@@ -61,7 +61,7 @@ def taken_in(number: int) -> str:
 
 
 def cancel(target: str) -> bytes:
-    """Leave a wish to cancel a grid job or local jobs; return the answer to polls, as the job may have ended."""
+    """Leave a wish to cancel a grid job or local jobs; return what a poll would answer now: the job may have ended."""
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
     wish(Verb.CANCEL, target)
@@ -83,7 +83,7 @@ def require_keeper(state: Path) -> None:
 
 
 def wake(state: Path) -> None:
-    """Start or call a keeper. If no keeper starts, the inbox keeps the request, and a poll tries again."""
+    """Ring the keeper's bell, or start a keeper. If none starts, the request waits in the inbox for the next poll."""
     from jim.keeper import waking  # the code that starts processes is loaded only after the request is durable
 
     with suppress(OSError):
@@ -213,7 +213,7 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
     if verb not in door.usage:
         raise JimError(f"unknown verb {verb!r}: a door knows {', '.join(door.usage)}")
     if targets in (["-h"], ["--help"]):  # no gatekeeper asks for help
-        return f"{door.usage[verb]}\n".encode(), "it was the usage"
+        return f"{door.usage[verb]}\n".encode(), "only the usage was asked for"
     if not all(targets) or (verb in ("submit", "cancel") and len(targets) != 1):
         raise BadRequest(door.usage[verb])
     if verb == "submit":
@@ -225,7 +225,7 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the door of `--door NAME`, by default the default door, or the keeper that doors start."""
+    """Run the door of `--door NAME`, by default that of GRAM; or the keeper that doors start; or wake one."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
         from jim.keeper.main import run_keeper
