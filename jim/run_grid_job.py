@@ -225,7 +225,7 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the door of `--door NAME`, by default that of GRAM; or the keeper that doors start; or wake one."""
+    """Run the door of `--door NAME`, or the usual one; or the keeper that doors start; or wake a keeper."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["keeper"]:
         from jim.keeper.main import run_keeper

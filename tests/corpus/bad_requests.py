@@ -142,7 +142,7 @@ JDF: list[tuple[str, str]] = [
     (J + "§input_files = a b", "write the request in TOML or JSON"),
     (J + "§recovery =", "write the request in TOML or JSON"),
     ("job_type = parametric\nexecutable = true\n§argument_sets = a b", "expected a list of lists"),
-    ("job_type = parametric\nexecutable = true\n§argument_sets =", "expected at least one list"),
+    ("job_type = parametric\nexecutable = true\n§argument_sets =", "expected at least one argument set"),
     # the environment
     (J + "§environment = A", "expected a name and a text"),
     (J + "§environment = =1", "is not a valid name of an environment variable"),
@@ -325,7 +325,7 @@ RSL: list[tuple[str, str]] = [
     ("&(jobType=pythia_monte_carlo)(§events=0)", "expected at least 1"),
     ("&(jobType=parametric)(executable=true)", "argument_sets: missing"),
     ("&(jobType=parametric)(executable=true)(§argument_sets=a)", "expected a list of lists"),
-    ("&(jobType=parametric)(executable=true)(§argument_sets=)", "at least one list"),
+    ("&(jobType=parametric)(executable=true)(§argument_sets=)", "at least one argument set"),
     # the environment
     (R + "(§environment=A b)", "expected a name and a text, found 'A'"),
     (R + "(§environment=(A))", "expected a name and a text"),
