@@ -70,10 +70,10 @@ def is_unsent(job: GridJob) -> bool:
     return job.wish == Verb.CANCEL and job.step in (Step.SPLIT, Step.ACTIVE) and not job.submissions
 
 
-def end_unsent(keeper: Keeper, grid: int) -> None:
+def end_unsent(keeper: Keeper, job: GridJob) -> None:
     """End a cancelled grid job of which nothing was sent, unless it is too large to do so at once."""
-    if keeper.store.end_waiting(grid, NEVER_SENT, FEW) < FEW and _all_ended(keeper, keeper.store.grid_job(grid)):
-        finish(keeper, grid, {})
+    if keeper.store.end_waiting(job.id, NEVER_SENT, FEW) < FEW and _all_ended(keeper, job):
+        _finish(keeper, job, {})
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
@@ -211,32 +211,34 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
 
 def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
     """Store how a grid job ended; without a result, there is no tar."""
-    job = keeper.store.grid_job(grid)
-    counts = keeper.store.counts(grid)
+    _finish(keeper, keeper.store.grid_job(grid), result)
+
+
+def _finish(keeper: Keeper, job: GridJob, result: Mapping[str, Any]) -> None:
+    counts = keeper.store.counts(job.id)
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)
     if not job.outcome:
-        reason = ": ".join(filter(None, (reason, failures(keeper.store, grid))))
-    _end(keeper, grid, outcome, reason, result)
-    log.info("%d: finished as %s %s", grid, outcome.value, reason)
+        reason = ": ".join(filter(None, (reason, failures(keeper.store, job.id))))
+    _end(keeper, job, outcome, reason, result)
+    log.info("%d: finished as %s %s", job.id, outcome.value, reason)
 
 
-def _end(keeper: Keeper, grid: int, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
-    job = keeper.store.grid_job(grid)
+def _end(keeper: Keeper, job: GridJob, outcome: State, reason: str, result: Mapping[str, Any]) -> None:
     if job.place:
         with suppress(OSError):  # else aging removes the directories
             credentials.remove(keeper.site.work / job.place)
     wish = job.wish
     with keeper.store.transaction():
         if not job.place and result:  # the grid job was never split
-            keeper.store.set_grid_job(grid, place=Path(result["tar"]).parent.parent.name)
+            keeper.store.set_grid_job(job.id, place=Path(result["tar"]).parent.parent.name)
         if wish == Verb.CANCEL and outcome is not State.COMPLETED:
             kept = wish
         else:  # a finished grid job is neither suspended nor cancelled
             kept = ""
             if wish and wish != Verb.RESUME:
-                keeper.store.note(grid, f"{wish} changes nothing", Witness.KEEPER, f"already {outcome.value}")
+                keeper.store.note(job.id, f"{wish} changes nothing", Witness.KEEPER, f"already {outcome.value}")
         told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
-        keeper.store.set_grid_job(grid, step=Step.FINISHED, **told)
+        keeper.store.set_grid_job(job.id, step=Step.FINISHED, **told)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:
@@ -262,7 +264,7 @@ def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
         (keeper.directory(job.id) / "result" / f".{job.id}.tar").unlink()
     if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs will not become valid
         reason = f"cancelled: {error}"
-        _end(keeper, job.id, State.KILLED, reason, {})
+        _end(keeper, keeper.store.grid_job(job.id), State.KILLED, reason, {})
         return
     told = keeper.next_try(("collect", job.id))
     keeper.store.set_grid_job(job.id, **told, reason=f"collecting: {error}")

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from jim.evidence.listing import Doubt
 from jim.jobs import Key
 
+MISSED_TWICE = 2
+
 
 class Listed(NamedTuple):
     """The last good listing."""
@@ -23,6 +25,10 @@ class Doubts(dict[Key, Doubt]):
     """Attempts that good listings do not show."""
 
     blind_at: float = -math.inf  # when the work directory was last unreachable: earlier silence does not count
+
+    def is_missed(self, key: Key) -> bool:
+        """Tell whether two good listings have not shown an attempt as pending, running or stopped."""
+        return key in self and self[key].missed >= MISSED_TWICE
 
     def drop(self, grid: int, k: int) -> None:
         """Forget the doubts about a submission that was found after all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -49,7 +50,7 @@ class Fulfilling:
 
     def _change(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> float:
         """Hold or release pending jobs; suspend or resume running ones, where the batch system lets users do so."""
-        key, targets = ("wish", job.id), _targets(keeper, job.wish, live)
+        key, targets = ("wish", job.id), _targets(keeper, job.wish, self._reached(keeper, job, live))
         if keeper.workers.busy(key):
             return NEVER
         if any(targets.values()) and keeper.workers.crowded(spare=OTHERS):
@@ -65,6 +66,16 @@ class Fulfilling:
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
         return keeper.looks.wait_for(LISTING, job.id) if live else NEVER
+
+    def _reached(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> Sequence[Live]:
+        """Return the attempts that a verb may still reach.
+
+        A job that was resumed, and is missed by listings before and after, has left the queue: as long as JIM resumed
+        it, its silence would be that of a suspended job. Some batch systems list ended jobs for hours.
+        """
+        if job.wish != Verb.RESUME or keeper.listed.at <= self._told.get(job.id, math.inf):
+            return live
+        return [each for each in live if not keeper.doubts.is_missed((each.grid, each.k, each.idx))]
 
     def _say(self, keeper: Keeper, grid: int, what: str) -> None:
         self._told[grid] = keeper.clock.boot()

@@ -26,7 +26,6 @@ from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
 
 log = logging.getLogger(__name__)
-MISSED_TWICE = 2
 SETTLE, AT_ONCE, EVERY_SECONDS = "settle", 500, 0.5
 COME_BACK_SECONDS = 90.0  # NFSv4 grace: worker nodes reach a returned file server within this time
 SUPERSEDED = 71  # a wrapper's exit code: another start of the attempt, or the keeper, holds the claim
@@ -37,7 +36,7 @@ def settle(keeper: Keeper) -> None:
     """Let a worker examine attempts that two good listings missed; `look_up` looks for those never confirmed."""
     if keeper.workers.busy(SETTLE):
         return
-    doubts = [doubt for doubt in keeper.doubts.values() if doubt.missed >= MISSED_TWICE]
+    doubts = [doubt for key, doubt in keeper.doubts.items() if keeper.doubts.is_missed(key)]
     for doubt in [doubt for doubt in doubts if not doubt.live.confirmed]:
         _unconfirmed(keeper, doubt)
         doubts.remove(doubt)

@@ -103,8 +103,8 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     keeper.store.set_grid_job(job.id, wish=verb, due=0.0)
     if verb == Verb.RESUME:
         _release(keeper, job.id)
-    if is_unsent(keeper.store.grid_job(job.id)):
-        end_unsent(keeper, job.id)
+    if is_unsent(wished := job._replace(wish=verb)):
+        end_unsent(keeper, wished)
     return ""
 
 

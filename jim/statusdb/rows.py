@@ -142,8 +142,7 @@ HELD_JOBS = (
 )
 
 FIRST_WAITING = (
-    "n IN (SELECT n FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? "
-    "ORDER BY n LIMIT ?)"
+    "SELECT n FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ? ORDER BY n LIMIT ?"
 )
 
 # The journal lines of local jobs that are about to change, and the effect on the tally.

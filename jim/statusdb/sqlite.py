@@ -258,7 +258,8 @@ class Store(Browsed, Submissions):
         """Kill the first waiting local jobs, as someone wished; return the number."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
-            return self._move(grid, State.WAITING, rows.FIRST_WAITING, (grid, at_most), told)
+            numbers = [n for (n,) in self.db.execute(rows.FIRST_WAITING, (grid, at_most))]
+            return self._move(grid, State.WAITING, *rows.among(numbers), told) if numbers else 0
 
     def _move(
         self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any], spent: int = 0

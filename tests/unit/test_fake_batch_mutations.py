@@ -12,7 +12,7 @@ from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.idealizer import health
-from jim.keeper import accepting, asking, fulfilling, judging, looking_up, sending, settling
+from jim.keeper import accepting, asking, doubts, fulfilling, judging, looking_up, sending, settling
 from jim.keeper.accepting import take_request
 from jim.keeper.serial import Hold, Serials
 from jim.model import NO_REASON, State, Witness
@@ -45,7 +45,7 @@ def absence_by_one_listing(patch):
 
     look = settling._examine
     patch.setattr(asking, "compare", trusting)
-    patch.setattr(settling, "MISSED_TWICE", 1)
+    patch.setattr(doubts, "MISSED_TWICE", 1)
     patch.setattr(settling, "_examine", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 

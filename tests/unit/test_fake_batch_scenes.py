@@ -12,6 +12,7 @@ from tests.fake_batch.dialects.sge import Sge
 from tests.fake_batch.dialects.slurm import Slurm
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, Gateway
+from tests.fake_batch.histories import dialect_of
 from tests.fake_batch.liar import NOT_OBEYED, Lie
 
 
@@ -158,6 +159,22 @@ def test_a_suspended_job_that_was_put_back_and_has_ended_is_not_waited_for(tmp_p
     gateway.nodes.die(run)
     gateway.engine.put_back(task)
     assert gateway.nodes.start(task) is None
+    gateway.wish("resume", "1")
+    gateway.until(lambda: len(gateway.store.attempts(1)) == 2, seconds=10.0)
+    assert gateway.store.grid_job(1).wish == ""
+
+
+def test_a_suspended_job_that_is_listed_as_ended_is_resumed_no_more(tmp_path, monkeypatch):
+    """LSF lists ended jobs for an hour and more, and this one knows no history: only silence tells of the death."""
+    gateway = submitted(Gateway(tmp_path, monkeypatch, dialect_of("lsf", 1)), pieces=1)
+    gateway.engine.accounts_after, gateway.liar.flatters = 1e9, True
+    task = gateway.engine.tasks[1, 1]
+    run = gateway.nodes.start(task)
+    gateway.nodes.report(run)
+    gateway.wish("suspend", "1")
+    gateway.until(lambda: gateway.state(1) is State.SUSPENDED, seconds=5.0)
+    gateway.nodes.die(run)
+    gateway.engine.end(task, signal=9)
     gateway.wish("resume", "1")
     gateway.until(lambda: len(gateway.store.attempts(1)) == 2, seconds=10.0)
     assert gateway.store.grid_job(1).wish == ""
