@@ -117,7 +117,9 @@ SPLITTING = {
 
 
 # Attributes of the whole grid job. If a splitter splits the request, local jobs may differ in all others.
-AS_A_WHOLE = frozenset({"job_type", "key", "test", "keep_going", "inputs", "proxy", "token", *SPLITTING})
+AS_A_WHOLE = frozenset(
+    {"job_type", "key", "test", "keep_going", "inputs", "proxy", "token", "stdin", "directory", *SPLITTING}
+)
 
 
 def has_variable(value: Any) -> bool:

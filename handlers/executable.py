@@ -13,18 +13,30 @@ CALL = {
         str, "the program: an absolute path, or a name found on the worker's PATH", required=True, pattern=PROGRAM
     ),
     "arguments": Attribute("list", "the program's arguments", default=[]),
+    "stdin": Attribute(str, "file to send along, which each local job reads as its standard input", pattern=r".*\S.*"),
+}
+WORKING = {
+    "directory": Attribute(
+        str, "absolute path of the directory in which the program runs, instead of an own one", pattern=r"/.*"
+    ),
 }
 
 
 class Executable(Handler):
     """One local job that runs a program with its arguments; with a splitter, one for each piece of the input."""
 
-    attributes: Mapping[str, Attribute] = {**CALL, **SPLITTING}
+    attributes: Mapping[str, Attribute] = {**CALL, **WORKING, **SPLITTING}
 
     def check(self, request: Attributes) -> None:
-        """Refuse a program whose name has characters that cannot be printed."""
+        """Refuse a name that cannot be printed, and a directory in which several local jobs would work."""
         if not request["executable"].isprintable():
             raise BadRequest(f"{request['executable']!r} holds characters that cannot be printed", "executable")
+        if request.get("directory") and request.get("splitter"):
+            raise BadRequest(
+                "goes only with one local job, because several would write the same files; without this attribute, "
+                "each local job has a directory of its own",
+                "directory",
+            )
 
     def work(self, request: Attributes) -> Work:
         """Return one piece."""

@@ -292,15 +292,14 @@ class Answer(NamedTuple):
         return " / ".join((self.err.strip() or self.out.strip()).splitlines()[-3:])
 
     def facts(self) -> str:
-        """Return the command, its end and its last words."""
+        """Return the last words, the end, and the command, which people need least."""
         end = "did not return" if self.code is None else f"exit {self.code}"
         if self.code is not None and self.code < 0:
             end = f"signal {-self.code}"
-        said = f": {self.said}" if self.said else ", no output"
         command = shlex.join(self.command)
         if len(command) > LONGEST_TOLD:
             command = f"{command[:LONGEST_TOLD]}…"
-        return f"{command} ({end} after {self.seconds:.1f} s){said}"
+        return f"{self.said or 'no output'} ({end} after {self.seconds:.1f} s: {command})"
 
 
 class Observation(NamedTuple):

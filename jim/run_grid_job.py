@@ -101,6 +101,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.asking import Asking
     from jim.keeper.dividing import resolve, split
     from jim.keeper.fulfilling import Fulfilling
+    from jim.keeper.in_vain import InVain
     from jim.keeper.looking_up import look_up
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site
@@ -123,6 +124,7 @@ def moves() -> tuple[Move, ...]:
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(Asking()),  # one query for all batch jobs
+        of_site(InVain()),  # attempts that can never start: fences them, or adopts those that did start
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed

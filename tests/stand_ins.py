@@ -81,6 +81,7 @@ class Task:
     hidden: int = 0  # listings that will not show it
     payload_runs: int = 0
     nonce: str = ""
+    never: str = ""  # why it can never start
 
 
 class Answers(StrEnum):
@@ -161,8 +162,8 @@ class StandInBatch(Adapter):
             raise Unclear(answer.facts())
         result = {}
         for line in answer.out.split("\n")[:-1]:
-            id_, index, state, code, mark = line.split("|")
-            result[id_, int(index)] = Observation(State(state), mark, None if code == "-" else int(code))
+            id_, index, state, code, mark, why = line.split("|")
+            result[id_, int(index)] = Observation(State(state), mark, None if code == "-" else int(code), reason=why)
         return result
 
     parse_query = parse_history = parse_find = _parse
@@ -208,7 +209,7 @@ class StandInBatch(Adapter):
         for _, task in chosen:
             task.hidden -= 1
         lines = [
-            f"{i}|{n}|{t.state.value}|{'-' if t.code is None else t.code}|{t.mark}"
+            f"{i}|{n}|{t.state.value}|{'-' if t.code is None else t.code}|{t.mark}|{t.never}"
             for (i, n), t in chosen
             if t.hidden < 0
         ]

@@ -37,7 +37,7 @@ def offer(site: Site, clock: Clock) -> dict[str, Any]:
         "queue": site.batch.queue,
         "queues": list(site.batch.queues),
         "accounts": list(site.batch.accounts),
-        "wall_seconds": site.batch.wall_seconds,
+        "wall_seconds": site.usual_seconds(None),
         "most_wall_seconds": site.batch.most_wall_seconds,
         "most_memory_mb": site.batch.most_memory_mb,
         "most_cores": site.batch.most_cores,

@@ -17,7 +17,8 @@ from jim.errors import BadSite
 from jim.files import replace_durably, sync_directory
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, file_system_of, is_network, refuse_network
-from jim.site.settings import SECTIONS, Setting, settings
+from jim.site.sections import QUEUES, Queue
+from jim.site.settings import SECTIONS, Setting, settings, settings_of
 
 # The command that shows that a batch system is on this machine.
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}
@@ -63,7 +64,7 @@ def site_text(found: Found) -> str:
         "# The site file of JIM. A line that is commented out shows the default.",
         "# `jim site check` proves that these settings work.",
     ]
-    return "\n".join([*head, *(line for name in SECTIONS for line in _section(name, found)), ""])
+    return "\n".join([*head, *(line for name in SECTIONS for line in _section(name, found)), *_queue(), ""])
 
 
 def _section(name: str, found: Found) -> Iterator[str]:
@@ -75,6 +76,13 @@ def _section(name: str, found: Found) -> Iterator[str]:
             yield f"# {remark}"
         value = found.values.get((name, key), declared.default)
         yield f"{'' if (name, key) in found.values else '# '}{key} = {toml(value)}"
+
+
+def _queue() -> Iterator[str]:
+    """Return the settings of a queue as comments: there may be any number of such sections."""
+    yield from ("", f"# {Queue.__doc__}", f"# [{QUEUES}.NAME]")
+    for key, declared in settings_of(Queue).items():
+        yield from ("", f"# {sentence(declared.rule)}", f"# {key} = {declared.rule.least:_}")
 
 
 def sentence(rule: Setting) -> str:

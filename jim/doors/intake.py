@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
@@ -104,15 +105,29 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     return handler, checked, size
 
 
+def _enter(directory: str) -> None:
+    """Refuse a directory that this account cannot enter."""
+    try:
+        os.stat(Path(directory, "."))  # noqa: PTH116 - Path.stat would drop the dot
+    except OSError as error:
+        raise BadRequest(f"cannot enter {directory}: {error.strerror}", "directory") from error
+
+
 def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
-    """Refuse a request whose files cannot be sent: its inputs, its proxy and its token."""
-    if checked.get("inputs"):
+    """Refuse a request whose files cannot be sent, or whose directory cannot be entered."""
+    if checked.get("inputs") or checked.get("stdin"):
         from jim.workdir.packages import members  # most requests send no files
 
-        if "" in checked["inputs"]:
+        if "" in (checked.get("inputs") or ()):
             raise BadRequest("'': expected the path of a file or directory", "inputs")
-        checked["inputs"] = [str(file.parent.resolve() / each) for each in checked["inputs"]]
-        members(checked["inputs"], site.limits.input_bytes)
+        here = file.parent.resolve()
+        if checked.get("inputs"):
+            checked["inputs"] = [str(here / each) for each in checked["inputs"]]
+        if checked.get("stdin"):
+            checked["stdin"] = str(here / checked["stdin"])
+        members(checked.get("inputs") or (), site.limits.input_bytes, checked.get("stdin") or "")
+    if checked.get("directory"):
+        _enter(checked["directory"])
     if checked.get("proxy") or checked.get("token"):
         from jim.workdir import credentials  # most requests need none of these modules
 

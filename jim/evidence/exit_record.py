@@ -12,7 +12,7 @@ from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
-LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: "), "failing "
+LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
 
 

@@ -51,11 +51,14 @@ class Compared:
     # Batch ids and marks of missing attempts of which the listing shows nothing.
     unseen: frozenset[tuple[str, str]] = frozenset()
     stuck: dict[Key, str] = field(default_factory=dict)  # why some missing attempts could not start and stay listed
+    in_vain: dict[Key, str] = field(default_factory=dict)  # why some attempts in the queue can never start
     proves_absence: bool = False
 
     def remark(self, live: Live, seen: Observation) -> None:
         """Record the further words about a job, if they are new."""
         note = _note(seen)
+        if note[0] is Kind.NEVER_STARTS and live.state is State.SUBMITTED:
+            self.in_vain[live.grid, live.k, live.idx] = seen.reason
         if note != (live.kind, live.reason) and live.state in _NOTED:
             self.alike.setdefault((live.grid, live.attempt, live.state, live.state, note), []).append(live.n)
         if seen.state is State.UNKNOWN:

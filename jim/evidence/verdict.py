@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import signal
 from collections.abc import Mapping
@@ -116,6 +117,13 @@ def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> V
     return Verdict(State.FAILED, lost, Witness.FENCE, again=True)
 
 
+def of_waiting_in_vain(told: str, *, cancelled: bool) -> Verdict:
+    """Judge an attempt that is fenced, and that the batch system would never have started."""
+    if cancelled:
+        return of_lost(None, cancelled=True)
+    return Verdict(State.FAILED, reason(Kind.NEVER_STARTS, told=told), Witness.FENCE, spent=False)
+
+
 def of_never_sent(why: Reason, *, cancelled: bool) -> Verdict:
     """Judge an attempt whose submission never happened."""
     if cancelled:
@@ -170,12 +178,15 @@ def before_its_time(found: Verdict, lived: float, wall_seconds: float) -> Verdic
     """Allow another attempt if accounting reports a time limit that the attempt cannot have reached.
 
     A controller that missed a death counts the job as running until its time is over. This does not hold for a limit on
-    CPU time: several cores reach it sooner.
+    CPU time: several cores reach it sooner. If JIM sent no time limit, it cannot tell.
     """
     over_time = found.state is State.FAILED and found.reason.kind is Kind.TIME_LIMIT
     if not over_time or lived >= wall_seconds:
         return found
-    words = f"{found.reason}, but it did not live longer than {max(0.0, lived):,.0f} s"
+    doubt = f"but it did not live longer than {max(0.0, lived):,.0f} s"
+    if math.isinf(wall_seconds):
+        doubt = "but JIM does not know the limit"
+    words = f"{found.reason}, {doubt}"
     return replace(found, reason=found.reason.worded(words), again=True)
 
 

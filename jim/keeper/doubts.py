@@ -6,6 +6,7 @@ Doubts are kept in memory only: a keeper that loses them is more careful, not le
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jim.evidence.listing import Doubt
@@ -19,6 +20,7 @@ class Listed(NamedTuple):
 
     at: float = 0.0  # when the listing was asked for; 0: there was none yet
     unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks that the listing does not show
+    in_vain: Mapping[Key, str] = {}  # attempts in the queue that can never start, and the batch system's words
 
 
 class Doubts(dict[Key, Doubt]):

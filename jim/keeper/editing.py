@@ -65,7 +65,7 @@ def changed(site: Site, job: GridJob, words: Sequence[str]) -> Changes:
             raise BadRequest(f"identifies {job.id} and cannot be changed; hand in another request", name)
         if name in CUT_BY:
             raise BadRequest(f"already used to split {job.id}; cancel {job.id} and hand in a new request", name)
-        if name == "inputs":
+        if name in ("inputs", "stdin"):
             raise BadRequest(f"already packed for {job.id}; cancel {job.id} and hand in a new request", name)
     new = checked(site, job, wanted)
     changes = {name: new[name] for name in wanted if new[name] != job.request.get(name)}

@@ -15,7 +15,7 @@ from jim.keeper.serial import CHOICE
 from jim.model import Batch, Job
 from jim.request import handler_of
 from jim.site.settings import Payload
-from jim.workdir import credentials
+from jim.workdir import credentials, packages
 from jim.workdir.submission import (
     Line,
     has_another,
@@ -95,6 +95,8 @@ def _settings(keeper: Keeper, handler: Handler, job: GridJob, submission: Submis
         ("limit", str(site.limits.output_bytes)),
         *_surroundings(site.payload),
         *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
+        *([("stdin", packages.STDIN)] if job.request.get("stdin") else []),
+        *([("directory", job.request["directory"])] if job.request.get("directory") else []),
         *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has them
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any
@@ -32,18 +33,19 @@ def cancelled(keeper: Keeper, grid: int, n: int) -> bool:
     return Verb.CANCEL in keeper.store.wishes(grid, n)
 
 
-def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> int:
-    """Return the time limit with which a local job was sent in submission k, or the last time.
+def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> float:
+    """Return the time limit with which a local job was sent in submission k, or the last time; infinite if none.
 
     An older version did not store the limit: then return the limit with which the local job would be sent now.
     """
     local = keeper.store.local_job(grid, n)
     sent = keeper.store.submission(grid, k or local.submission or 0)
-    return asked_seconds(keeper, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
+    seconds = asked_seconds(keeper, local) if sent is None or sent.wall_seconds is None else sent.wall_seconds
+    return seconds or math.inf
 
 
 def asked_seconds(keeper: Keeper, local: LocalJob) -> int:
-    """Return the time limit for a local job from its piece, its request, its job type or the site."""
+    """Return the time limit for a local job from its piece, its request, its job type or the site; 0: none."""
     job, own = keeper.store.grid_job(local.grid), local.piece.attributes
     with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # the job type may be gone
         asked = handler_of(job.job_type, keeper.site.site.handlers).resources({**job.request, **own})

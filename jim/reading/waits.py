@@ -231,12 +231,13 @@ def _noted(view: View, job: GridJob) -> Iterator[Wait]:
     for each in found:
         if each.reason:
             in_vain = each.reason.kind is Kind.NEVER_STARTS
-            then = _in_vain(str(job.id)) if in_vain else f"nothing; `jim show --all {job.id}` lists them"
+            then = _in_vain(view, str(job.id)) if in_vain else f"nothing; `jim show --all {job.id}` lists them"
             yield Wait(f"{how_many(each.times, 'local job')}: {each.reason}", then, "queue", view.seen() or job.updated)
 
 
-def _in_vain(target: str) -> str:
-    return f"nothing happens by itself: have the site allow it, or `jim cancel {target}` and submit a smaller request"
+def _in_vain(view: View, target: str) -> str:
+    then = f"JIM gives it up once the batch system has said so for {span(view.site.limits.stuck_seconds)}"
+    return f"{then}: have the site allow it before, or `jim cancel {target}` and submit a smaller request"
 
 
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
@@ -284,7 +285,7 @@ def _in_batch(view: View, local: LocalJob) -> Wait:
     vain = local.kind is Kind.NEVER_STARTS
     return Wait(
         f"{words}{batch_id}{_claim(view, local)}{why}",
-        _in_vain(f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
+        _in_vain(view, f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
         local.witness,
         max(view.seen(), local.updated),
     )

@@ -21,7 +21,6 @@ RENAMED = {plain(name): ours for name, ours in GRAM_NAMES.items()}
 USELESS = {
     "stdout": "JIM brings stdout and stderr of local jobs back in the tar; remove this attribute",
     "stderr": "JIM brings stdout and stderr of local jobs back in the tar; remove this attribute",
-    "directory": "every local job has an empty directory of its own; remove this attribute",
     "filestagein": "only a gatekeeper fetches files; name files of this machine in inputs",
     "filestageout": "only a gatekeeper delivers files; name the files to bring back in outputs: they come in the tar",
 }

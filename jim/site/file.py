@@ -8,14 +8,15 @@ import pwd
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import BadSite, in_words, nearest, shown
+from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
-from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Pages, Payload, Sizing, settings, wrong
+from jim.site.sections import QUEUES, Queue, checked, line_of, queues_in
+from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Pages, Payload, Sizing, settings
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -42,6 +43,7 @@ class Site(NamedTuple):
     sizing: Sizing = Sizing()
     keep: Keep = Keep()
     pages: Pages = Pages()
+    queues: Mapping[str, Queue] = {}
 
     @property
     def work(self) -> Path:
@@ -55,8 +57,20 @@ class Site(NamedTuple):
         return asked._replace(
             queue=asked.queue or self.batch.queue or None,
             account=asked.account or self.batch.account or None,
-            wall_seconds=asked.wall_seconds or self.batch.wall_seconds,
+            wall_seconds=asked.wall_seconds or self.usual_seconds(asked.queue),
         )
+
+    def usual_seconds(self, queue: str | None) -> int | None:
+        """Return the default time limit in a queue; None leaves it to the batch system."""
+        own = self._queue(queue).wall_seconds
+        return (self.batch.wall_seconds if own is None else own) or None
+
+    def most_memory_mb(self, queue: str | None) -> int:
+        """Return the most memory that a request for a queue may ask for."""
+        return self._queue(queue).most_memory_mb or self.batch.most_memory_mb
+
+    def _queue(self, queue: str | None) -> Queue:
+        return self.queues.get(queue or self.batch.queue, Queue())
 
     @property
     def summary(self) -> Path:
@@ -114,20 +128,25 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     except (ValueError, RecursionError) as error:
         reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
         raise BadSite(f"{file}: {reason}") from error
-    sections: dict[str, Any] = {}
-    for name, table in tables.items():
-        if name not in SECTIONS:
-            raise BadSite(f"{file}:{_line(text, name, '')}: unknown section [{name}]{nearest(name, SECTIONS)}")
-        if not isinstance(table, dict):
-            raise BadSite(f"{file}:{_line(text, '', name)}: {name} must be a section: write [{name}]")
-        sections[name] = SECTIONS[name](**dict(_checked(file, text, name, table)))
+    sections = {name: _section(file, text, name, table) for name, table in tables.items()}
     site = Site(state=state, file=file, managed=managed, **sections)
     if "wall_seconds" not in tables.get("batch", {}):  # a default must not exceed its limit
         usual = min(site.batch.wall_seconds, site.batch.most_wall_seconds)
         site = site._replace(batch=site.batch._replace(wall_seconds=usual))
     for section, key, problem in _contradictions(site):
-        raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}")
+        raise BadSite(f"{file}:{line_of(text, section, key)}: {section}.{key}: {problem}")
     return site
+
+
+def _section(file: Path, text: str, name: str, table: Any) -> Any:
+    if name not in SECTIONS and name != QUEUES:
+        near = nearest(name, (*SECTIONS, QUEUES))
+        raise BadSite(f"{file}:{line_of(text, name, '')}: unknown section [{name}]{near}")
+    if not isinstance(table, dict):
+        raise BadSite(f"{file}:{line_of(text, '', name)}: {name} must be a section: write [{name}]")
+    if name == QUEUES:
+        return dict(queues_in(file, text, table))
+    return SECTIONS[name](**dict(checked(file, text, name, table, settings(name))))
 
 
 def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
@@ -141,35 +160,14 @@ def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
     for section, name, value, most in (
         ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
         ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),
+        *(
+            (f"{QUEUES}.{name}", "wall_seconds", each.wall_seconds or 0, site.batch.most_wall_seconds)
+            for name, each in site.queues.items()
+        ),
     ):
         if most and value > most:
-            limit = f"{section}.most_{name.removeprefix('recommended_')}"
+            limit = f"{'batch' if section.startswith(QUEUES) else section}.most_{name.removeprefix('recommended_')}"
             yield section, name, f"{value:,} is more than {limit}, {most:,}"
-
-
-def _checked(file: Path, text: str, section: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    known = settings(section)
-    for key, value in table.items():
-        problem = wrong(known[key], value) if key in known else f"unknown key{nearest(key, known)}"
-        if problem:
-            found = f", found {shown(value)} ({known[key].rule.help})" if key in known else ""
-            raise BadSite(f"{file}:{_line(text, section, key)}: {section}.{key}: {problem}{found}")
-        yield key, tuple(value) if isinstance(value, list) else value
-
-
-def _line(text: str, section: str, key: str) -> int:
-    """Find the line of a key; tomllib does not report it."""
-    current = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        head = re.match(r"\s*\[\s*([\w.\"-]+)\s*\]", line)
-        if head:
-            current = head[1].strip('"')
-            if key and current == f"{section}.{key}":
-                return number
-        found = not key if head else current == section and re.match(rf"\s*\"?{re.escape(key)}\"?\s*[=.]", line)
-        if current == section and found:
-            return number
-    return 1
 
 
 def _named_state(state: str) -> Path:
@@ -236,7 +234,7 @@ def place_of(site: Site, key: str) -> str:
         text = site.file.read_text(errors="replace") if site.file else ""
     except OSError:  # JIM could read the file a moment ago
         text = ""
-    return f"{site.file}:{_line(text, 'batch', key)}: batch.{key}: " if text else f"batch.{key}: "
+    return f"{site.file}:{line_of(text, 'batch', key)}: batch.{key}: " if text else f"batch.{key}: "
 
 
 def _remedy(site: Site) -> str:

@@ -13,6 +13,7 @@ from jim.model import BATCH_NAME
 
 # The questions to a batch system. Some systems have one command for each change, others one for all.
 COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping")
+NONE = "none"  # instead of a number: the batch system's own
 
 
 class Setting(NamedTuple):
@@ -23,6 +24,7 @@ class Setting(NamedTuple):
     most: float | None = None
     words: str = ""  # pattern that the whole text must match
     wrong: Callable[[Any], str] | None = None  # returns what else is wrong with a value
+    may_be_none: bool = False  # "none" is another possible value, and is stored as 0
 
 
 def _wrong_list(value: list[Any]) -> str:
@@ -142,7 +144,15 @@ class Batch(NamedTuple):
     accounts: Annotated[
         tuple[str, ...], Setting("accounts that a request may name; empty: any", wrong=_wrong_names)
     ] = ()
-    wall_seconds: Annotated[int, Setting("default time limit of a local job, in seconds", 1, 10**8)] = 86_400
+    wall_seconds: Annotated[
+        int,
+        Setting(
+            f'default time limit of a local job, in seconds; "{NONE}": that of the batch system',
+            1,
+            10**8,
+            may_be_none=True,
+        ),
+    ] = 86_400
     most_wall_seconds: Annotated[
         int, Setting("longest time limit that a request may ask for, in seconds", 1, 10**8)
     ] = 10**8
@@ -222,6 +232,12 @@ class Limits(NamedTuple):
     attempts: Annotated[
         int, Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3
+    stuck_seconds: Annotated[
+        float,
+        Setting(
+            "seconds after which JIM gives up a local job that can never start, as the batch system says", 0, 10**8
+        ),
+    ] = 3600.0
     analyser: Annotated[
         str,
         Setting(
@@ -269,23 +285,6 @@ SECTIONS: dict[str, type[Any]] = {
     "keep": Keep,
     "pages": Pages,
 }
-# The word in a message for each kind of value in a site file.
-NAMES = {
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
-}
-HELD: dict[Any, tuple[type, ...]] = {
-    int: (int,),
-    float: (int, float),
-    str: (str,),
-    bool: (bool,),
-    tuple[str, ...]: (list,),
-    Mapping[str, list[str]]: (dict,),
-}
 
 
 class Declared(NamedTuple):
@@ -298,21 +297,12 @@ class Declared(NamedTuple):
 
 def settings(section: str) -> dict[str, Declared]:
     """Return the settings of a section."""
-    kind = SECTIONS[section]
+    return settings_of(SECTIONS[section])
+
+
+def settings_of(kind: type[Any]) -> dict[str, Declared]:
+    """Return the settings that a section of this kind has."""
     return {
         name: Declared(each.__origin__, kind._field_defaults[name], each.__metadata__[0])
         for name, each in kind.__annotations__.items()
     }
-
-
-def wrong(declared: Declared, value: Any) -> str:
-    """Return what is wrong with the value of a setting; empty if nothing is."""
-    held, rule = HELD[declared.kind], declared.rule
-    fits = isinstance(value, held) and isinstance(value, bool) == (held == (bool,))
-    if not fits:
-        return f"expected {NAMES[held[-1]]}"
-    if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # refuses nan, too
-        return f"must be between {rule.least:,} and {rule.most:,}"
-    if rule.words and not re.fullmatch(rule.words, value):
-        return f"must match {rule.words}"
-    return rule.wrong(value) if rule.wrong else ""

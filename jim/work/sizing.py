@@ -131,12 +131,14 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     batch = site.batch
     asked = asked._replace(**{name: None for name, value in asked._asdict().items() if has_variable(value)})
     _at_most("wall_seconds", asked.wall_seconds, batch.most_wall_seconds, "s")
-    _at_most("memory_mb", asked.memory_mb, batch.most_memory_mb, "MB")
+    queue = asked.queue or batch.queue
+    where = f" in the queue {queue}" if queue in site.queues else ""
+    _at_most("memory_mb", asked.memory_mb, site.most_memory_mb(queue), "MB", where)
     _at_most("cores", asked.cores, batch.most_cores, "cores")
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
-    limit, cores = asked.wall_seconds or batch.wall_seconds, asked.cores or 1
-    if size.cpu_seconds and size.cpu_seconds > limit * cores:
+    limit, cores = asked.wall_seconds or site.usual_seconds(queue), asked.cores or 1
+    if limit and size.cpu_seconds and size.cpu_seconds > limit * cores:
         on = f" on {cores:,} cores" if cores > 1 else ""
         raise BadRequest(
             f"a local job of {size.events_per_job:,} events needs {size.cpu_seconds:,.0f} s of CPU, more "
@@ -144,9 +146,10 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
         )
 
 
-def _at_most(name: str, asked: int | None, most: int, unit: str) -> None:
+def _at_most(name: str, asked: int | None, most: int, unit: str, where: str = "") -> None:
     if asked and asked > most:
-        raise BadRequest(f"{asked:,} {unit}, more than the {most:,} {unit} that this site allows a local job", name)
+        allowed = f"the {most:,} {unit} that this site allows a local job{where}"
+        raise BadRequest(f"{asked:,} {unit}, more than {allowed}", name)
 
 
 def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,6 +26,7 @@ from jim.files import open_regular, resolved, sync_directory
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
 PACKAGE = "package"  # in a grid job's directory: the place of the package, and of its files
+STDIN = "stdin"  # the standard input of the local jobs
 TOOLS = "tools"  # files that a site sends with every grid job
 MOST_FILES = 100_000
 LEFT_SECONDS = 86_400.0  # seconds after which nobody will finish a half-written package
@@ -42,8 +44,8 @@ class Member(NamedTuple):
     seen: os.stat_result
 
 
-def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
-    """Return the members of the package for the inputs of a request; refuse files that cannot or must not be sent."""
+def members(inputs: Sequence[str], most_bytes: int, stdin: str = "") -> list[Member]:
+    """Return the members of the package for the inputs and the stdin of a request; refuse what cannot be sent."""
     names: dict[str, str] = {}
     for each in inputs:
         name = Path(each).name
@@ -52,10 +54,24 @@ def members(inputs: Sequence[str], most_bytes: int) -> list[Member]:
         if name in names:
             raise BadRequest(f"{names[name]} and {each} have the same name, so both would get the same place", "inputs")
         names[name] = each
-    if reserved := names.keys() & {TOOLS, "input", "stdout", "stderr"}:
+    if reserved := names.keys() & {TOOLS, "input", "stdout", "stderr", *([STDIN] if stdin else [])}:
         first = min(reserved)
         raise BadRequest(f"{names[first]}: a local job uses the name {first!r} for something else", "inputs")
-    return _bounded((one for name, each in names.items() for one in walked(Path(each), name)), most_bytes)
+    found = (one for name, each in names.items() for one in walked(Path(each), name))
+    return _bounded(chain([_stdin(stdin)] if stdin else [], found), most_bytes)
+
+
+def _stdin(path: str) -> Member:
+    """Return the member that local jobs read as their standard input."""
+    try:
+        place = resolved(Path(path), strict=True)
+        seen = place.stat()
+        if not stat.S_ISREG(seen.st_mode):
+            raise BadRequest(f"{path} is not a regular file", STDIN)
+        os.close(open_regular(place))
+    except OSError as error:
+        raise BadRequest(f"cannot read {path}: {error.strerror}", STDIN) from error
+    return Member(STDIN, place, seen)
 
 
 def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:

@@ -233,7 +233,7 @@ sub state {
 sub described {
     my ($job) = @_;
     my %told = map { $_ => $job->{$_} } grep { !/^_/ && ref($job->{$_}) eq 'ARRAY' } keys %$job;
-    for my $name (qw(executable directory stdout stderr)) {
+    for my $name (qw(executable directory stdin stdout stderr)) {
         my $value = $job->$name();
         $told{$name} = [$value] if defined $value && !ref $value;
     }

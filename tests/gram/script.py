@@ -38,7 +38,8 @@ def description(directory, /, **more):
 
 def call(place, *methods, module=MODULE, variables=None, **more):
     """Call methods of the Perl module as GRAM's script does; give what it prints."""
-    environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(place.state), "JIM_PYTHON": sys.executable}
+    home = str(place.directory)  # GRAM's default
+    environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(place.state), "JIM_PYTHON": sys.executable, "HOME": home}
     done = subprocess.run(
         ["perl", f"-I{STUBS}", str(STUBS / "call.pl"), str(module), *methods],
         input=json.dumps(description(place.directory, **more)),
@@ -58,13 +59,16 @@ def beat(place):
     replace(place.state / "heartbeat", f"{boot} {Path('/proc/uptime').read_text().split('.')[0]}\n".encode())
 
 
-def ended(place, answer, size=1, job_type="executable"):
+OF_ONE = {"7.0/stdout": b"out", "7.0/stderr": b"err", "7.0/result.dat": b"42"}
+
+
+def ended(place, answer, size=1, members=OF_ONE, **request):
     """Store a grid job that has ended, with a tar."""
-    place.store.add_grid_job(7, "k", "me", place.store.clock.utc(), {"job_type": job_type})
+    place.store.add_grid_job(7, "k", "me", place.store.clock.utc(), {"job_type": "executable"} | request)
     tar = place.directory / "7.tar"
     with tarfile.open(tar, "w") as packed:
-        for name, content in (("stdout", b"out"), ("stderr", b"err"), ("result.dat", b"42")):
-            member = tarfile.TarInfo(f"7.0/{name}")
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
             member.size = len(content)
             packed.addfile(member, io.BytesIO(content))
     place.store.set_grid_job(7, step=Step.FINISHED, size=size, result={"tar": str(tar)})

@@ -250,7 +250,7 @@ def checked(ground: Ground) -> None:
     found = [
         ("locks", "ok", "flock excludes a second holder", ""),
         ("state space", "warning", "1.2 GB free on the disk of the state directory", "make room before it is full"),
-        ("batch system", "failed", "sinfo (exit 1 after 0.1 s): slurm_load_partitions: Unable to contact slurm", ""),
+        ("batch system", "failed", "slurm_load_partitions: Unable to contact slurm (exit 1 after 0.1 s: sinfo)", ""),
         ("clock", "ok", "the clocks agree within 1 s", ""),
     ]
     names = ("name", "level", "said", "todo")

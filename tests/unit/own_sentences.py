@@ -21,7 +21,7 @@ JUSTIFIED = {
     "jim/evidence/exit_record.py: self.reason.startswith(LACKING)": "the format of the exit record",
     "jim/evidence/transitions.py: words.search(each.reason)": "a person's search: `jim retry --reason`",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
-    "jim/site/settings.py: re.fullmatch(rule.words, value)": "a pattern, called words",
+    "jim/site/sections.py: re.fullmatch(rule.words, value)": "a pattern, called words",
 }
 
 

@@ -41,11 +41,13 @@ def test_what_was_run_is_told_with_what_was_asked_and_can_be_pasted():
         "--time=61",
         "--parsable",
     ]
-    assert Answer((*asked, "a b"), 1, "", "no\n", 0.12).facts() == f"{' '.join(asked)} 'a b' (exit 1 after 0.1 s): no"
+    assert Answer((*asked, "a b"), 1, "", "no\n", 0.12).facts() == f"no (exit 1 after 0.1 s: {' '.join(asked)} 'a b')"
     ids = [str(number) for number in range(10_000)]
     told = Answer(("scancel", *ids), None, "", "", 60.0).facts()
-    assert told.startswith("scancel 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 ")
-    assert told.endswith("… (did not return after 60.0 s), no output")
+    assert told.startswith(
+        "no output (did not return after 60.0 s: scancel 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 "
+    )
+    assert told.endswith("…)")
     assert len(told) < 250
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -249,3 +250,68 @@ def test_a_host_without_scratch(site: Site, scratch: str) -> None:
     assert record["code"] == "72"
     assert re.fullmatch(rf"no scratch directory can be made in {re.escape(scratch)} on \S+", record["reason"])
     assert site.file("run.1/stdout") == ""
+
+
+# Standard input, and a directory that the request names
+
+
+def test_a_payload_reads_what_was_sent_as_its_standard_input(site: Site) -> None:
+    pack_members(site, ("stdin", b"abc"))
+    site.jobs(*sh("cat; pwd"), facts=("stdin stdin",))
+    site.jobs(*sh("cat"), index=2)
+    assert (site.run(), site.run(2)) == (0, 0)
+    assert site.file("run.1/stdout") == f"abc{site.here}/run.1\n"
+    assert site.file("run.2/stdout") == "abc"
+
+
+def test_a_set_up_takes_nothing_of_the_standard_input(site: Site) -> None:
+    pack_members(site, ("stdin", b"abc"))
+    setup = site.root / "setup"
+    setup.write_text("cat\n")
+    site.jobs(*sh("cat"), facts=("stdin stdin", f"setup {setup}"))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == "abc"
+
+
+def test_a_payload_works_where_the_request_says(site: Site) -> None:
+    pack_members(site, ("card.txt", b"abc"))
+    place = site.root / "my place"
+    place.mkdir()
+    (place / "there").write_text("abc")
+    (place / "card.txt").write_text("another")
+    script = "pwd; cat card.txt there; printf abc >x.dat; : >other; echo err >&2"
+    site.jobs(*sh(script), facts=(f"directory {place}", f"scratch {site.root}", "in card.txt", "out *.dat"))
+    assert site.run() == 0
+    assert site.file("run.1/stdout") == f"{place}\nanotherabc"
+    assert f"file 3 {ABC} x.dat" in site.manifest()
+    assert names_in(site.here / "run.1") == {"stdout", "stderr", "x.dat"}
+    assert names_in(place) == {"there", "card.txt", "x.dat", "other"}
+
+
+def test_a_payload_may_take_its_directory_away(site: Site) -> None:
+    place = site.root / "brief"
+    place.mkdir()
+    site.jobs(*sh('rmdir "$PWD"'), facts=(f"directory {place}",))
+    assert site.run() == 0
+    assert site.manifest() == []
+
+
+def test_a_host_without_the_directory_of_the_request(site: Site) -> None:
+    site.jobs(*sh("echo ran"), facts=("directory /no/such/place",))
+    assert site.run() == 1
+    record = site.record()
+    assert record["code"] == "72"
+    assert re.fullmatch(r"no directory: /no/such/place cannot be entered on \S+", record["reason"])
+    assert site.file("run.1/stdout") == ""
+
+
+def test_a_failed_payload_leaves_what_others_do_in_its_directory(site: Site) -> None:
+    """Somebody else's process works in the same directory, which is no sign that it belongs to the attempt."""
+    place = site.root / "shared"
+    place.mkdir()
+    other = subprocess.Popen(["/bin/sleep", "60"], cwd=place, start_new_session=True)
+    site.jobs(*sh("exit 3"), facts=(f"directory {place}",))
+    assert site.run() == 1
+    assert other.poll() is None
+    other.kill()
+    other.wait(10)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jim.model import Kind, Reason
 from jim.site.file import Site
+from jim.site.settings import NONE
 
 
 def _work(site: Site) -> Path:
@@ -29,11 +30,15 @@ def of_submission(site: Site) -> str:
     return f"its message is about one of {', '.join(keys)}, or about the rights of this account"
 
 
+def _seconds(site: Site) -> str:
+    return f"{site.batch.wall_seconds:,}" if site.batch.wall_seconds else NONE
+
+
 def of_too_much(site: Site) -> str:
     """Advise on a request for too many resources."""
     batch = site.batch
     return (
-        f"ask for less, or where there is more: batch.wall_seconds ({batch.wall_seconds:,}), batch.queue "
+        f"ask for less, or where there is more: batch.wall_seconds ({_seconds(site)}), batch.queue "
         f"({_set(batch.queue)}), batch.account ({_set(batch.account)}), and the cores and memory in "
         f"batch.options ({_set(' '.join(batch.options))}) or batch.commands.submit"
     )
@@ -113,7 +118,7 @@ def of_kill(site: Site) -> str:
 
 def of_limits(site: Site) -> str:
     """Advise on exceeded limits."""
-    return f"check the limits of the queue; batch.wall_seconds is {site.batch.wall_seconds:,}"
+    return f"check the limits of the queue; batch.wall_seconds is {_seconds(site)}"
 
 
 def of_waiting(site: Site) -> str:

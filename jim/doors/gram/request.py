@@ -7,8 +7,9 @@ declarations give each value its kind. A value that does not fit stays as it is,
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -48,10 +49,10 @@ GRAM_OWN = frozenset(
 CANNOT = {
     "host_count": ({"", "1"}, "expected 1, because a local job is one process (cores asks for more processors)"),
     "job_type": ({"", "single", "multiple"}, f"expected single or multiple ({JOB_TYPE} says what to run)"),
-    "stdin": ({"", "/dev/null"}, "expected none, because a local job has no stdin; name the file among the arguments"),
     "max_cpu_time": ({""}, "not possible here; use max_wall_time"),
     "min_memory": ({""}, "not possible here; use max_memory"),
 }
+NO_STDIN = ("", os.devnull)  # GRAM's default
 # GRAM adds variables of the gatekeeper's machine; a payload has its own.
 PROXY = "X509_USER_PROXY"
 SERVICE = Path("/etc/grid-services/jobmanager-samgrid")
@@ -74,6 +75,7 @@ def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
     attributes: dict[str, Any] = {"job_type": job_type, "key": one(description, "uniqid"), **counted}
     values = ((name, _value(description, name, each)) for name, each in declared.items())
     attributes |= {name: value for name, value in values if value is not None}
+    attributes |= _stdin(description, job_type, declared) | _directory(description, job_type)
     understood = GRAM_OWN | {plain(name) for name in (*declared, *GRAM_NAMES, JOB_TYPE)}
     attributes |= {name: description[name] for name in description.keys() - understood}  # the check refuses it
     _in_terms_of_the_directory(attributes, description)
@@ -87,11 +89,41 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
     if isinstance(attributes.get("environment"), dict):
         _leave_the_payloads(attributes, attributes["environment"])
     staged = dict.fromkeys(place_of(description, name) for name in description.get(STAGED_IN, []))
-    if staged:
+    if staged and "directory" not in attributes:  # else they are there
         attributes["inputs"] = [*(attributes.get("inputs") or ()), *staged]
     asked = [name for name in staged_out(description) if not name.endswith(".tar")]
     if asked and attributes["job_type"] == USUAL_JOB_TYPE:
         attributes.setdefault("outputs", asked)
+
+
+def _stdin(description: Description, job_type: str, declared: Container[str]) -> dict[str, str]:
+    """Return the file that local jobs are to read, if the description names one."""
+    given = one(description, "stdin")
+    if given in NO_STDIN:
+        return {}
+    if "stdin" not in declared:
+        raise BadRequest(f"{given[:80]!r}: expected none, because the job type {job_type} reads no stdin", "stdin")
+    return {"stdin": place_of(description, given)}
+
+
+def _directory(description: Description, job_type: str) -> dict[str, str]:
+    """Return the directory in which the program is to run, if it is neither GRAM's default nor GRAM's own."""
+    given, home = one(description, "directory"), os.path.expanduser("~")  # noqa: PTH111 - Path.home may fail
+    if not given or os.path.realpath(given) in map(os.path.realpath, (home, *_scratch(description))):
+        return {}
+    if job_type != USUAL_JOB_TYPE:
+        raise BadRequest(
+            f"{given[:80]!r}: goes only with one run of one program; leave it out, because each of several local jobs "
+            "has a directory of its own",
+            "directory",
+        )
+    return {"directory": given}
+
+
+def _scratch(description: Description) -> list[str]:
+    """Return the directory that GRAM has made for this submission alone, if the description asked for one."""
+    pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
+    return [text for name, text in pairs if name == SCRATCH and isinstance(text, str)]
 
 
 def _leave_the_payloads(attributes: dict[str, Any], environment: dict[str, Any]) -> None:
@@ -107,9 +139,9 @@ def apart(description: Description) -> dict[str, list[str]]:
     environment = [
         name for name, _ in pairs if isinstance(name, str) and (name.startswith(CONTACTS) or name == SCRATCH)
     ]
-    scratch = [text for name, text in pairs if name == SCRATCH and isinstance(text, str)]
-    cached = CACHED.findall(json.dumps([description.get(name) for name in ("executable", "arguments", STAGED_IN)]))
-    places = {*scratch, one(description, "jobdir"), *cached} - {"", "/"}
+    fetched = ("executable", "arguments", "stdin", STAGED_IN)
+    cached = CACHED.findall(json.dumps([description.get(name) for name in fetched]))
+    places = {*_scratch(description), one(description, "jobdir"), *cached} - {"", "/"}
     return {"environment": sorted(environment), "places": sorted(places, key=len, reverse=True)}
 
 
@@ -184,7 +216,7 @@ def _refuse_what_we_cannot(description: Description, job_type: str) -> None:
 
 def _value(description: Description, name: str, declared: Attribute) -> Any:
     """Read the value of one of JIM's attributes, under its own name or GRAM's."""
-    if name in ("job_type", "key"):
+    if name in ("job_type", "key", "stdin", "directory"):
         return None
     names = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name]
     said = [each for each in dict.fromkeys((*names, name)) if plain(each) in description]

@@ -1,19 +1,21 @@
 """Delivers the results of a grid job to the places where GRAM expects them.
 
-If the grid job is a single run of a program, its results are stdout, stderr, and the outputs that `file_stage_out`
-names. The result of any other grid job is the tar: as NAME.tar of `file_stage_out`, otherwise as stdout. Outputs for
-`file_stage_out` pass through a directory of this job alone, because two jobs may use the same names. Repeating a
-delivery gives the same files: a job manager may ask twice.
+The results of runs of a program are stdout and stderr, one run after the other, and for a single run the outputs that
+`file_stage_out` names. The result of any other grid job is the tar: as NAME.tar of `file_stage_out`, otherwise as
+stdout. Outputs for `file_stage_out` pass through a directory of this job alone, because two jobs may use the same
+names. Repeating a delivery gives the same files: a job manager may ask twice.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import IO
 
 from jim.clock import Clock
 from jim.doors.gram import protocol
@@ -25,6 +27,9 @@ from jim.statusdb import open_store
 
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
+STREAM = re.compile(r"\d+\.(\d+)/(stdout|stderr)(?:\.last)?")  # of a failed local job, the tar may have the end only
+PROGRAMS = (USUAL_JOB_TYPE, "parametric")  # the job types that run any program
+BLOCK = 1024 * 1024
 RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files
 
 
@@ -49,14 +54,17 @@ def _put(job: GridJob, description: Description) -> None:
     if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
     named = staged_out(description)
-    for name in named:
-        if name.endswith(".tar"):
-            place = _place(description, name)
-            place.unlink(missing_ok=True)
-            place.symlink_to(tar)
-    if job.job_type == USUAL_JOB_TYPE and job.size == 1:
-        own = [*STREAMS, *(name for name in named if not name.endswith(".tar"))]
-        _put_own(tar, f"{job.id}.0", {name: _place(description, name) for name in own})
+    tars = [name for name in named if name.endswith(".tar")]
+    for name in tars:
+        place = _place(description, name)
+        place.unlink(missing_ok=True)
+        place.symlink_to(tar)
+    alone = job.job_type == USUAL_JOB_TYPE and job.size == 1
+    if alone:
+        others = [name for name in named if name not in tars]
+        _put_own(tar, f"{job.id}.0", {name: _place(description, name) for name in others})
+    if alone or (job.job_type in PROGRAMS and (tars or not job.request.get("outputs"))):
+        _put_streams(tar, {name: _place(description, name) for name in STREAMS})
     elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
         shutil.copyfile(tar, place)
 
@@ -72,12 +80,36 @@ def _place(description: Description, name: str) -> Path:
 
 def _put_own(tar: str, prefix: str, places: Mapping[str, Path]) -> None:
     """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
-    begun = set[Path]()  # stdout and stderr may share a file
     with tarfile.open(tar) as packed:
         for name, place in places.items():
             with suppress(KeyError):
                 source = packed.extractfile(f"{prefix}/{name}")
-                if source and place != Path(os.devnull):
-                    with place.open("ab" if place in begun else "wb") as file:
-                        begun.add(place)
+                if source:
+                    with place.open("wb") as file:
                         shutil.copyfileobj(source, file)
+
+
+def _put_streams(tar: str, places: Mapping[str, Path]) -> None:
+    """Put stdout and stderr of all local jobs into their places, one local job after the other."""
+    begun = set[Path]()  # stdout and stderr may share a file
+    with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+        found = _streams(packed)
+        for name, place in places.items():
+            if place == Path(os.devnull):
+                continue
+            with place.open("ab" if place in begun else "wb") as file:
+                begun.add(place)
+                for _, at, size in sorted(found[name]):
+                    packed.seek(at)
+                    for left in range(size, 0, -BLOCK):
+                        file.write(packed.read(min(left, BLOCK)))
+
+
+def _streams(packed: IO[bytes]) -> dict[str, list[tuple[int, int, int]]]:
+    """Return where a tar has stdout and stderr of each local job: its number, the place and the size."""
+    found: dict[str, list[tuple[int, int, int]]] = {name: [] for name in STREAMS}
+    with tarfile.open(fileobj=packed, mode="r:") as members:
+        for member in members:
+            if stream := STREAM.fullmatch(member.name):
+                found[stream[2]].append((int(stream[1]), member.offset_data, member.size))
+    return found

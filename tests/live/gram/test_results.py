@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tarfile
 
 import pytest
 
 from tests.live.gram.gatekeeper import CUT_SHORT, SAMGRID, until
+from tests.live.site import USER
 
 pytestmark = pytest.mark.long
 
@@ -28,20 +30,77 @@ def test_quotes_and_what_shells_love_arrive_untouched(gate):
     assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, 'it\'s|a "b"|x\\y|$HOME `id`|@a %d||é;&|', "")
 
 
-def test_the_tar_is_the_stdout_of_many_local_jobs(gate):
-    rsl = '&(executable=/bin/echo)(jim_job_type=parametric)(arguments=x)(argument_sets=(a "b c")(d))'
-    done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == gate.tar(gate.jobs()[-1])
-
-
-def test_so_many_at_once(gate):
-    rsl = "&(executable=/bin/echo)(arguments=hello)(count=4)"
+def test_the_tar_is_the_stdout_of_many_local_jobs_with_outputs(gate):
+    run = '(executable=/bin/sh)(arguments=-c "echo $0 >$0.dat")'
+    rsl = f'&{run}(jim_job_type=parametric)(argument_sets=(a)(b))(outputs="*.dat")'
     done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
     assert done.returncode == 0, done.stderr
     job = gate.jobs()[-1]
+    assert done.stdout == gate.tar(job)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
-        assert [tar.extractfile(f"{job}.{n}/stdout").read() for n in range(4)] == [b"hello\n"] * 4
+        assert tar.extractfile(f"{job}.1/b.dat").read() == b"b\n"
+
+
+def test_so_many_at_once(gate):
+    """Each stdout is whole, and comes after the one before; so does stderr."""
+    script = 'echo "$JIM_LOCAL_JOB a"; sleep 0.3; echo "$JIM_LOCAL_JOB b"; echo "$JIM_LOCAL_JOB" >&2'
+    rsl = f"&(executable=/bin/sh)(arguments=-c '{script}')(count=4)"
+    out = "".join(f"{n} a\n{n} b\n" for n in range(4))
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, out, "0\n1\n2\n3\n")
+
+
+def test_what_is_read_from_stdin(gate):
+    """By a client's own file, by a file of the gatekeeper, and by a URL; each local job reads all of it."""
+    file = gate.ours() / "cards"
+    file.write_text("42 events\n")
+    file.chmod(0o644)
+    there = gate.script("exec cat").with_name("cards")
+    there.write_text("43 events\n")
+    run = ("globus-job-run", SAMGRID)
+    assert gate.run(*run, "-np", "2", "-stdin", "-s", str(file), "/bin/cat") == (0, "42 events\n" * 2, "")
+    assert gate.run(*run, "-stdin", "-l", str(there), "/bin/cat") == (0, "43 events\n", "")
+    rsl = f"&(executable=/bin/cat)(stdin=$(GLOBUSRUN_GASS_URL){file})"
+    assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, "42 events\n", "")
+
+
+def test_a_program_runs_where_the_description_says(gate):
+    place = gate.account / "where"
+    place.mkdir(exist_ok=True)
+    shutil.chown(place, USER, USER)
+    try:
+        staged = f"(file_stage_out=(x.dat $(GLOBUSRUN_GASS_URL){gate.ours()}/where.dat))"
+        run = '(executable=/bin/sh)(arguments=-c "pwd; echo 42 >x.dat; : >more")'
+        rsl = f"&{run}(directory={place}){staged}"
+        assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, f"{place}\n", "")
+        assert (gate.ours() / "where.dat").read_text() == "42\n"
+        assert sorted(each.name for each in place.iterdir()) == ["more", "x.dat"]
+        code, _, err = gate.run("globus-job-run", SAMGRID, "-np", "2", "-d", str(place), "/bin/pwd")
+        assert (code, "directory: " in err, "goes only with one run of one program" in err) == (48, True, True)
+    finally:
+        shutil.rmtree(place)
+
+
+HOSTILE = (
+    *("", " ", "a  b", "it's", 'say "hi"', "a\\.b", "$HOME", "`id`", "${HOME}", "*", "-n", "--", "&(x=y)", "|;<>"),
+    *("é", "%s#!"),
+)
+
+
+def test_hostile_arguments_arrive_as_with_fork(gate):
+    """Of each client, word for word what GRAM's own job manager gives."""
+    words = ("/usr/bin/printf", "[%s]|", *HOSTILE)
+    quoted = " ".join('"' + each.replace('"', '""') + '"' for each in words[1:])
+    told = {}
+    for service in (SAMGRID, SAMGRID.replace("samgrid", "fork")):
+        contact = gate.run("globus-job-submit", service, *words)[1].strip()
+        rsl = f"&(executable={words[0]})(arguments={quoted})"
+        told[service] = [gate.run("globus-job-run", service, *words), gate.run("globusrun", "-s", "-r", service, rsl)]
+        until(lambda contact=contact: gate.run("globus-job-status", contact)[1].strip() == "DONE", "it is done")
+        told[service].append(gate.run("globus-job-get-output", "-r", service, contact))
+    ours, forks = told.values()
+    assert ours == forks
+    assert len(HOSTILE) == 16
+    assert ours[1][1].count("]|") == 16
 
 
 def test_files_are_staged_out(gate):
@@ -121,7 +180,7 @@ def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
     done = gate.raw("globusrun", "-s", "-r", SAMGRID, rsl)
     assert done.returncode == 17
     assert b"Details: 17 of 20 local jobs failed" in done.stderr
-    assert done.stdout == gate.tar(gate.jobs()[-1])
+    assert done.stdout.decode() == "".join(f"{n}\n" for n in range(20))
     code, _, err = gate.run("globusrun", "-r", SAMGRID, rsl)
     assert code == 17
     assert "Details: 17 of 20 local jobs failed" in err
@@ -131,7 +190,9 @@ BAD = {
     '(arguments="\x01")': (48, "arguments: holds the character '\\x01'"),
     "(count=200000)": (48, "count: expected 1 to 100,000, found '200000'"),
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
-    "(stdin=/etc/passwd)": (48, "stdin: '/etc/passwd': expected none"),
+    "(stdin=/no/such/file)": (48, "stdin: cannot read /no/such/file: No such file or directory"),
+    "(directory=/no/such/place)": (48, "directory: cannot enter /no/such/place: No such file or directory"),
+    "(directory=/tmp)(count=2)": (48, "directory: '/tmp': goes only with one run of one program"),
     "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),
     "(max_wall_time=0)": (48, "max_wall_time (wall_seconds): expected at least 1"),
     '(project="x;y")': (48, "project (account): 'x;y' is not possible"),

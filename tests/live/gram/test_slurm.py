@@ -37,6 +37,19 @@ def slurm(gate, lab):
     gate.let_poll()
 
 
+def test_what_slurm_can_never_start_is_told_to_the_client(gate, lab):
+    lab("slurm")
+    gate.let_poll(f'[batch]\nsystem = "slurm"\n{FAST}[limits]\nstuck_seconds = 5\n{KEPT}')
+    try:
+        rsl = "&(executable=/bin/echo)(arguments=hi)(max_wall_time=999999)"
+        code, out, err = gate.run("globusrun", "-s", "-r", SAMGRID, rsl)
+        why = "1 of 1 local job failed: can never start as it was asked for: PartitionTimeLimit"
+        assert (code, out, f"Details: {why}\n" in err) == (17, "", True), err
+        assert gate.run("globusrun", "-s", "-r", SAMGRID, "&(executable=/bin/echo)(arguments=hi)")[1] == "hi\n"
+    finally:
+        gate.let_poll()
+
+
 D0 = {
     "sam_experiment": "d0",
     "group": "mcc99",

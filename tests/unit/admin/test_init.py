@@ -12,6 +12,7 @@ from jim.cli import site_verbs
 from jim.errors import BadSite
 from jim.site import file as site_file
 from jim.site.file import Site, load, read
+from jim.site.sections import Queue
 from jim.site.settings import SECTIONS, settings
 from tests.machine import LOCAL, ME, NETWORK
 
@@ -37,12 +38,14 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
 
 def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
     text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
-    whole = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE).replace("[site]\n", "[site]\n")
+    whole = re.sub(r"^# (?=\w+ = |\[queues)", "", text, flags=re.MULTILINE).replace("[site]\n", "[site]\n")
     (tmp_path / "site.toml").write_text(whole)
     given = tomllib.loads(whole)
     assert {name: list(table) for name, table in given.items()} == {
-        name: list(section._fields) for name, section in SECTIONS.items()
+        **{name: list(section._fields) for name, section in SECTIONS.items()},
+        "queues": ["NAME"],
     }
+    assert list(given["queues"]["NAME"]) == list(Queue._fields)
     site = read(tmp_path / "site.toml", tmp_path)
     assert site.site.name == "head1"
     defaults = Site(state=tmp_path)

@@ -120,11 +120,11 @@ def test_explain_what_the_batch_system_has(home):
 def test_explain_a_batch_system_that_does_not_answer(home):
     sent(home)
     home.later("2026-01-31T12:00:37.000Z")
-    trouble = {"trouble": "sinfo (did not return after 60.0 s), no output", "failures": 4, "retry_due": 1012.0}
+    trouble = {"trouble": "no output (did not return after 60.0 s: sinfo)", "failures": 4, "retry_due": 1012.0}
     home.site.summary.write_text(json.dumps(trouble))
     assert explained(home, "1").startswith(
         "\n* the batch system has not answered for 40 s (4 in a row); "
-        "last words: sinfo (did not return after 60.0 s), no output\n"
+        "last words: no output (did not return after 60.0 s: sinfo)\n"
         "  evidence: queue, seen 40 s ago\n"
         "  next:     next question in 12 s, at growing intervals up to a minute; running jobs continue\n"
     )

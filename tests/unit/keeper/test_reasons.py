@@ -122,7 +122,7 @@ def test_a_keeper_takes_the_rows_of_before_over_and_ends_them_well(world, sent: 
 
 def test_a_no_of_before_counts_as_none() -> None:
     """The safe way: such a local job is sent once more often before it is given up."""
-    words = "not accepted: sbatch (exit 1 after 0.1 s): " + SAID
+    words = f"not accepted: {SAID} (exit 1 after 0.1 s: sbatch)"
     assert not judging._is_no(Reason(words=words))
     assert judging._is_no(NO)
 

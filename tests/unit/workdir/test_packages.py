@@ -16,7 +16,8 @@ from jim.doors.intake import prepare
 from jim.errors import BadRequest
 from jim.handlers.base import Attributes, Handler
 from jim.site.file import Site, make_state
-from jim.site.settings import Keep, Payload, settings, wrong
+from jim.site.sections import wrong
+from jim.site.settings import Keep, Payload, settings
 from jim.workdir import packages
 from jim.workdir.packages import members, share, sweep
 from jim.workdir.submission import prepare_grid_job

@@ -12,6 +12,11 @@ from tests.gram.script import call, description
 # Descriptions
 
 
+@pytest.fixture(autouse=True)
+def _home(monkeypatch):
+    monkeypatch.setenv("HOME", "/d")  # GRAM's default for the directory
+
+
 def request_of(**more):
     return check(attributes_of(description(Path("/d"), **more)))[1]
 
@@ -51,6 +56,39 @@ def test_what_is_to_be_staged_out_is_brought_back():
 def test_what_was_staged_in_is_sent_along():
     told = description(Path("/d"), jimstagedin=["a.dat", "/abs/b", "a.dat"])
     assert attributes_of(told)["inputs"] == ["/d/a.dat", "/abs/b"]
+
+
+def test_a_file_for_stdin_is_sent_along(place):
+    for none in (["/dev/null"], [""], None):
+        assert request_of(stdin=none)["stdin"] is None
+    assert request_of(stdin=["cards"])["stdin"] == "/d/cards"
+    assert request_of(stdin=["/abs/cards"], count=["3"])["stdin"] == "/abs/cards"
+    with pytest.raises(BadRequest, match="stdin: '/x': expected none, because the job type pythia_monte_carlo reads"):
+        request_of(stdin=["/x"], jimjobtype=["pythia_monte_carlo"], events=["3"])
+    (place.directory / "dir").mkdir()
+    (place.directory / "secret").touch(0)
+    for name, words in (("none", "stdin: cannot read {}: No such file"), ("dir", "stdin: {} is not a regular file")):
+        said = call(place, "submit", stdin=[name])
+        assert said.startswith(f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words.format(place.directory / name)}"), said
+
+
+def test_a_program_runs_in_the_directory_that_is_named(place, tmp_path, monkeypatch):
+    """GRAM's default, the home, and GRAM's scratch directory of this job alone are as good as none."""
+    scratch = [["SCRATCH_DIRECTORY", "/tmp/scratch"]]
+    home = tmp_path / "home"
+    home.symlink_to("/d")
+    assert request_of(directory=[str(home)])["directory"] is None
+    assert request_of(directory=["/tmp/scratch/"], environment=scratch, count=["3"])["job_type"] == "parametric"
+    own = request_of(directory=["/tmp/mine"], jimstagedin=["cards"])
+    assert (own["directory"], own["executable"], own["inputs"]) == ("/tmp/mine", "/bin/echo", None)
+    for more in ({"count": ["2"]}, {"jimjobtype": ["parametric"], "argumentsets": [["a"]]}):
+        with pytest.raises(BadRequest, match="directory: '/tmp/mine': goes only with one run of one program; leave it"):
+            request_of(directory=["/tmp/mine"], **more)
+    with pytest.raises(BadRequest, match="directory: goes only with one local job, because several would write"):
+        request_of(directory=["/tmp/mine"], splitter=["LumiBased"], inputfiles=["[]"])
+    said = call(place, "submit", directory=["/no/such/place"])
+    assert said.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:directory: cannot enter /no/such/place: No such file")
+    assert said.endswith("\nGRAM_SCRIPT_ERROR:48\n\n")
 
 
 def test_what_RSL_cannot_write_is_JSON(place):
@@ -101,7 +139,6 @@ def test_a_job_of_whose_end_nobody_would_hear_is_refused(monkeypatch, tmp_path):
         ("count", ["0"], "count: expected 1 to 100,000, found '0'"),
         ("count", ["many"], "count: expected 1 to 100,000, found 'many'"),
         ("jobtype", ["mpi"], "job_type: 'mpi'"),
-        ("stdin", ["/etc/passwd"], "stdin: "),
         ("maxcputime", ["3"], "max_cpu_time: '3': not possible here; use max_wall_time"),
         ("maxwalltime", ["soon"], "max_wall_time: expected a whole number, found 'soon'"),
         ("maxwalltime", ["0"], "wall_seconds: expected at least 1"),

@@ -1,5 +1,7 @@
 """What JIM delivers to GRAM."""
 
+import pytest
+
 from jim.doors.gram.results import deliver
 from tests.gram.script import DONE, FAILED, description, ended
 
@@ -26,10 +28,46 @@ def test_jobs_with_one_name_do_not_meet(place):
     assert not (place.directory / "result.dat").exists()
 
 
-def test_of_many_the_tar_comes_back(place):
-    tar = ended(place, FAILED, size=3)
+@pytest.mark.parametrize(
+    "request_", [{"job_type": "pythia_monte_carlo"}, {"job_type": "parametric", "outputs": ["result.dat"]}]
+)
+def test_of_a_job_type_that_leaves_files_the_tar_comes_back(place, request_):
+    tar = ended(place, FAILED, size=3, **request_)
     assert deliver(place.state, 7, description(place.directory)) == FAILED
     assert (place.directory / "out").read_bytes() == tar
+
+
+OF_MANY = {
+    "summary.json": b"{}",
+    "7.0/stdout": b"zero\n",
+    "7.0/stderr": b"e0 ",
+    "7.2/stdout": b"two\n" * 300_000,
+    "7.10/stdout": b"ten\n",
+    "7.10/stderr": b"e10 ",
+    # of local jobs that have failed
+    "7.1/stdout.last": b"end of one\n",
+    "7.1/stderr": b"e1 ",
+}
+
+
+@pytest.mark.parametrize("job_type", ["executable", "parametric"])
+def test_of_many_runs_of_a_program_each_stdout_comes_back_whole(place, job_type):
+    tar = ended(place, FAILED, size=11, members=OF_MANY, job_type=job_type)
+    pairs = [["all.tar", "https://x/t"]]
+    for _ in range(2):
+        assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == FAILED
+        assert (place.directory / "out").read_bytes() == b"zero\nend of one\n" + b"two\n" * 300_000 + b"ten\n"
+        assert (place.directory / "err").read_bytes() == b"e0 e1 e10 "
+        assert (place.directory / "jim-results/all.tar").read_bytes() == tar
+    assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["both"])) == FAILED
+    both = (place.directory / "both").read_bytes()
+    assert (both[:16], both[-14:]) == (b"zero\nend of one\n"[:16], b"ten\ne0 e1 e10 ")
+
+
+def test_what_a_program_with_outputs_writes_comes_back_beside_its_tar(place):
+    ended(place, DONE, size=2, job_type="parametric", outputs=["result.dat"])
+    assert deliver(place.state, 7, description(place.directory, filestageout=[["all.tar", "https://x/t"]])) == DONE
+    assert (place.directory / "out").read_bytes() == b"out"
 
 
 def test_an_output_brings_its_directory_along(place):
