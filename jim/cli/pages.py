@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,8 +16,10 @@ from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.keeper.waking import ring
-from jim.reading.view import look, refuse_local_job
+from jim.reading.accounts import Accounts
+from jim.reading.view import refuse_local_job
 from jim.site import file as site_file
+from jim.site.file import Site
 from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 
@@ -58,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the tokens")
     parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
     parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")
+    help_ = "one page over all accounts of the site, from what they publish for their group"
+    parser.add_argument("--site", action="store_true", help=help_)
     help_ = "write the pages of grid job G into a new directory, to send to somebody, and serve nothing"
     parser.add_argument("--export", nargs=2, metavar=("G", "DIR"), help=help_)
     parser.add_argument("--log", action="store_true", help="print a line for each request")
@@ -83,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _log(whole=arguments.log)
     if arguments.socket:
-        return _at_socket(serve_at, Path(arguments.socket))
-    return _on_loopback(serve, arguments.port)
+        return _at_socket(serve_at, Path(arguments.socket), whole=arguments.site)
+    return _on_loopback(serve, arguments.port, whole=arguments.site)
 
 
 def _log(*, whole: bool) -> None:
@@ -94,10 +99,11 @@ def _log(*, whole: bool) -> None:
         logging.getLogger("jim").setLevel(logging.WARNING)
 
 
-def _on_loopback(serve: Callable[..., Any], port: int) -> int:
+def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
     """Serve one person until Ctrl-C."""
     try:
-        serving = serve(look().site, port, run_grid_job.wake)
+        site = site_file.load()
+        serving = serve(site, port, run_grid_job.wake, _accounts(site) if whole else None)
     except OSError as error:
         raise BadRequest(f"port {port} cannot be used: {in_words(error)}; without --port a free one is") from error
     say(TOLD.format(url=serving.url, tunnel=serving.tunnel))
@@ -107,10 +113,11 @@ def _on_loopback(serve: Callable[..., Any], port: int) -> int:
     return 0
 
 
-def _at_socket(serve_at: Callable[..., Any], path: Path) -> int:
+def _at_socket(serve_at: Callable[..., Any], path: Path, *, whole: bool) -> int:
     """Serve a web server until Ctrl-C or SIGTERM."""
     try:
-        serving = serve_at(look().site, path, _ring)
+        site = site_file.load()
+        serving = serve_at(site, path, _ring, _accounts(site) if whole else None)
     except OSError as error:
         raise BadRequest(f"the socket {path} cannot be made: {in_words(error)}") from error
     say(f"the pages answer at the socket {path}")
@@ -118,6 +125,15 @@ def _at_socket(serve_at: Callable[..., Any], path: Path) -> int:
     with suppress(KeyboardInterrupt):
         serving.run()
     return 0
+
+
+def _accounts(site: Site) -> Accounts:
+    """Return the accounts of the site, as far as this account may read what they publish."""
+    if site.managed and os.geteuid() == 0:
+        raise BadRequest(
+            "--site reads what the accounts publish for their group: run it as an account of it, not as root"
+        )
+    return Accounts(site)
 
 
 def _ring(state: Path) -> None:

@@ -33,6 +33,7 @@ from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
 from jim.reading import filters, lists, quantities
+from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
 from jim.reading.patience import Patience
 from jim.reading.site_view import health
@@ -44,6 +45,7 @@ ROUTES = (
     *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health"),
     "control",
 )
+OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -74,6 +76,7 @@ class Pages:
     access: Access | Proxied
     open: Callable[[], View] = look
     wake: Callable[[Path], None] = lambda _: None  # the keeper; without a call, it looks a moment later
+    accounts: Accounts | None = None  # of a page over a whole site, which has no other pages
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
@@ -124,6 +127,7 @@ class Pages:
             "now": now,
             "health": seen,
             "here": request.full_path.rstrip("?"),
+            "site_name": view.site.site.name,
             "may_look": g.role is not Role.SEE,
             "may_control": g.role is Role.CONTROL,
             "who": g.who,
@@ -145,7 +149,7 @@ class Pages:
 
     def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
-            kind = fixed or _accepted(formats)
+            kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
             cached = f"{g.role} {kind} {g.root} {request.full_path}"
@@ -179,7 +183,7 @@ def in_full(rule: str) -> str:
     return rule.replace("<HOST>", "<text:host>")
 
 
-def _accepted(formats: tuple[str, ...]) -> str:
+def accepted(formats: tuple[str, ...]) -> str:
     """Return the format that the browser prefers; HTML in doubt."""
     if len(formats) < 2:
         return formats[0]
@@ -236,7 +240,7 @@ def make_app(pages: Pages) -> Flask:
     app.url_map.converters["text"] = Text
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
-    for name in ROUTES:
+    for name in OF_SITE if pages.accounts else ROUTES:
         importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
     app.before_request(lambda: admit(pages.access, pages.tokens, pages.rates))

@@ -21,6 +21,7 @@ from jim.errors import BadSite
 from jim.pages.access import Access, key_of
 from jim.pages.app import Pages, make_app
 from jim.pages.proxied import SINGLE, Proxied, secret_of
+from jim.reading.accounts import Accounts
 from jim.reading.view import look
 from jim.site.file import Site
 
@@ -118,8 +119,8 @@ def nobody(_: Path) -> None:
     """Call nobody: the keeper looks a moment later."""
 
 
-def serve(site: Site, port: int = 0, wake: Wake = nobody) -> Serving:
-    """Listen on loopback; port 0 is a free one."""
+def serve(site: Site, port: int = 0, wake: Wake = nobody, accounts: Accounts | None = None) -> Serving:
+    """Listen on loopback; port 0 is a free one. With accounts, serve the page over the whole site."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -128,15 +129,15 @@ def serve(site: Site, port: int = 0, wake: Wake = nobody) -> Serving:
         listener.close()
         raise
     access = Access(key_of(site.state), listener.getsockname()[1], os.getuid(), controls=site.pages.controls)
-    return _serving(listener, Pages(access, look, wake))
+    return _serving(listener, Pages(access, look, wake, accounts))
 
 
-def serve_at(site: Site, path: Path, wake: Wake = nobody) -> Serving:
+def serve_at(site: Site, path: Path, wake: Wake = nobody, accounts: Accounts | None = None) -> Serving:
     """Listen on a Unix socket, for the web server whose group the socket or its directory has."""
     if not site.pages.hosts:
         raise BadSite("`jim pages --socket` needs [pages] hosts in the site file: the names of the web server")
     access = Proxied(site.pages, key_of(site.state), secret_of(site.pages))
-    return _serving(_at(path), Pages(access, look, wake))
+    return _serving(_at(path), Pages(access, look, wake, accounts))
 
 
 def _at(path: Path) -> socket.socket:
