@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from jim import run_grid_job
 from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
-from jim.reading.view import look, refuse_local_job
+from jim.keeper.waking import ring
+from jim.reading.accounts import Accounts
+from jim.reading.view import refuse_local_job
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 
 NEEDED = (
@@ -47,11 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim pages` takes."""
     parser.add_argument("what", nargs="?", choices=("token",), help="make, list or revoke tokens, and serve nothing")
     parser.add_argument("--port", metavar="N", type=int, default=0, help="the port to listen on; without it a free one")
-    parser.add_argument("--role", default="see", help="of a token: see (states and reasons) or look (all)")
+    parser.add_argument(
+        "--role",
+        default="see",
+        help="of a token: see (states and reasons), look (all), or control (also cancel, retry and so on)",
+    )
     parser.add_argument("--days", type=float, default=30.0, metavar="N", help="how long a token is good")
     parser.add_argument("--list", action="store_true", help="list the tokens")
     parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
     parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")
+    help_ = "one page over all accounts of the site, from what they publish for their group"
+    parser.add_argument("--site", action="store_true", help=help_)
     help_ = "write the pages of grid job G into a new directory, to send to somebody, and serve nothing"
     parser.add_argument("--export", nargs=2, metavar=("G", "DIR"), help=help_)
     parser.add_argument("--log", action="store_true", help="print a line for each request")
@@ -71,18 +82,30 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise BadSite(f"{NEEDED} ({error.name} is not there)") from error
     if arguments.export:
-        written = export(refuse_local_job(arguments.export[0], "pages --export"), Path(arguments.export[1]))
+        number, to = refuse_local_job(arguments.export[0], "pages --export"), Path(arguments.export[1])
+        written = export(number, to)
         say(f"{len(written):,} files in {arguments.export[1]}; {written[0].name} is the first page")
         return 0
-    logging.basicConfig(level=logging.INFO if arguments.log else logging.ERROR, stream=sys.stderr, format="%(message)s")
+    _log(whole=arguments.log)
     if arguments.socket:
-        return _at_socket(serve_at, Path(arguments.socket))
+        return _at_socket(serve_at, Path(arguments.socket), whole=arguments.site)
+    return _on_loopback(serve, arguments.port, whole=arguments.site)
+
+
+def _log(*, whole: bool) -> None:
+    """Log each request, or only what somebody has done or was refused to do."""
+    logging.basicConfig(level=logging.INFO if whole else logging.ERROR, stream=sys.stderr, format="%(message)s")
+    if not whole:
+        logging.getLogger("jim").setLevel(logging.WARNING)
+
+
+def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
+    """Serve one person until Ctrl-C."""
     try:
-        serving = serve(look().site, arguments.port)
+        site = site_file.load()
+        serving = serve(site, port, run_grid_job.wake, _accounts(site) if whole else None)
     except OSError as error:
-        raise BadRequest(
-            f"port {arguments.port} cannot be used: {in_words(error)}; without --port a free one is"
-        ) from error
+        raise BadRequest(f"port {port} cannot be used: {in_words(error)}; without --port a free one is") from error
     say(TOLD.format(url=serving.url, tunnel=serving.tunnel))
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):
@@ -90,10 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _at_socket(serve_at: Callable[[Site, Path], Any], path: Path) -> int:
+def _at_socket(serve_at: Callable[..., Any], path: Path, *, whole: bool) -> int:
     """Serve a web server until Ctrl-C or SIGTERM."""
     try:
-        serving = serve_at(look().site, path)
+        site = site_file.load()
+        serving = serve_at(site, path, _ring, _accounts(site) if whole else None)
     except OSError as error:
         raise BadRequest(f"the socket {path} cannot be made: {in_words(error)}") from error
     say(f"the pages answer at the socket {path}")
@@ -101,6 +125,21 @@ def _at_socket(serve_at: Callable[[Site, Path], Any], path: Path) -> int:
     with suppress(KeyboardInterrupt):
         serving.run()
     return 0
+
+
+def _accounts(site: Site) -> Accounts:
+    """Return the accounts of the site, as far as this account may read what they publish."""
+    if site.managed and os.geteuid() == 0:
+        raise BadRequest(
+            "--site reads what the accounts publish for their group: run it as an account of it, not as root"
+        )
+    return Accounts(site)
+
+
+def _ring(state: Path) -> None:
+    """Call the keeper. None is started: the service of the pages could not run one, so the timer or a poll does."""
+    if runs(state):
+        ring(state)
 
 
 def _token(arguments: argparse.Namespace) -> int:

@@ -6,10 +6,9 @@ import argparse
 
 from jim import run_grid_job
 from jim.cli.text import say
-from jim.doors.inbox import target_of
-from jim.evidence.transitions import too_late
 from jim.model import MOST_PRIORITY, Verb
-from jim.reading.view import look, refuse_local_job
+from jim.reading.effects import NEXT, effect
+from jim.reading.view import look
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,12 +32,10 @@ def _priority(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Store the wish."""
     target, priority = arguments.target, arguments.priority
-    refuse_local_job(target, Verb.PRIORITY)
-    job = look().grid_job(target_of(target)[0])
-    late = too_late(job, Verb.PRIORITY)
-    if late:
-        say(f"{target}: {late}; priority changes nothing")
+    would = effect(look(), Verb.PRIORITY, target, {"priority": priority})
+    if would.late:
+        say(f"{target}: {would.late}; priority changes nothing")
         return 0
     run_grid_job.wish(Verb.PRIORITY, target, priority=priority)
-    say(f"{target}: priority {priority} requested; jobs in the batch system keep their place there")
+    say(f"{target}: priority {priority} requested; {NEXT[Verb.PRIORITY]}")
     return 0

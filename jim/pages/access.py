@@ -15,17 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jim.files import put_once
-from jim.pages.tokens import Role
-from jim.site.settings import Pages as Settings
 
 DAYS = 30  # length of a session
+CONTROL_SECONDS = 12 * 3600  # the age of a session up to which it can control
 RATE, BURST = 20.0, 60.0  # requests a second, and at once
 MOST_CLIENTS = 1_000
 AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
 ORPHAN = "0"  # the inode of a socket that no process has open
 LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
 CONNECTION = "waitress.client_disconnected"  # a method of the request's connection
-USER, GROUPS = "X-Remote-User", "X-Remote-Groups"  # headers of a web server
 NOBODY = ""  # all requests without a session are one client
 
 
@@ -76,6 +74,7 @@ class Access:
     peer: Callable[[str, int, str, int], int | None] = uid_of_peer
     clock: Callable[[], float] = time.time
     token: str = field(default_factory=lambda: secrets.token_hex(16))
+    controls: bool = False  # whether the pages can do more than read
     _used: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,6 +101,10 @@ class Access:
         except (KeyError, ValueError):
             return None
 
+    def through(self, environ: Mapping[str, object]) -> str:
+        """Return nothing: all requests come from programs of this account."""
+        return ""
+
     def is_own_host(self, host: str) -> bool:
         """Tell whether a request names this machine by its loopback name, with any port."""
         return LOOPBACK.fullmatch(host) is not None
@@ -113,6 +116,19 @@ class Access:
         if not hmac.compare_digest(mac.encode(), self._mac(name, end).encode()):
             return NOBODY
         return name if int(end) > self.clock() else NOBODY
+
+    def is_fresh(self, cookie: str) -> bool:
+        """Tell whether the session of a cookie of ours began lately enough to control."""
+        end = cookie.split(".")[1]
+        return self.clock() - (int(end) - DAYS * 86_400) < CONTROL_SECONDS
+
+    def root(self, header: Callable[[str], str]) -> str:
+        """Return the path of all pages: without a web server, the whole host."""
+        return ""
+
+    def origin(self, host: str, header: Callable[[str], str]) -> str:
+        """Return the origin of the pages, as browsers name it."""
+        return f"http://{host}"
 
     def begin(self, token: str) -> str:
         """Accept the token once; return the cookie of a new session, else an empty text."""
@@ -129,47 +145,6 @@ class Access:
 
     def _mac(self, name: str, end: str) -> str:
         return hmac.new(self.key, f"{self.port} {name} {end}".encode(), "sha256").hexdigest()
-
-
-@dataclass
-class Proxied:
-    """Users of a web server on the other end of a Unix socket, whom this server names.
-
-    Whoever can connect to the socket is believed, so its mode and group decide about that.
-    """
-
-    settings: Settings
-    cookie: str = "jim"
-
-    def is_own_peer(self, environ: Mapping[str, object]) -> bool:
-        """Admit each connection: there is only the socket, and its mode has decided."""
-        return True
-
-    def is_own_host(self, host: str) -> bool:
-        """Tell whether a request names a host of the web server."""
-        return host.rpartition(":")[0] in self.settings.hosts or host in self.settings.hosts
-
-    def session(self, cookie: str) -> str:
-        """Return no session: the web server knows its users."""
-        return NOBODY
-
-    def begin(self, token: str) -> str:
-        """Begin no session."""
-        return ""
-
-    def begun(self, name: str) -> str:
-        """Begin no session."""
-        return ""
-
-    def user(self, header: Callable[[str], str]) -> tuple[str, Role | None]:
-        """Return the user that the web server names, and the role; several users in one header are none."""
-        user = header(USER).strip()
-        if not user or "," in user:
-            return NOBODY, None
-        groups = (f"@{each.strip()}" for each in header(GROUPS).split(",") if each.strip())
-        named = {user, "*", *groups}
-        allowed = {Role.LOOK: self.settings.look, Role.SEE: self.settings.see}
-        return user, next((role for role, names in allowed.items() if named & {*names}), None)
 
 
 class Rates:

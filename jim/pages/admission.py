@@ -5,28 +5,42 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Response, g, redirect, request
 from werkzeug.exceptions import NotFound
 
-from jim.pages.access import NOBODY, USER, Access, Proxied, Rates
+from jim.doors.inbox import account
+from jim.pages.access import NOBODY, Access, Rates
+from jim.pages.proxied import Proxied
 from jim.pages.refusals import Refused
 from jim.pages.tokens import Role, Tokens
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
 OPEN = "healthz"  # the one endpoint that needs no session
+DOING = "do"  # the one endpoint that takes a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = ("request", "result", "piece")  # of documents, by the role `see`
 
 
+class Known(NamedTuple):
+    """Who asks."""
+
+    client: str = NOBODY  # has limits of its own
+    role: Role = Role.SEE
+    who: str = ""  # for the log and the journal
+    fresh: bool = True  # logged in lately enough to control
+
+
 def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | None:
-    """Admit only the account that started the pages; refuse all other requests."""
-    g.began, g.client, g.role = time.monotonic(), NOBODY, Role.SEE
+    """Admit only whom the site allows; refuse all other requests."""
+    g.began, g.client, g.role, g.who, g.root = time.monotonic(), NOBODY, Role.SEE, "", ""
     _require_sound(access)
-    g.client, g.role = _known(access, tokens)
+    known = _known(access, tokens)
+    role = known.role if access.controls or known.role is not Role.CONTROL else Role.LOOK
+    g.client, g.role, g.who, g.fresh = known.client, role, known.who, known.fresh
     if not rates.take(g.client):
         raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
     token = request.args.get("token")
@@ -39,43 +53,58 @@ def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | 
 
 def _unknown(access: Access | Proxied) -> Refused:
     if isinstance(access, Proxied):
-        return Refused(401, f"the web server has named no user in {USER}")
+        return Refused(401, f"the web server has named no user in {access.settings.user_header}")
     return Refused(401, "these pages need the address that `jim pages` prints; it works once, for one browser")
+
+
+def _header(name: str) -> str:
+    return request.headers.get(name, "")
 
 
 def _require_sound(access: Access | Proxied) -> None:
     """Refuse requests that nobody may make."""
-    if request.method not in ("GET", "HEAD"):
-        raise Refused(405, "these pages can only be read", Allow="GET, HEAD")
+    _require_method()
     if len(request.full_path) > LONGEST_LINE:
         raise Refused(414, "this address is too long")
-    if not access.is_own_host(request.headers.get("Host", "")):
+    if not access.is_own_host(_header("Host")):
         raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
     if not access.is_own_peer(request.environ):
         raise Refused(403, "these pages answer only the account that has started them")
+    g.root = access.root(_header)
 
 
-def _known(access: Access | Proxied, tokens: Tokens) -> tuple[str, Role]:
+def _require_method() -> None:
+    """Refuse what is sent to a page that can only be read; an address of nothing is answered like one later."""
+    nowhere = isinstance(request.routing_exception, NotFound)
+    if request.method in ("GET", "HEAD") or (request.method == "POST" and (nowhere or request.endpoint == DOING)):
+        return
+    raise Refused(405, "this page can only be read", Allow="GET, HEAD")
+
+
+def _known(access: Access | Proxied, tokens: Tokens) -> Known:
     """Return who asks, and what role they have: by a bearer token, or by the cookie of a session."""
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, secret = _header("Authorization").partition(" ")
     if scheme.lower() == "bearer":
         token = tokens.of(secret.strip())
-        return (f"bearer {token.name}", token.role) if token else (NOBODY, Role.SEE)
+        return Known(f"bearer {token.name}", token.role, f"token {token.name}") if token else Known()
     if isinstance(access, Proxied):
         return _user(access)
-    name = access.session(request.cookies.get(access.cookie, ""))
+    cookie = request.cookies.get(access.cookie, "")
+    name = access.session(cookie)
+    if not name:
+        return Known()
     if not name.startswith(LASTING):
-        return name, Role.LOOK
+        return Known(name, Role.CONTROL, account(), access.is_fresh(cookie))
     token = tokens.named(name.removeprefix(LASTING).partition("-")[0])
-    return (name, token.role) if token else (NOBODY, Role.SEE)
+    return Known(name, token.role, f"token {token.name}", access.is_fresh(cookie)) if token else Known()
 
 
-def _user(access: Proxied) -> tuple[str, Role]:
+def _user(access: Proxied) -> Known:
     """Return the user whom the web server names, and the role that the site file gives."""
-    user, role = access.user(lambda name: request.headers.get(name, ""))
+    user, role = access.user(_header)
     if role is None and user != NOBODY and request.endpoint != OPEN:
-        raise Refused(403, f"{user} has no role here: the site file names those who have, in [pages] see and look")
-    return (f"user {user}" if user else NOBODY), role or Role.SEE
+        raise Refused(403, f"{user} has no role here: the site file names those who have one, in [pages]")
+    return Known(f"user {user}", role or Role.SEE, user) if user else Known()
 
 
 def _with_token(access: Access | Proxied, tokens: Tokens, secret: str) -> Response:
@@ -84,15 +113,24 @@ def _with_token(access: Access | Proxied, tokens: Tokens, secret: str) -> Respon
     if token:
         cookie = access.begun(f"{LASTING}{token.name}-{secrets.token_hex(8)}")
     else:
-        cookie = "" if g.client else access.begin(secret)
+        cookie = "" if g.client and g.fresh else access.begin(secret)
     if not cookie and not g.client:
         raise Refused(401, "this address was used before: start `jim pages` again for a new one")
     rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
     where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
-    response: Any = redirect("/" if ELSEWHERE.match(where) else where, 303)
+    response: Any = redirect(f"{g.root}{'/' if ELSEWHERE.match(where) else where}", 303)
     if cookie:
         response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
     return response  # type: ignore[no-any-return]
+
+
+def require_control() -> None:
+    """Answer like a page that does not exist, if whoever asks may not control; refuse an old session."""
+    if g.role is not Role.CONTROL:
+        raise NotFound
+    if not g.fresh:
+        words = "this session began more than 12 hours ago, so it can only read: start `jim pages` again, and open the "
+        raise Refused(403, f"{words}address that it prints")
 
 
 def require_look() -> None:

@@ -23,14 +23,17 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.pages import shown, svg
-from jim.pages.access import Access, Large, Proxied, Rates
-from jim.pages.admission import admit, require_look
+from jim.pages.access import Access, Large, Rates
+from jim.pages.admission import DOING, admit, require_look
+from jim.pages.forms import Forms
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
 from jim.pages.measured import Measured
+from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
 from jim.reading import filters, lists, quantities
+from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
 from jim.reading.patience import Patience
 from jim.reading.site_view import health
@@ -38,7 +41,11 @@ from jim.reading.view import View, look
 from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
-ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health")
+ROUTES = (
+    *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health"),
+    "control",
+)
+OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -68,6 +75,8 @@ class Pages:
 
     access: Access | Proxied
     open: Callable[[], View] = look
+    wake: Callable[[Path], None] = lambda _: None  # the keeper; without a call, it looks a moment later
+    accounts: Accounts | None = None  # of a page over a whole site, which has no other pages
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
     renderings: Renderings = field(default_factory=Renderings)
@@ -75,12 +84,14 @@ class Pages:
     disk: Patience = field(default_factory=Patience)
     measured: Measured = field(default_factory=Measured)
     lately: Lately = field(init=False)
+    forms: Forms = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
 
     def __post_init__(self) -> None:
         self.lately = Lately(self._opened)
+        self.forms = Forms(self.access.key)
 
     def _opened(self) -> View:
         view = self.open()
@@ -116,7 +127,10 @@ class Pages:
             "now": now,
             "health": seen,
             "here": request.full_path.rstrip("?"),
+            "site_name": view.site.site.name,
             "may_look": g.role is not Role.SEE,
+            "may_control": g.role is Role.CONTROL,
+            "who": g.who,
             **more,
         }
         body = render_template(template, **facts).encode(errors="backslashreplace")
@@ -135,10 +149,10 @@ class Pages:
 
     def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
-            kind = fixed or _accepted(formats)
+            kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
-            cached = f"{g.role} {kind} {request.full_path}"
+            cached = f"{g.role} {kind} {g.root} {request.full_path}"
             made = self.renderings.get(cached, lambda: self._make(make, kind, names))
             return answer(made, cached)
 
@@ -169,7 +183,7 @@ def in_full(rule: str) -> str:
     return rule.replace("<HOST>", "<text:host>")
 
 
-def _accepted(formats: tuple[str, ...]) -> str:
+def accepted(formats: tuple[str, ...]) -> str:
     """Return the format that the browser prefers; HTML in doubt."""
     if len(formats) < 2:
         return formats[0]
@@ -222,10 +236,11 @@ def make_app(pages: Pages) -> Flask:
         "lstrip_blocks": True,
     }
     app.jinja_env.globals.update(_in_templates(pages))
+    app.context_processor(lambda: {"root": _root()})
     app.url_map.converters["text"] = Text
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
-    for name in ROUTES:
+    for name in OF_SITE if pages.accounts else ROUTES:
         importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
     app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
     app.before_request(lambda: admit(pages.access, pages.tokens, pages.rates))
@@ -234,13 +249,17 @@ def make_app(pages: Pages) -> Flask:
     return app
 
 
+def _root() -> str:
+    return str(g.get("root", ""))
+
+
 def _in_templates(pages: Pages) -> dict[str, Any]:
     return {
-        "static": lambda name: f"/static/{pages.static[name][0]}",
+        "static": lambda name: f"{_root()}/static/{pages.static[name][0]}",
         "svg": svg,
         "words": quantities,
         "cut": shown.cut,
-        "address": shown.address,
+        "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "counted": lists.counted,
         "version": __version__,
     }
@@ -263,5 +282,12 @@ def _finish(pages: Pages, response: Response) -> Response:
     response.headers.add("Vary", "Accept, Authorization, Cookie")
     took = time.monotonic() - g.get("began", time.monotonic())
     pages.measured.add(request.endpoint or "none", response.status_code, took)
-    log.info("%s %s %d %.0f ms", request.method, shown.visible(request.path), response.status_code, 1000 * took)
+    refused = request.endpoint == DOING and response.status_code != 303
+    about = f"{request.method} {shown.visible(request.path)} {response.status_code}"
+    log.log(logging.WARNING if refused else logging.INFO, "%s %.0f ms %s", about, 1000 * took, _user(pages))
     return response
+
+
+def _user(pages: Pages) -> str:
+    who = shown.visible(g.get("who", "")) or "nobody"
+    return f"{who}{pages.access.through(request.environ)}"

@@ -63,7 +63,7 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, Refused):
         return error.status, str(error), ""
     if isinstance(error, HTTPException):
-        words = {404: "there is no such page", 405: "these pages can only be read"}
+        words = {404: "there is no such page", 405: "this page can only be read"}
         return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
     if isinstance(error, BadRequest):
         return 400, str(error), "Correct the address, or go back."

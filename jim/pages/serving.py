@@ -6,17 +6,22 @@ import getpass
 import os
 import socket
 import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
 from waitress.task import WSGITask
 
 from jim.errors import BadSite
-from jim.pages.access import Access, Proxied, key_of
+from jim.pages.access import Access, key_of
 from jim.pages.app import Pages, make_app
+from jim.pages.proxied import SINGLE, Proxied, secret_of
+from jim.reading.accounts import Accounts
 from jim.reading.view import look
 from jim.site.file import Site
 
@@ -37,10 +42,23 @@ class Task(WSGITask):  # type: ignore[misc]
             super().set_close_on_finish()
 
 
+class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """A request in which the headers that decide about access occur once: two could mean two things."""
+
+    single: frozenset[str] = frozenset(SINGLE)
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head of a request."""
+        names = Counter(line.partition(b":")[0].strip().lower().decode("latin-1") for line in header_plus.split(b"\n"))
+        if twice := [each for each in self.single if names[each] > 1]:
+            raise ParsingError(f"more than one header {min(twice)}")
+        super().parse_header(header_plus)
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with a time limit for requests: one sent byte by byte could keep its place for ever."""
 
-    task_class = Task
+    task_class, parser_class = Task, Parser
     owner: int | None = None  # the uid at the other end, once looked up
 
     def __init__(self, *told: Any, **more: Any) -> None:
@@ -94,8 +112,15 @@ class Serving:
         self.server.close()
 
 
-def serve(site: Site, port: int = 0) -> Serving:
-    """Listen on loopback; port 0 is a free one."""
+Wake = Callable[[Path], None]  # calls the keeper of a state directory
+
+
+def nobody(_: Path) -> None:
+    """Call nobody: the keeper looks a moment later."""
+
+
+def serve(site: Site, port: int = 0, wake: Wake = nobody, accounts: Accounts | None = None) -> Serving:
+    """Listen on loopback; port 0 is a free one. With accounts, serve the page over the whole site."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -103,13 +128,19 @@ def serve(site: Site, port: int = 0) -> Serving:
     except OSError:
         listener.close()
         raise
-    return _serving(listener, Access(key_of(site.state), listener.getsockname()[1], os.getuid()))
+    access = Access(key_of(site.state), listener.getsockname()[1], os.getuid(), controls=site.pages.controls)
+    return _serving(listener, Pages(access, look, wake, accounts))
 
 
-def serve_at(site: Site, path: Path) -> Serving:
+def serve_at(site: Site, path: Path, wake: Wake = nobody, accounts: Accounts | None = None) -> Serving:
     """Listen on a Unix socket, for the web server whose group the socket or its directory has."""
     if not site.pages.hosts:
         raise BadSite("`jim pages --socket` needs [pages] hosts in the site file: the names of the web server")
+    access = Proxied(site.pages, key_of(site.state), secret_of(site.pages))
+    return _serving(_at(path), Pages(access, look, wake, accounts))
+
+
+def _at(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.is_socket():
@@ -122,12 +153,13 @@ def serve_at(site: Site, path: Path) -> Serving:
     except OSError:
         listener.close()
         raise
-    return _serving(listener, Proxied(site.pages))
+    return listener
 
 
-def _serving(listener: socket.socket, access: Access | Proxied) -> Serving:
+def _serving(listener: socket.socket, pages: Pages) -> Serving:
+    proxied = isinstance(pages.access, Proxied)
     server = create_server(
-        make_app(Pages(access, look)),
+        make_app(pages),
         sockets=[listener],
         threads=THREADS,
         connection_limit=CONNECTIONS,
@@ -138,7 +170,14 @@ def _serving(listener: socket.socket, access: Access | Proxied) -> Serving:
         max_request_header_size=LONGEST_HEADER,
         max_request_body_size=LONGEST_BODY,
         ident="jim",
-        clear_untrusted_proxy_headers=True,
+        clear_untrusted_proxy_headers=not proxied,  # over TCP anybody could have sent them
     )
-    server.channel_class = Channel
-    return Serving(server, access)
+    server.channel_class = _channel(pages.access) if isinstance(pages.access, Proxied) else Channel
+    return Serving(server, pages.access)
+
+
+def _channel(access: Proxied) -> type[Channel]:
+    """Return the kind of connection in which the headers of this site's web server occur once, too."""
+    named = {access.settings.user_header.lower(), access.settings.groups_header.lower()}
+    parser = type("SiteParser", (Parser,), {"single": Parser.single | named})
+    return type("SiteChannel", (Channel,), {"parser_class": parser})

@@ -29,6 +29,7 @@ class Role(StrEnum):
 
     SEE = "see"  # states, reasons, hosts and maps
     LOOK = "look"  # also requests, arguments, logs, outputs and published XML
+    CONTROL = "control"  # also cancel, retry and so on, if the site file allows controls
 
 
 class Token(NamedTuple):
@@ -49,7 +50,7 @@ class Tokens:
     def made(self, role: str, days: float) -> tuple[Token, str]:
         """Make a token; return it with its secret, which nobody can read again."""
         if role not in {*Role}:
-            raise BadRequest(f"there is no role {role!r}: say {' or '.join(Role)}")
+            raise BadRequest(f"there is no role {role!r}: say {', '.join(Role)}")
         if not 0 < days <= MOST_DAYS:
             raise BadRequest(f"--days takes a number above 0, up to {MOST_DAYS:,}, not {days:g}")
         known = self.listed()

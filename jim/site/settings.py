@@ -16,6 +16,10 @@ COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "hold", "r
 NONE = "none"  # instead of a number: the batch system's own
 
 
+HEADER = r"[A-Za-z][A-Za-z0-9-]{0,63}"
+ADDRESS = r"((https?://[\w.:-]+)?/([\w./~-]|\{account\})*)?"
+
+
 class Setting(NamedTuple):
     """The meaning of a setting and its possible values; its kind and default stand in the section."""
 
@@ -274,6 +278,12 @@ class Pages(NamedTuple):
     hosts: Annotated[tuple[str, ...], Setting("names of the web server", wrong=_wrong_list)] = ()
     see: Annotated[tuple[str, ...], Setting("users, and groups as @NAME, who may see states", wrong=_wrong_list)] = ()
     look: Annotated[tuple[str, ...], Setting("those who may also see requests and logs", wrong=_wrong_list)] = ()
+    control: Annotated[tuple[str, ...], Setting("those who may also cancel, retry and so on", wrong=_wrong_list)] = ()
+    controls: Annotated[bool, Setting("true: the pages can also cancel, retry and so on")] = False
+    user_header: Annotated[str, Setting("header that names the user", words=HEADER)] = "X-Remote-User"
+    groups_header: Annotated[str, Setting("header that names the user's groups", words=HEADER)] = "X-Remote-Groups"
+    proxy_secret: Annotated[str, Setting("file with the web server's secret, for control", wrong=_wrong_file)] = ""
+    account_url: Annotated[str, Setting("address of the pages of an {account}, for `--site`", words=ADDRESS)] = ""
 
 
 SECTIONS: dict[str, type[Any]] = {

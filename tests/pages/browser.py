@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Any
 
@@ -19,9 +20,9 @@ PEER = {"REMOTE_ADDR": "127.0.0.1", "REMOTE_PORT": "50000"}
 class Person:
     """Who looks at the pages of a state directory."""
 
-    def __init__(self, ground: Ground, *, logged_in: bool = True) -> None:
-        self.access = Access(b"key", PORT, uid=1000, peer=lambda *_: 1000, token="f00d")
-        self.pages = Pages(self.access, look)
+    def __init__(self, ground: Ground, *, logged_in: bool = True, controls: bool = False) -> None:
+        self.access = Access(b"key", PORT, uid=1000, peer=lambda *_: 1000, token="f00d", controls=controls)
+        self.pages, self.woken = Pages(self.access, look, lambda state: self.woken.append(state)), []  # type: ignore[var-annotated]
         self.pages.renderings.clock = self._later
         self.app, self.ground, self._now = make_app(self.pages), ground, 0.0
         self.client = self.app.test_client()
@@ -38,6 +39,13 @@ class Person:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         host = named.pop("Host", f"127.0.0.1:{PORT}")
         return self.client.get(path, headers={**named, "Host": host}, environ_overrides=PEER)
+
+    def post(self, path: str, fields: Mapping[str, str], **headers: str) -> Any:
+        """Send a form, as a browser does from a page of this site."""
+        host = f"127.0.0.1:{PORT}"
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {"Host": host, "Origin": f"http://{host}", **named}
+        return self.client.post(path, data=fields, headers=sent, environ_overrides=PEER)
 
     def page(self, path: str) -> Page:
         """Read a page that is there."""

@@ -16,6 +16,7 @@ from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.reading import documents, filters, groups, history, hosts, lists
 from jim.reading import map as mapping
+from jim.reading.effects import offered
 from jim.reading.phases import phases
 from jim.reading.view import View
 from jim.statusdb.asked import HostSeen, LocalJobSeen
@@ -46,7 +47,7 @@ def grid_job(pages: Pages, view: View, kind: str, number: int) -> Made:
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     if kind == "json":
         rows = [dict(zip(COLUMNS, _row(job, each), strict=True)) for each in page.rows]
-        following = f"/jobs/{job.id}.json{after}" if after else None
+        following = f"{g.root}/jobs/{job.id}.json{after}" if after else None
         return as_json({"local_jobs": rows, "next": following, "shown_of": page.shown_of})
     return pages.html(view, "grid_job.html", asked=asked, page=page, after=after, **_facts(pages, view, job, asked))
 
@@ -88,6 +89,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "drawn": drawn,
         "job": job,
         "counts": counts,
+        "offered": offered(job, counts),
         "status": status(job, counts, strict=view.site.site.strict_status),
         "journal": view.store.own_journal(job.id, documents.SHOWN),
         "bad": sum(counts.get(state, 0) for state in groups.BADLY),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
-from flask import Flask, request
+from flask import Flask, g, request
 
 from jim.jobs import GridJob
 from jim.model import State
@@ -32,7 +32,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     if kind == "json":
-        following = f"/jobs.json{after}" if after else None
+        following = f"{g.root}/jobs.json{after}" if after else None
         return as_json({"jobs": lists.records(view, page.rows), "next": following, "shown_of": page.shown_of})
     types, owners = view.store.choices(MOST_CHOICES)
     tallies = view.store.tallies([job.id for job in page.rows])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask, g, request
 
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_csv, as_json, require_no_filter
 from jim.pages.live import Made
@@ -34,7 +34,7 @@ def all_hosts(pages: Pages, view: View, kind: str) -> Made:
         return as_csv("hosts", names, ([each[name] for name in names] for each in records))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     if kind == "json":
-        following = f"/hosts.json{after}" if after else None
+        following = f"{g.root}/hosts.json{after}" if after else None
         records = [hosts.record(each) for each in page.rows]
         return as_json({"hosts": records, "next": following, "shown_of": page.shown_of, "at": at})
     return pages.html(view, "hosts.html", asked=asked, page=page, after=after, found_at=at, **_in_templates())

@@ -16,6 +16,7 @@ from jim.pages.live import XML, Made
 from jim.reading import documents, history
 from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running
+from jim.reading.effects import offered
 from jim.reading.files import outputs, sizes
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
@@ -60,6 +61,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         outputs=files if made else (),
         journal=view.store.journal(number, n, documents.SHOWN),
         last=job.size - 1,
+        offered=offered(job, (local.state,), local),
     )
 
 

@@ -117,8 +117,8 @@
 	let cell = -1, asked;
 	const facts = () => {
 		const { first, count, per, columns } = Object.fromEntries(Object.entries($("#map svg")[0].dataset).map(([name, value]) => [name, +value]));
-		const n = first + cell * per, last = Math.min(n + per, first + count) - 1, grid = id("map").dataset.grid;
-		return { n, per, columns, cells: Math.ceil(count / per), grid, name: `${grid}.${n}${per > 1 ? ` to ${grid}.${last}` : ""}`, where: `/jobs/${grid}${per > 1 ? `?n=${n}-${last}` : `/${n}`}` };
+		const n = first + cell * per, last = Math.min(n + per, first + count) - 1, { grid, root } = id("map").dataset;
+		return { n, per, columns, cells: Math.ceil(count / per), grid, root, name: `${grid}.${n}${per > 1 ? ` to ${grid}.${last}` : ""}`, where: `${root}/jobs/${grid}${per > 1 ? `?n=${n}-${last}` : `/${n}`}` };
 	};
 	const go = (to) => {
 		const { cells, columns } = facts(), cursor = $("#map .cursor")[0];
@@ -126,11 +126,11 @@
 		cursor.setAttribute("x", cell % columns * 5);
 		cursor.setAttribute("y", Math.floor(cell / columns) * 5);
 		$("#map svg")[0].classList.add("on");
-		const { n, per, grid, name } = facts(), line = id("where");
+		const { n, per, grid, name, root } = facts(), line = id("where");
 		line.textContent = name;
 		clearTimeout(asked);
 		if (per === 1) asked = setTimeout(async () => {
-			const answer = await fetch(`/jobs/${grid}.json?n=${n}`), [found] = answer.ok ? (await answer.json()).local_jobs : [];
+			const answer = await fetch(`${root}/jobs/${grid}.json?n=${n}`), [found] = answer.ok ? (await answer.json()).local_jobs : [];
 			if (found) id("where").textContent = `${name}: ${found.state}${found.host && " on " + found.host}${found.reason && ": " + found.reason.slice(0, 200)}`;
 		}, 200);
 	};

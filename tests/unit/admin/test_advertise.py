@@ -9,6 +9,7 @@ import pytest
 from jim import __version__
 from jim.admin import advertise
 from jim.cli.advertise import classad
+from jim.reading import accounts
 from jim.site import file as site_file
 from tests.cli_home import SetClock
 from tests.offering import offering, summary
@@ -72,12 +73,12 @@ def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):
         (place / name / "site-test.json").write_text(json.dumps(tested))
     site = site_file.Site(state=tmp_path / "lib/root", managed=True)
 
-    def read_regular(path, limit, real=advertise.read_regular):
+    def read_regular(path, limit, real=accounts.read_regular):
         if path.parent.name == "private":  # root, who may run this, would be let in
             raise PermissionError(path)
         return real(path, limit)
 
-    monkeypatch.setattr(advertise, "read_regular", read_regular)
+    monkeypatch.setattr(accounts, "read_regular", read_regular)
     offered = advertise.offer(site, home.clock)
     assert (offered["grid_jobs"], offered["counts"]["running"], offered["counts"]["failed"]) == (2, 5, 1)
     assert (offered["trouble"], offered["changed"]) == ("slurm: down", "2026-01-31T11:59:00.000Z")

@@ -98,7 +98,9 @@ def wishes(home):
 )
 def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
     home.add()
-    assert home.out(verb, "1") == f"1: {verb} requested: {next_}; `jim explain 1` shows the progress\n"
+    does = {"cancel": "ends", "suspend": "suspends", "resume": "continues"}[verb]
+    told = f"1: {verb} requested: {does} 4 local jobs: 4 wait; {next_}; `jim explain 1` shows the progress\n"
+    assert home.out(verb, "1") == told
     assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [(verb, "1")]
     assert home.woken == [home.site.state]
 

@@ -1,0 +1,76 @@
+"""The one page of `jim pages --site`: all accounts, with links to their own pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from flask import Flask, Response, g, render_template, request
+
+from jim.model import State
+from jim.pages.admission import OPEN
+from jim.pages.app import Pages, accepted, answer, as_csv, as_json, require_no_filter
+from jim.pages.live import HTML, TEXT, Made
+from jim.reading.accounts import Account, Accounts
+from jim.reading.lists import counted
+
+COLUMNS = ("account", "changed", "seen", "grid_jobs", "trouble", "problem", "url")
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    if pages.accounts is None:
+        return
+    accounts = pages.accounts
+    app.add_url_rule("/", "accounts", lambda: page(pages, accounts, ""))
+    for kind in ("json", "csv"):
+        app.add_url_rule(f"/index.{kind}", f"accounts.{kind}", lambda kind=kind: page(pages, accounts, kind))
+    app.add_url_rule("/healthz", OPEN, lambda: Response("ok\n", content_type=TEXT))
+
+
+def page(pages: Pages, accounts: Accounts, fixed: str) -> Response:
+    """Show all accounts, or send them as a document."""
+    require_no_filter()
+    kind = fixed or accepted(("html", "json", "csv"))
+    name = f"accounts {kind} {g.root} {request.full_path}"
+    return answer(pages.renderings.get(name, lambda: _made(accounts, kind)), name)
+
+
+def _made(accounts: Accounts, kind: str) -> Made:
+    found = accounts.all()
+    if kind == "csv":
+        states = [state for state in State if state is not State.UNKNOWN]
+        return as_csv("accounts", (*COLUMNS, *(state.value for state in states)), _rows(accounts, found, states))
+    if kind == "json":
+        site = accounts.site.site.name
+        return as_json({"site": site, "accounts": [_plain(accounts, each) for each in found]})
+    total = sum((Counter(each.counts) for each in found), Counter[State]())
+    facts = {"accounts": accounts, "found": found, "total": total, "url": lambda name: url(accounts, name)}
+    seen = {"site_name": accounts.site.site.name, "now": accounts.now(), "here": "/", "may_control": False}
+    body = render_template("accounts.html", **seen, **facts)
+    return Made(body.encode(errors="backslashreplace"), HTML, seen["now"])  # type: ignore[arg-type]
+
+
+def url(accounts: Accounts, name: str) -> str:
+    """Return the address of the pages of an account; empty if the site file names none."""
+    return accounts.site.pages.account_url.replace("{account}", quote(name, safe=""))
+
+
+def _plain(accounts: Accounts, each: Account) -> dict[str, Any]:
+    counts = {state.value: count for state, count in counted(each.counts)}
+    told = {"changed": each.at, "seen": each.seen, "trouble": each.trouble, "problem": each.problem}
+    return {
+        "account": each.name,
+        **told,
+        "grid_jobs": dict(each.grid_jobs),
+        "counts": counts,
+        "url": url(accounts, each.name),
+    }
+
+
+def _rows(accounts: Accounts, found: Iterable[Account], states: Iterable[State]) -> Iterable[tuple[object, ...]]:
+    for each in found:
+        about = (each.name, each.at, each.seen, sum(each.grid_jobs.values()), each.trouble, each.problem)
+        yield (*about, url(accounts, each.name), *(each.counts.get(state, 0) for state in states))

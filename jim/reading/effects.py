@@ -1,0 +1,182 @@
+"""Tells what a wish would do now, before it is stored: the same words for the command line and the pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jim.doors.inbox import require_local_job, slices_of
+from jim.errors import BadRequest
+from jim.evidence.transitions import (
+    ENDED_BADLY,
+    FORCED_FROM,
+    again_of,
+    not_forced,
+    too_early_to_retry,
+    too_late,
+    too_late_to_end,
+)
+from jim.jobs import GridJob, LocalJob
+from jim.model import NOTHING, State, Step, Verb
+from jim.reading.quantities import how_many
+from jim.reading.view import View, refuse_local_job
+from jim.statusdb.record import retryable
+
+Slices = tuple[tuple[int, int], ...]
+NEXT = {
+    Verb.CANCEL: "waiting local jobs are not submitted, others are cancelled; completed outputs are still collected",
+    Verb.FORCE: "the keeper accepts your statement, and collects the outputs again",
+    Verb.SUSPEND: "JIM submits no more, holds queued jobs, and suspends running jobs if the batch system can",
+    Verb.RESUME: "JIM releases held jobs, and submits again",
+    Verb.PRIORITY: "jobs in the batch system keep their place there",
+}
+WHOLE = (Verb.SUSPEND, Verb.RESUME, Verb.PRIORITY)  # wishes for whole grid jobs only
+RUN = (State.RUNNING, State.COMPLETING)
+SAID = {"run": "runs", "wait": "waits", "are": "is", "were": "was"}  # of several, of one
+
+
+class Effect(NamedTuple):
+    """What a wish would do: why nothing; else how many local jobs it concerns, by their present states, and words."""
+
+    late: str = ""
+    hit: Mapping[str, int] = NOTHING
+    words: str = ""
+    again: tuple[LocalJob, ...] = ()  # those that a retry tries again
+
+
+def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING) -> Effect:
+    """Return what a wish would do now; refuse a target that the verb does not take."""
+    number, slices = slices_of(target)
+    job = view.grid_job(number)
+    _require_target(job, verb, target, slices)
+    if verb == Verb.RETRY:
+        return _retry(view, job, slices, more)
+    states = _states(view, job, slices)
+    if late := _too_late(job, slices, verb, states, more):
+        return Effect(late)
+    if verb == Verb.FORCE:
+        hit = _by_state({state: count for state, count in states.items() if state.value != more["to"]})
+        return Effect("", hit, f"declares {_told(hit, more['to'])}")
+    return _of_living(job, verb, states, more)
+
+
+def offered(job: GridJob, states: Iterable[State], local: LocalJob | None = None) -> list[Verb]:
+    """Return the wishes that may change something, for a grid job or one of its local jobs in these states."""
+    there = set(states)
+    ended_badly = bool(there & {*ENDED_BADLY}) or (local is not None and local.held)
+    again = [Verb.RETRY] if ended_badly and not too_early_to_retry(job) else []
+    if local is not None:
+        alive = [Verb.CANCEL] if job.step is not Step.FINISHED and not local.state.final else []
+        return alive + again + [Verb.FORCE] * any(local.state in those for those in FORCED_FROM.values())
+    turn = Verb.RESUME if job.wish == Verb.SUSPEND else Verb.SUSPEND
+    return [each for each in (Verb.CANCEL, turn, Verb.PRIORITY) if not too_late(job, each)] + again
+
+
+def grown(shown: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Tell whether a wish would concern more local jobs of any kind than someone was shown."""
+    return any(count > shown.get(name, 0) for name, count in now.items())
+
+
+def _require_target(job: GridJob, verb: str, target: str, slices: Slices) -> None:
+    if verb in WHOLE:
+        refuse_local_job(target, verb)
+    if verb == Verb.FORCE and not slices:
+        raise BadRequest(f"`jim force` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
+    if slices:
+        require_local_job(job.id, slices[-1][1], job.size)
+
+
+def _states(view: View, job: GridJob, slices: Slices) -> Counter[State]:
+    if not slices or not job.size:
+        return Counter(view.store.counts(job.id) if job.size else {})
+    return Counter(view.store.state(job.id, n) for first, last in slices for n in range(first, last + 1))
+
+
+def _too_late(job: GridJob, slices: Slices, verb: str, states: Counter[State], more: Mapping[str, Any]) -> str:
+    """Return why a wish would have no effect; empty if it may have one."""
+    if verb == Verb.FORCE:
+        to = State(more["to"])
+        return f"already {to.value}" if states.keys() == {to} else not_forced(states.keys(), to)
+    if not slices:
+        return too_late(job, verb)
+    if job.step is Step.FINISHED:  # the outcome belongs to the grid job, not to a local job
+        return f"{job.id} {too_late(job, verb)}"
+    return too_late_to_end(states.keys())
+
+
+# Words
+
+
+def _of_living(job: GridJob, verb: str, states: Counter[State], more: Mapping[str, Any]) -> Effect:
+    """Describe a wish for the local jobs that have not ended."""
+    hit = _living(states)
+    if verb == Verb.PRIORITY:
+        hit = {"wait": hit["wait"]} if hit.get("wait") else {}
+        waiting = how_many(hit.get("wait", 0), "waiting local job") if hit else "the grid job"
+        return Effect("", hit, f"gives {waiting} priority {more['priority']} instead of {job.priority}")
+    if not hit:
+        what = "all local jobs have ended" if job.size else "it has no local jobs yet"
+        return Effect("", hit, f"{'ends' if verb == Verb.CANCEL else verb + 's'} the grid job; {what}")
+    acts = {Verb.CANCEL: "ends", Verb.SUSPEND: "suspends", Verb.RESUME: "continues"}
+    return Effect("", hit, f"{acts[Verb(verb)]} {_told(hit)}")
+
+
+def _living(states: Counter[State]) -> dict[str, int]:
+    """Count local jobs that have not ended, by what they do."""
+    found = Counter[str]()
+    for state, count in states.items():
+        if not state.final:
+            found["run" if state in RUN else "are suspended" if state is State.SUSPENDED else "wait"] += count
+    return {name: found[name] for name in ("run", "are suspended", "wait") if found[name]}
+
+
+def _by_state(states: Mapping[State, int]) -> dict[str, int]:
+    words = {State.KILLED: "were killed", State.HELD: "are held"}
+    found = ((words.get(state, state.value), states.get(state, 0)) for state in State)
+    return {name: count for name, count in found if count}
+
+
+def _told(hit: Mapping[str, int], become: str = "") -> str:
+    """Write counts: "2,333 local jobs: 1,100 run, 1,233 wait", with what all become before the colon."""
+    parts = (f"{count:,} {_of_one(name) if count == 1 else name}" for name, count in hit.items())
+    all_ = how_many(sum(hit.values()), "local job")
+    return f"{all_}{' ' + become if become else ''}: {', '.join(parts)}"
+
+
+def _of_one(name: str) -> str:
+    first, _, rest = name.partition(" ")
+    return f"{SAID.get(first, first)} {rest}".strip()
+
+
+# Retry
+
+
+def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) -> Effect:
+    if late := too_early_to_retry(job):
+        return Effect(late)
+    ended = _ended(view, job, slices) if job.size else []
+    again = again_of(ended, slices, **more)
+    if not again:
+        return Effect(_nothing_to_retry(job, ended, more))
+    hit = _by_state(Counter(State.HELD if each.held else each.state for each in again))
+    what = "1 local job gets" if len(again) == 1 else f"{len(again):,} local jobs get"
+    return Effect("", hit, f"{what} another set of attempts", tuple(again))
+
+
+def _ended(view: View, job: GridJob, slices: Slices) -> list[LocalJob]:
+    """Return the local jobs among which a retry chooses, in their present state."""
+    if not slices:
+        return retryable(view.store, job.id)
+    return [view.store.local_job(job.id, n) for first, last in slices for n in range(first, last + 1)]
+
+
+def _nothing_to_retry(job: GridJob, ended: list[LocalJob], more: Mapping[str, Any]) -> str:
+    if any(more.values()):
+        return "no local job matches --failed and --reason"
+    if job.step is Step.FINISHED and not job.size:
+        return "it has no local jobs"
+    if any(each.piece.failure for each in ended):
+        return "the failed local jobs failed on their creation, and can never run"
+    finished = job.step is Step.FINISHED
+    return f"no local job {'failed' if finished else 'has failed'} or was killed{'' if finished else ' so far'}"
