@@ -38,7 +38,10 @@ from jim.reading.view import View, look
 from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
-ROUTES = ("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health")
+ROUTES = (
+    *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
+    "health",
+)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -135,7 +138,7 @@ class Pages:
 
     def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
-            kind = fixed or _accepted(formats)
+            kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
             cached = f"{g.role} {kind} {request.full_path}"
@@ -169,7 +172,7 @@ def in_full(rule: str) -> str:
     return rule.replace("<HOST>", "<text:host>")
 
 
-def _accepted(formats: tuple[str, ...]) -> str:
+def accepted(formats: tuple[str, ...]) -> str:
     """Return the format that the browser prefers; HTML in doubt."""
     if len(formats) < 2:
         return formats[0]

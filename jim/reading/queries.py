@@ -38,6 +38,7 @@ class Result(NamedTuple):
 
     job: str
     text: str
+    element: bool = False  # the text is XML
 
 
 class Plan(NamedTuple):
@@ -174,4 +175,4 @@ def _result(view: View, query: Query, row: Any) -> Result:
     job = str(grid) if query.element == "grid_job" or rest[0] < 0 else f"{grid}.{rest[0]}"
     if query.attribute:
         return Result(job, writing.safe(str(row[-1])))
-    return Result(job, writing.one(view.store, query.element, row))
+    return Result(job, writing.one(view.store, query.element, row), True)

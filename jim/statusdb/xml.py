@@ -94,7 +94,7 @@ def schema() -> bytes:
 # XPath
 
 
-class _Later(Sequence[tuple[str, str]]):
+class _Later(Sequence[tuple[str, str, bool]]):
     """Results that are written when they are read: a million elements need not be in memory as text."""
 
     def __init__(self, found: list[Any]) -> None:
@@ -105,10 +105,10 @@ class _Later(Sequence[tuple[str, str]]):
 
     def __getitem__(self, at: Any) -> Any:
         each = self._found[at]
-        return _job_of(each), _shown(each)
+        return _job_of(each), _shown(each), isinstance(each, etree._Element)
 
 
-def evaluate(file: IO[bytes], expression: str) -> Sequence[tuple[str, str]]:
+def evaluate(file: IO[bytes], expression: str) -> Sequence[tuple[str, str, bool]]:
     """Evaluate an XPath expression over a document, in a process with limits; return each result with its job."""
     try:
         root = etree.parse(file, _parser()).getroot()

@@ -77,7 +77,7 @@ def child() -> int:
     return 0
 
 
-def _lines(found: Sequence[tuple[str, str]], most: Most) -> Iterator[str]:
+def _lines(found: Sequence[tuple[str, str, bool]], most: Most) -> Iterator[str]:
     """Yield the wanted results, and then the number of all."""
     size = 0
     for number, each in enumerate(found):

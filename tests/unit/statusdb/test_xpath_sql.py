@@ -19,14 +19,14 @@ from jim.statusdb.xpath_tree import parsed
 from tests.unit.statusdb.expressions import TWELVE, Expressions, store
 
 
-def both(view: View, expression: str, of: Of) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def both(view: View, expression: str, of: Of) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]]]:
     """Answer an expression by both ways."""
     plan = planned(view, expression, of)
     assert plan.way == "translated", (plan.outside, expression)
     whole = io.BytesIO()
     write(view, of, whole)
     expected = list(evaluate(io.BytesIO(whole.getvalue()), plan.evaluated))
-    return [tuple(each) for each in ended(plan, begun(view, plan))], expected
+    return [(each.job, each.text, each.element) for each in ended(plan, begun(view, plan))], expected
 
 
 def hold(place: Path, seed: int, count: int, expressions: Expressions) -> int:
@@ -39,7 +39,7 @@ def hold(place: Path, seed: int, count: int, expressions: Expressions) -> int:
             expression, of = expressions.one(), one if turn % 5 == 0 else Of()
             got, expected = both(view, expression, of)
             if "count(" in expression[:6] or of.one:
-                expected = [(job, text) for (job, _), (_, text) in zip(got, expected, strict=True)]
+                expected = [(job, *told) for (job, *_), (_, *told) in zip(got, expected, strict=True)]
             assert got == expected, (seed, expression, of)
             results += len(got)
     return results
