@@ -62,6 +62,17 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
         return Answer(tuple(command), code, _text(out), _text(err), seconds)
 
 
+def run_confined(command: Sequence[str], *, given: IO[bytes], out: IO[bytes], limit: float) -> Answer:
+    """Run a command from a file to a file, with an empty environment; at its limit, end it with all that it started."""
+    began = time.monotonic()
+    with _memory("err") as err:
+        process = subprocess.Popen(
+            command, stdin=given, stdout=out, stderr=err, env={}, cwd="/", start_new_session=True
+        )
+        code = _wait(process, limit, (err,))
+        return Answer(tuple(command), code, "", _text(err), time.monotonic() - began)
+
+
 def _become(account: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the environment of a process of this account, and arguments for Popen."""
     if not account:

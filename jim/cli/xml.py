@@ -1,52 +1,87 @@
-"""jim xml: a grid job as an XML document, and the schema of such documents."""
+"""jim xml: the site, a grid job or a local job as an XML document, and the schema of such documents."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from contextlib import closing
+from typing import IO
 
 from jim.cli.text import say
+from jim.doors import inbox
 from jim.errors import BadRequest
-from jim.reading.view import look
+from jim.reading.view import View, look
+
+XPATH = (
+    "print only the results of this expression, one a line; names have the prefix jim: "
+    "//jim:local_job[@state='failed']/@n (docs/xpath.md has examples)"
+)
+EXPLAIN = "print how JIM would answer the expression, over how many documents, and what in it can never match"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim xml`."""
-    parser.add_argument("target", metavar="G", nargs="?", help="a grid job, or any of its local jobs")
+    parser.add_argument("target", metavar="G[.n]", nargs="?", help="a grid job, or one of its local jobs")
+    parser.add_argument("--all", action="store_true", help="the site, with all its grid jobs")
     parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
-    help_ = (
-        "print only the results of this expression, one a line; names have the prefix jim: "
-        "//jim:local_job[@state='failed']/@n"
-    )
-    parser.add_argument("--xpath", metavar="EXPR", help=help_)
+    parser.add_argument("--xpath", metavar="EXPR", help=XPATH)
+    parser.add_argument("--explain", action="store_true", help=EXPLAIN)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the document byte for byte; on a terminal, escaped."""
-    from jim.statusdb import xml
-    from jim.statusdb.xpath import xpath
-
-    if bool(arguments.target) == arguments.schema:
-        raise BadRequest("name a grid job or use --schema, not both (see `jim xml --help`)")
-    if arguments.xpath is not None and not (arguments.xpath.strip() and arguments.target):
-        raise BadRequest("--xpath needs an expression and a grid job (see `jim xml --help`)")
+    chosen = [bool(arguments.target), arguments.all, arguments.schema]
+    if sum(chosen) != 1:
+        raise BadRequest("name a grid job or use --schema, not both; --all is the site (see `jim xml --help`)")
+    if arguments.xpath is not None and (arguments.schema or not arguments.xpath.strip()):
+        raise BadRequest("--xpath needs an expression and a grid job, or --all (see `jim xml --help`)")
+    if arguments.explain and arguments.xpath is None:
+        raise BadRequest("--explain needs --xpath and an expression (see `jim xml --help`)")
     if arguments.schema:
-        _print(xml.schema())
+        _schema()
         return 0
     view = look()
-    number, store, strict = view.herd(arguments.target), view.store, view.site.site.strict_status
-    if arguments.xpath:
-        for found in xpath(xml.document(store, number, strict=strict), arguments.xpath):
-            say(found)
-    elif sys.stdout.isatty():
-        _print(xml.document(store, number, strict=strict))
-    else:
-        xml.write(store, number, sys.stdout.buffer, strict=strict)
+    with closing(view.store):
+        _answer(view, arguments)
     return 0
 
 
-def _print(document: bytes) -> None:
+def _schema() -> None:
+    from jim.statusdb.xml import schema
+
+    sys.stdout.flush()
     if sys.stdout.isatty():
-        say(document.decode())
+        say(schema().decode())
     else:
-        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.write(schema())
+
+
+def _answer(view: View, arguments: argparse.Namespace) -> None:
+    from jim.reading import queries
+    from jim.reading.xml_documents import Of, written
+
+    of = Of() if arguments.all else Of(*_target(arguments.target))
+    if arguments.xpath is None:
+        with written(view, of) as file:
+            view.store.close()
+            _print(file)
+    elif arguments.explain:
+        say(queries.planned(view, arguments.xpath, of).words())
+    else:
+        for found in queries.answered(view, arguments.xpath, of):
+            say(found.text)
+
+
+def _target(text: str) -> tuple[tuple[int, ...], int | None]:
+    number, n = inbox.target_of(text)
+    return (number,), n
+
+
+def _print(file: IO[bytes]) -> None:
+    file.seek(0)
+    if sys.stdout.isatty():
+        for line in file:
+            say(line.decode().rstrip("\n"))
+    else:
+        shutil.copyfileobj(file, sys.stdout.buffer)

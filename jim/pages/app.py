@@ -42,8 +42,8 @@ from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
 ROUTES = (
-    *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "site", "schema", "metrics", "health"),
-    "control",
+    *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
+    *("health", "control"),
 )
 OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store

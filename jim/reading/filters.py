@@ -22,12 +22,13 @@ class Filter(NamedTuple):
     choices: tuple[str, ...] = ()
     pattern: str = ".+"  # every value must match this as a whole, unless there are choices
     once: bool = False  # only one value; other filters with two values mean either
+    longest: int = LONGEST
 
     def check(self, name: str, value: str) -> None:
         """Refuse an invalid value."""
         if self.choices and value not in self.choices:
             raise BadRequest(f"{name} cannot be {value!r}{nearest(value, self.choices)}")
-        if len(value) > LONGEST or not re.fullmatch(self.pattern, value, re.ASCII | re.DOTALL):
+        if len(value) > self.longest or not re.fullmatch(self.pattern, value, re.ASCII | re.DOTALL):
             raise BadRequest(f"{name} cannot be {value[:80]!r}: expected {self.help}")
 
 

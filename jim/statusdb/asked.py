@@ -112,3 +112,11 @@ class Minute(NamedTuple):
     at: str  # to the minute
     what: str
     times: int
+
+
+class Query(NamedTuple):
+    """A translated expression: SQL whose rows are the results in the order of documents."""
+
+    sql: str
+    element: str  # of each result, or of the attribute that is the result; empty: the only result is a number
+    attribute: str = ""  # empty: the result is the element

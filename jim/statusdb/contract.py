@@ -36,6 +36,7 @@ from jim.statusdb.asked import (
     LocalJobsAsked,
     LocalJobSeen,
     Minute,
+    Query,
 )
 
 
@@ -420,3 +421,20 @@ class Store(Protocol):
 
     def grid_jobs_on(self, host: str, limit: int) -> list[GridJobOnHost]:
         """Return the grid jobs with attempts on a host, the newest first; at most `limit`."""
+
+    # Elements of documents
+
+    def grid_job_numbers(self) -> list[int]:
+        """Return the numbers of all grid jobs, in order."""
+
+    def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
+        """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
+
+    def published_of(self, grid: int, numbers: range) -> Iterator[tuple[int, str, str]]:
+        """Yield the publications of some local jobs: n, name, content."""
+
+    def knows_kinds(self) -> bool:
+        """Tell whether the store has kinds of reasons; a store of an older format has none."""
+
+    def found(self, query: Query, *, strict: bool, limit: int = -1) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a query: the keys of an element, and the attribute if one is asked for."""

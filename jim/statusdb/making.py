@@ -5,8 +5,10 @@ The store uses that SQL for an upgrade, for a check, and for a reader of a forma
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from jim.model import State
@@ -34,6 +36,9 @@ ON_HOST = (
     "SELECT grid, host, verdict, count(*), max(CASE WHEN verdict = '' THEN '' ELSE updated END) FROM attempt "
     "WHERE host <> ''{which} GROUP BY grid, host, verdict"
 )
+# A publication is a phase if it is an element such as `<phase name="sim" done="117" total="250" unit="events"/>`.
+PHASE = "<phase "
+_ATTRIBUTE = re.compile(r'\b(?:(name|unit)="([^"<&]{1,40})"|(done|total)="([0-9]{1,15})")')
 _ALL = "grid IN (SELECT id FROM grid_job WHERE size > 0)"
 _SPLIT = f"FROM local_job WHERE {_ALL} GROUP BY grid"
 
@@ -72,8 +77,35 @@ class Cells:
         return bytes(self.states)
 
 
+class PhaseTold(NamedTuple):
+    """The progress that a publication tells."""
+
+    name: str
+    unit: str
+    done: int
+    total: int
+
+
+@lru_cache(64)  # SQL asks for its parts, one after the other
+def phase_of(content: str) -> PhaseTold | None:
+    """Read a publication that is a phase; None: it is something else."""
+    if not content.startswith(PHASE):
+        return None
+    facts = {word or number: text or digits for word, text, number, digits in _ATTRIBUTE.findall(content)}
+    if not facts.keys() >= {"name", "done", "total"}:
+        return None
+    return PhaseTold(facts["name"], facts.get("unit", ""), int(facts["done"]), int(facts["total"]))
+
+
+def _phase_part(content: str, part: str) -> str | int | None:
+    """Return a part of a phase, for SQL."""
+    phase = phase_of(content)
+    return getattr(phase, part) if phase else None
+
+
 def let_make(db: sqlite3.Connection) -> None:
     """Let SQL of this connection make derived tables."""
+    db.create_function("phase_part", 2, _phase_part, deterministic=True)
     db.create_aggregate("cells", 2, Cells)  # type: ignore[arg-type]
 
 

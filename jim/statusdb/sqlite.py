@@ -14,7 +14,7 @@ from jim.errors import UnknownJob
 from jim.jobs import HELD, Change, GridJob, Journal, LocalJob
 from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
-from jim.statusdb.browsed import Browsed
+from jim.statusdb.elements import Elements
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.submissions import Submissions
@@ -30,7 +30,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Browsed, Submissions):
+class Store(Elements, Submissions):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

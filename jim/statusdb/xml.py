@@ -1,32 +1,21 @@
-"""The XML documents of the status DB: a grid job, the schema, and publications of payloads."""
+"""What needs a parser of XML: publications of payloads, their form for people, and XPath over documents."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from lxml import etree
 
 from jim.errors import JimError
-from jim.evidence.exit_record import ExitRecord, read_exit_record
-from jim.statusdb.record import record
+from jim.statusdb.elements import NAMESPACE, ODD
 
-if TYPE_CHECKING:
-    from jim.jobs import Attempt, GridJob, LocalJob
-    from jim.statusdb.contract import Store
-
-NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}
-GRID_JOB = -1  # stands for n in publications about the grid job itself
 LONGEST = 65_536
 DEEPEST = 32
 MOST_ATTRIBUTES = 256
-# XML allows none of these characters, even as escapes.
-_ODD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOTALL | re.ASCII)
 
 
@@ -35,7 +24,7 @@ _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOT
 
 def fragment(text: str) -> str:
     """Turn a publication of a payload into an XML element: its own, or one for a progress line."""
-    if _ODD.search(text):
+    if ODD.search(text):
         raise JimError("not XML: it holds a character that XML cannot carry")
     if len(text.encode()) > LONGEST:
         raise JimError(f"more than {LONGEST:,} bytes")
@@ -90,39 +79,6 @@ def _check_one(element: etree._Element) -> None:
         raise JimError(f"the namespace {NAMESPACE} is JIM's own; use another, or none")
 
 
-# Documents
-
-
-def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
-    """Return a grid job's document."""
-    whole = io.BytesIO()
-    write(store, grid, whole, strict=strict)
-    return whole.getvalue()
-
-
-def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
-    """Write a grid job's document, one local job after another; all of it shows the same moment."""
-    with store.snapshot(), etree.xmlfile(out, encoding="utf-8") as file:
-        job = store.grid_job(grid)
-        file.write_declaration()
-        facts = record(store, job, store.fact("seen"), strict=strict)
-        counts = facts.pop("counts")
-        with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
-            file.write("\n")
-            for part in _about(store, job, counts):
-                _write(file, part)
-            for local in store.local_jobs(grid):
-                _write(file, _local_job(store, local))
-    out.write(b"\n")
-
-
-def of_local_job(store: Store, grid: int, n: int) -> bytes:
-    """Return the part of a grid job's document about one local job, as a document of its own."""
-    element = _local_job(store, store.local_job(grid, n))
-    whole: bytes = etree.tostring(element, encoding="utf-8", xml_declaration=True)
-    return whole + b"\n"
-
-
 def indented(content: str) -> str:
     """Write a published element for people: each element in a line of its own."""
     element = etree.fromstring(content, _parser())
@@ -135,119 +91,43 @@ def schema() -> bytes:
     return Path(__file__).with_name("jim-status.rng").read_bytes()
 
 
-def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[etree._Element]:
-    yield _element("counts", counts)
-    yield _values(_element("request"), job.request)
-    yield _element("size", {"local_jobs": job.size, "events_per_job": job.events_per_job}, job.why)
-    yield _values(_element("result"), job.result)
-    yield _detail(_element("detail"), store, job.id, GRID_JOB)
-
-
-def _local_job(store: Store, job: LocalJob) -> etree._Element:
-    facts = _some(job, "n", "attempt", "witness", "reason", "updated")
-    element = _element("local_job", facts | {"state": job.state.value})
-    _piece(element, job)
-    for attempt in store.attempts(job.grid, n=job.n):
-        _attempt(element, attempt)
-    _detail(_add(element, "detail"), store, job.grid, job.n)
-    return element
-
-
-def _piece(parent: etree._Element, job: LocalJob) -> None:
-    piece = job.piece
-    element = _add(parent, "piece", _some(piece, "first_event", "events", "source", "failure"))
-    for argument in piece.arguments:
-        _add(element, "argument", text=argument)
-    for file in piece.files:
-        _add(element, "file", text=file)
-    for name in ("mask", "variables", "attributes"):
-        if getattr(piece, name):
-            _values(_add(element, name), getattr(piece, name))
-
-
-def _attempt(parent: etree._Element, attempt: Attempt) -> None:
-    facts = {"number": attempt.attempt, "submission": attempt.k, "index": attempt.idx}
-    element = _add(parent, "attempt", facts | _some(attempt, "host", "started", "verdict", "reason", "updated"))
-    with suppress(JimError):  # JIM has not acted on an unreadable record
-        if attempt.record:
-            _exit(element, read_exit_record(attempt.record))
-
-
-def _exit(parent: etree._Element, record: ExitRecord) -> None:
-    cpu = f"{record.cpu:.2f}" if 0 <= record.cpu < 1e12 else None  # a wrapper's word, perhaps nan
-    facts = _some(record, "started", "ended", "code", "signal", "reason")
-    element = _add(parent, "exit", {**facts, "cpu_seconds": cpu})
-    for output in record.files:
-        _add(element, "output", {"name": output.name, "bytes": output.size, "sha256": output.sha256})
-    for refused in record.refused:
-        _add(element, "refused", text=refused)
-
-
-def _detail(element: etree._Element, store: Store, grid: int, n: int) -> etree._Element:
-    element.extend(etree.fromstring(content, _parser()) for _, _, content, _ in store.details(grid, n))
-    return element
-
-
-def _values(element: etree._Element, value: Any) -> etree._Element:
-    """Write a value of a request: a table as attributes, a list as values, anything else as text."""
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            _values(_add(element, "attribute", {"name": name}), each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            _values(_add(element, "value"), each)
-    elif value is not None:
-        element.text = _safe(str(value).lower() if isinstance(value, bool) else str(value))
-    return element
-
-
-def _element(name: str, facts: Mapping[str, Any] | None = None, text: str = "") -> etree._Element:
-    element = etree.Element(_name(name), _attributes(facts or {}), nsmap=PREFIXES)
-    element.text = _safe(text) or None
-    return element
-
-
-def _add(parent: etree._Element, name: str, facts: Mapping[str, Any] | None = None, text: str = "") -> etree._Element:
-    element = etree.SubElement(parent, _name(name), _attributes(facts or {}))
-    if text:
-        element.text = _safe(text)
-    return element
-
-
-def _write(file: etree._IncrementalFileWriter, part: etree._Element) -> None:
-    file.write(part)
-    file.write("\n")
-
-
-def _name(name: str) -> str:
-    return f"{{{NAMESPACE}}}{name}"
-
-
-def _attributes(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the known attributes; leave out unknown ones."""
-    return {name: _safe(str(value)) for name, value in facts.items() if value not in (None, "")}
-
-
-def _some(row: Any, *names: str) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in names}
-
-
-def _safe(text: str) -> str:
-    """Replace characters that XML cannot carry."""
-    return text if text.isascii() and text.isprintable() else _ODD.sub("\ufffd", text)
-
-
 # XPath
 
 
-def evaluate(file: Path, expression: str) -> list[str]:
-    """Evaluate an XPath expression over a document, in a process with limits (`jim.statusdb.xpath`)."""
+class _Later(Sequence[tuple[str, str, bool]]):
+    """Results that are written when they are read: a million elements need not be in memory as text."""
+
+    def __init__(self, found: list[Any]) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, at: Any) -> Any:
+        each = self._found[at]
+        return _job_of(each), _shown(each), isinstance(each, etree._Element)
+
+
+def evaluate(file: IO[bytes], expression: str) -> Sequence[tuple[str, str, bool]]:
+    """Evaluate an XPath expression over a document, in a process with limits; return each result with its job."""
     try:
-        root = etree.parse(str(file), _parser()).getroot()
-        found = root.xpath(expression, namespaces=PREFIXES, smart_strings=False)
+        root = etree.parse(file, _parser()).getroot()
+        found = root.xpath(expression, namespaces=PREFIXES, smart_strings=True)
     except (etree.XPathError, etree.XMLSyntaxError, ValueError) as error:
         raise JimError(f"XPath {expression!r}: {error}") from error
-    return [_shown(each) for each in found] if isinstance(found, list) else [_shown(found)]
+    return _Later(found if isinstance(found, list) else [found])
+
+
+def _job_of(found: Any) -> str:
+    """Return the job that an element, an attribute or a text belongs to, such as 12 or 12.117."""
+    element = found if isinstance(found, etree._Element) else getattr(found, "getparent", lambda: None)()
+    if element is None:
+        return ""
+    numbers = {each.tag: each for each in (element, *element.iterancestors())}
+    grid, local = numbers.get(f"{{{NAMESPACE}}}grid_job"), numbers.get(f"{{{NAMESPACE}}}local_job")
+    if grid is None:
+        return ""
+    return str(grid.get("id")) if local is None else f"{grid.get('id')}.{local.get('n')}"
 
 
 def _shown(found: Any) -> str:
@@ -255,4 +135,6 @@ def _shown(found: Any) -> str:
         return etree.tostring(found, encoding="unicode", with_tail=False)
     if isinstance(found, bool):
         return "true" if found else "false"
+    if isinstance(found, tuple):  # a namespace, as prefix and name
+        return str(found[1])
     return str(int(found)) if isinstance(found, float) and found.is_integer() else str(found)

@@ -1,48 +1,73 @@
-"""XPath over a grid job's document, in a child process, because an expression may need endless time or memory."""
+"""XPath over a whole document, in a child process, because an expression may need endless time or memory."""
 
 from __future__ import annotations
 
 import json
 import resource
 import sys
-import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from jim.errors import BadRequest, JimError
 
-CPU_SECONDS = 10
-MEMORY_BYTES = 2 * 1024**3
+CPU_SECONDS, WALL_SECONDS = 10, 20
+MEMORY_BYTES = 1024**3
 ANSWER_BYTES = 256 * 1024**2
+FIRST_TO_DIE = "1000"  # the kernel's highest rank, if memory runs out
 HOME = Path(__file__).resolve().parents[2]
-# Not `-m`: the child's directory is /, and its PYTHONPATH may be anyone's.
+# Not `-m`: the child's directory is /.
 CHILD = "import sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb.xpath import child; sys.exit(child())"
+LIMITS = {
+    resource.RLIMIT_CPU: CPU_SECONDS,
+    resource.RLIMIT_AS: MEMORY_BYTES,
+    resource.RLIMIT_FSIZE: ANSWER_BYTES,
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_NPROC: 0,
+}
 
 
-def xpath(document: bytes, expression: str, cpu_seconds: int = CPU_SECONDS) -> list[str]:
-    """Evaluate an expression; elements are returned as XML, everything else as text."""
-    from jim.command import run
+class Most(NamedTuple):
+    """How much of the results is wanted; -1: everything."""
 
-    with tempfile.NamedTemporaryFile(prefix="jim-", suffix=".xml") as file:
-        file.write(document)
-        file.flush()
-        command = (sys.executable, "-P", "-s", "-c", CHILD, str(HOME), file.name, expression, str(cpu_seconds))
-        answer = run(command, limit=4 * cpu_seconds)
-    if answer.code != 0:
-        said = answer.err.strip().splitlines()[-1:] if answer.code == 1 else []
-        limits = f"it took more than {cpu_seconds} s or {MEMORY_BYTES >> 20:,} MiB, or its result is too large"
-        raise BadRequest(said[0]) if said else JimError(f"JIM stopped XPath {expression[:200]!r}: {limits}")
-    found: list[str] = json.loads(answer.out)
-    return found
+    nodes: int = -1
+    size: int = -1  # bytes
+
+
+ALL = Most()
+
+
+def xpath(document: IO[bytes], expression: str, out: IO[bytes], most: Most = ALL) -> None:
+    """Evaluate an expression; write a line of JSON for each result, then their number."""
+    from jim.command import run_confined
+
+    words = (expression, *map(str, most))
+    command = (sys.executable, "-I", "-c", CHILD, str(HOME), *words)
+    document.seek(0)
+    answer = run_confined(command, given=document, out=out, limit=WALL_SECONDS)
+    if answer.code == 0:
+        return
+    said = answer.err.strip().splitlines()[-1:] if answer.code == 1 else []
+    limits = (
+        f"it needs more than {CPU_SECONDS} s of CPU time, {WALL_SECONDS} s or {MEMORY_BYTES >> 20:,} MiB of memory, or "
+        f"its result has more than {ANSWER_BYTES >> 20} MiB"
+    )
+    raise BadRequest(said[0]) if said else JimError(f"JIM stopped XPath {expression[:200]!r}: {limits}")
 
 
 def child() -> int:
-    """Evaluate within limits: `child HOME FILE EXPRESSION SECONDS`."""
-    _, _, file, expression, seconds = sys.argv
-    _limit({resource.RLIMIT_CPU: int(seconds), resource.RLIMIT_AS: MEMORY_BYTES, resource.RLIMIT_FSIZE: ANSWER_BYTES})
+    """Evaluate within limits: `child HOME EXPRESSION NODES BYTES`, the document on standard input."""
+    _, _, expression, *most = sys.argv
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_DIE)
     from jim.statusdb.xml import evaluate
 
+    for limit, allowed in LIMITS.items():
+        _limit(limit, allowed)
     try:
-        sys.stdout.write(json.dumps(evaluate(Path(file), expression)))
+        for line in _lines(evaluate(sys.stdin.buffer, expression), Most(*map(int, most))):
+            sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
     except JimError as error:
         sys.stderr.write(f"{error}\n")
@@ -52,8 +77,18 @@ def child() -> int:
     return 0
 
 
-def _limit(limits: dict[int, int]) -> None:
-    for limit, most in (limits | {resource.RLIMIT_CORE: 0}).items():
-        hard = resource.getrlimit(limit)[1]
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(limit, (allowed, allowed))
+def _lines(found: Sequence[tuple[str, str, bool]], most: Most) -> Iterator[str]:
+    """Yield the wanted results, and then the number of all."""
+    size = 0
+    for number, each in enumerate(found):
+        size += len(each[1])
+        if number == most.nodes or size > most.size >= 0:
+            break
+        yield json.dumps(each)
+    yield json.dumps(len(found))
+
+
+def _limit(limit: int, most: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (allowed, allowed))

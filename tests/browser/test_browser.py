@@ -32,10 +32,20 @@ PAGES = {
     "hosts": "/hosts",
     "black hole": "/hosts/wn099",
     "host with failures": "/hosts/wn013",
+    "query": "/query",
+    "results of a query": "/query?xpath=" + quote("//jim:local_job[@state='failed']/@reason"),
+    "elements of a query": "/query?grid=12&xpath=" + quote("//jim:attempt[@host='wn013']"),
+    "query over whole documents": "/query?xpath=" + quote("//local_job[@updated > '2026']/jim:exit"),
     "site": "/site",
     "schema": "/schema",
 }
-ERRORS = {"/jobs?status=faild": 400, "/jobs/99": 404, "/nothing": 404, "/jobs/12/9999/log/stdout": 404}
+ERRORS = {
+    "/jobs?status=faild": 400,
+    "/jobs/99": 404,
+    "/nothing": 404,
+    "/jobs/12/9999/log/stdout": 404,
+    "/query?xpath=//[": 400,
+}
 LOOKS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import IO, Any
 from urllib.parse import quote
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from flask import Flask, Response, g, request
 from werkzeug.wsgi import wrap_file
 
-from jim.errors import BadRequest, JimError, UnknownJob
+from jim.errors import BadRequest, UnknownJob
 from jim.jobs import Attempt
 from jim.pages.admission import require_look
 from jim.pages.app import Pages, in_full
@@ -23,11 +22,11 @@ from jim.reading import files
 from jim.reading.files import Found
 from jim.reading.patience import Patience
 from jim.reading.view import View
+from jim.reading.xml_documents import Of, written
 
 LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024
 MEMBERS = 100
 DOCUMENT_SECONDS = 300.0
-LEAST_FREE = 10**9
 BLOCK = 64 * 1024
 SENDING_SECONDS = 1.0
 LOGS = ("stdout", "stderr", "log")
@@ -45,6 +44,7 @@ def add(app: Flask, pages: Pages) -> None:
         ("/jobs/<G>/result/picture/<name>", picture),
     ):
         app.add_url_rule(in_full(rule), make.__name__, _with(pages, make))
+    app.add_url_rule("/index.xml", "site.xml", _with(pages, document))
 
 
 def _with(pages: Pages, make: Any) -> Any:
@@ -216,7 +216,7 @@ class Sent:
 
 
 @contextmanager
-def _place(pages: Pages) -> Iterator[None]:
+def place(pages: Pages) -> Iterator[None]:
     """Hold one of the few places for large documents."""
     client = g.client
     if not pages.large.begin(client):
@@ -227,25 +227,17 @@ def _place(pages: Pages) -> Iterator[None]:
         pages.large.end(client)
 
 
-def document(pages: Pages, number: int) -> Response:
-    """Send a grid job's document: first write it to an unnamed file at the store's pace, then send the file."""
-    from jim.statusdb.xml import write
+def document(pages: Pages, number: int | None = None) -> Response:
+    """Send the document of a grid job, or that of the site."""
+    of = Of() if number is None else Of((number,))
+    with place(pages), pages.viewing(DOCUMENT_SECONDS) as view:
+        file = written(view, of)
+    return send_xml(file)
 
-    with _place(pages), pages.viewing(DOCUMENT_SECONDS) as view, ExitStack() as stack:
-        view.store.grid_job(number)
-        file = stack.enter_context(tempfile.TemporaryFile(prefix="jim-pages-"))
-        _require_room(file)
-        write(view.store, number, file, strict=view.site.site.strict_status)
-        file.flush()
-        _require_room(file)
-        stack.pop_all()  # the file is sent after this block
-    response = download(Found(file, 0, file.tell()), f"{number}.xml")
+
+def send_xml(file: IO[bytes]) -> Response:
+    """Send a whole file as XML."""
+    response = download(Found(file, 0, file.tell()), "document.xml")
     response.content_type = XML
     del response.headers["Content-Disposition"], response.headers["Accept-Ranges"]
     return response
-
-
-def _require_room(file: IO[bytes]) -> None:
-    about = os.fstatvfs(file.fileno())
-    if about.f_bavail * about.f_frsize < LEAST_FREE:
-        raise JimError("the disk on which the document would be written is nearly full")

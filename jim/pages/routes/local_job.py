@@ -39,7 +39,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     if kind == "json":
         return as_json(seen_by(g.role, documents.of_member(view, job, local)))
     if kind == "xml":
-        from jim.statusdb.xml import of_local_job
+        from jim.statusdb.writing import of_local_job
 
         return Made(of_local_job(view.store, number, n), XML)
     attempts = view.store.attempts(number, n=n)

@@ -214,7 +214,7 @@ def test_a_document_is_sent_with_its_length(done: Ground, person: Person) -> Non
 def test_95_a_document_while_the_disk_is_nearly_full(
     done: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jim.pages.routes.files.LEAST_FREE", 10**18)
+    monkeypatch.setattr("jim.reading.xml_documents.LEAST_FREE", 10**18)
     answer = person.get("/jobs/1.xml")
     assert answer.status_code == 503
     assert "nearly full" in answer.text

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from lxml import etree
 
 # xml
 
@@ -22,7 +23,7 @@ def test_an_expression_prints_a_result_a_line(home):
     assert home.out("xml", "1", "--xpath", "2 * 21") == "42\n"
     assert home.out("xml", "1", "--xpath", "//jim:local_job[@state='waiting']/@n") == "0\n1\n2\n3\n"
     assert "//jim:local_job[@state='failed']/@n" in " ".join(home.out("xml", "--help").split())
-    for expression in ("][", "//*[", "//local:job"):
+    for expression in ("][", "//*[", "//local:job[1]"):
         code, out, err = home.run("xml", "1", "--xpath", expression)
         assert (code, out, err.startswith(f"jim: XPath {expression!r}: ")) == (2, "", True)
 
@@ -31,3 +32,52 @@ def test_an_expression_prints_a_result_a_line(home):
 def test_an_expression_that_is_none_is_refused(home, words):
     home.add()
     assert home.run("xml", *words)[:2] == (2, "")
+
+
+def test_the_site_and_a_local_job_are_documents_of_their_own(home, monkeypatch):
+    home.add(size=2)
+    home.add(2, size=1)
+    schema = etree.RelaxNG(etree.fromstring(home.out("xml", "--schema").encode()))
+    for words, name, grid_jobs in ((("--all",), "site", 2), (("2",), "grid_job", 1), (("1.1",), "local_job", 0)):
+        written = io.BytesIO()
+        with monkeypatch.context() as patched:
+            patched.setattr("sys.stdout", io.TextIOWrapper(written))
+            assert home.run("xml", *words)[0] == 0
+            root = etree.fromstring(written.getvalue())
+        schema.assertValid(root)
+        assert root.tag == f"{{urn:jim:status:1}}{name}"
+        assert len(root.xpath("descendant-or-self::j:grid_job", namespaces={"j": "urn:jim:status:1"})) == grid_jobs
+
+
+def test_an_expression_is_asked_of_all_documents(home):
+    home.add(size=2)
+    home.add(2, size=1)
+    every = "/jim:grid_job/jim:local_job/@n"
+    assert home.out("xml", "--all", "--xpath", every) == "0\n1\n0\n"
+    assert home.out("xml", "2", "--xpath", every) == "0\n"
+    assert home.out("xml", "--all", "--xpath", "count(//jim:size)") == "2\n"
+    assert home.out("xml", "1.1", "--xpath", "/jim:local_job/@n") == "1\n"
+
+
+def test_the_way_of_an_answer_is_told_first(home):
+    home.add(size=2)
+    home.add(2, size=1)
+    assert home.out("xml", "--all", "--xpath", "//jim:local_job/@n", "--explain") == (
+        "translated: JIM asks the status DB, over 2 documents with 3 local jobs\n"
+    )
+    told = home.out("xml", "1", "--xpath", "//local_job[@updated > '2026']", "--explain")
+    assert told.startswith(
+        "whole: JIM writes the XML and evaluates the expression, over 1 document with 2 local jobs; "
+    )
+    assert "the step local_job is not translated" in told
+    assert "write jim:local_job" in told
+    assert home.run("xml", "1", "--explain")[:2] == (2, "")
+    assert home.run("xml", "1", "--all")[:2] == (2, "")
+
+
+def test_no_document_is_written_on_a_disk_that_is_nearly_full(home, monkeypatch):
+    home.add()
+    monkeypatch.setattr("jim.reading.xml_documents.LEAST_FREE", 10**18)
+    code, out, err = home.run("xml", "--all")
+    assert (code, out) == (1, "")
+    assert "nearly full" in err

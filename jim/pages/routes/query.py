@@ -1,0 +1,152 @@
+"""/query: XPath over one, several or all grid jobs. The page says how it will answer before it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from flask import Flask, Response, g, request
+
+from jim.errors import BadRequest
+from jim.pages.admission import require_look
+from jim.pages.app import DOCUMENT_SECONDS, Pages, accepted, answer, as_csv, as_json
+from jim.pages.live import Made
+from jim.pages.routes.files import place, send_xml
+from jim.reading import filters, queries
+from jim.reading.queries import Answer, Plan, Result
+from jim.reading.view import View
+from jim.reading.xml_documents import Of, unnamed
+from jim.statusdb import writing
+from jim.statusdb.xpath import ALL, Most
+from jim.statusdb.xpath_tree import LONGEST
+
+FORMATS = ("html", "json", "csv", "xml")
+ON_A_PAGE = Most(1_000, 1024 * 1024)
+SQL_SECONDS = 2.0
+QUERY = {
+    "xpath": filters.Filter(
+        f"an XPath expression of at most {LONGEST:,} characters", "EXPR", longest=LONGEST, once=True
+    ),
+    "grid": filters.Filter(
+        "grid jobs, such as 12 or 12,15", pattern=r" *\d{1,15}( *[, ] *\d{1,15}){0,99} *", once=True
+    ),
+    "whole": filters.Filter("evaluate it over the whole documents", choices=("yes",), once=True),
+}
+EXAMPLES = (
+    ("which local jobs failed", "//jim:local_job[@state='failed']/@n"),
+    ("which were tried more than once", "//jim:local_job[count(jim:attempt) > 1]/@n"),
+    ("why attempts failed on a host", "//jim:attempt[@host='wn013' and @verdict='failed']/@reason"),
+    ("how many local jobs run", "count(//jim:local_job[@state='running'])"),
+    ("which grid jobs are unfinished", "//jim:grid_job[@step != 'finished']/@id"),
+    ("bytes put out, over whole documents", "sum(//jim:exit/jim:output/@bytes)"),
+)
+
+
+class Asked(NamedTuple):
+    """What the page was asked, and what it found."""
+
+    given: filters.Filters
+    plan: Plan | None = None
+    results: tuple[Result, ...] = ()
+    answer: Answer | None = None
+    wrong: str = ""  # with the expression
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page, and its other formats."""
+    app.add_url_rule("/query", "query", partial(query, pages, ""))
+    for kind in FORMATS[1:]:
+        app.add_url_rule(f"/query.{kind}", f"query.{kind}", partial(query, pages, kind))
+
+
+def query(pages: Pages, kind: str) -> Response:
+    """Answer an expression; a page evaluates one over whole documents only if somebody asks for that."""
+    require_look()
+    kind = kind or accepted(FORMATS)
+    given = filters.read(QUERY, request.args.items(multi=True))
+    if kind == "html":
+        return _page(pages, given)
+    if not given.one("xpath").strip():
+        raise BadRequest("this needs xpath=EXPR, and perhaps grid=12,15")
+    plan, found = _answered(pages, given, ALL if kind == "xml" else ON_A_PAGE)
+    if kind == "xml":
+        return send_xml(unnamed(partial(_write_xml, plan, found)))
+    results = tuple(found)
+    made = _csv(results) if kind == "csv" else as_json(_document(plan, results, found))
+    return answer(made, f"{g.role} {kind} {request.full_path}")
+
+
+def _page(pages: Pages, given: filters.Filters) -> Response:
+    asked, status = Asked(given), 200
+    if given.one("xpath").strip():
+        try:
+            asked = _asked(pages, given)
+        except BadRequest as error:
+            asked, status = Asked(given, wrong=str(error)), 400
+    with pages.viewing() as view:
+        made = pages.html(view, "query.html", asked=asked, most=ON_A_PAGE.nodes, examples=EXAMPLES)
+    return answer(replace(made, status=status), f"{g.role} {request.full_path}")
+
+
+def _asked(pages: Pages, given: filters.Filters) -> Asked:
+    with pages.viewing() as view:
+        plan = _plan(view, given)
+    if not plan.query and not given.of("whole"):
+        return Asked(given, plan)
+    plan, found = _answered(pages, given, ON_A_PAGE)
+    results = tuple(found)  # only then the answer knows how many there are
+    return Asked(given, plan, results, found)
+
+
+def _plan(view: View, given: filters.Filters) -> Plan:
+    named = given.one("grid").replace(",", " ").split()
+    return queries.planned(view, given.one("xpath"), Of(tuple(dict.fromkeys(map(int, named)))))
+
+
+def _answered(pages: Pages, given: filters.Filters, most: Most) -> tuple[Plan, Answer]:
+    with place(pages):
+        with pages.viewing(DOCUMENT_SECONDS) as view:
+            plan = _plan(view, given)
+            if plan.query:
+                with view.store.at_most(DOCUMENT_SECONDS if most == ALL else SQL_SECONDS):
+                    file = queries.begun(view, plan, most)
+            else:
+                file = queries.begun(view, plan, most)
+        return plan, queries.ended(plan, file, most)
+
+
+def _document(plan: Plan, results: tuple[Result, ...], found: Answer) -> dict[str, Any]:
+    return {
+        "xpath": plan.expression,
+        "way": plan.way,
+        "grid_jobs": plan.grid_jobs,
+        "local_jobs": plan.local_jobs,
+        "warnings": list(plan.warnings),
+        "results": [{"job": each.job, "result": each.text} for each in results],
+        "shown_of": shown_of(results, found),
+    }
+
+
+def shown_of(results: tuple[Result, ...], found: Answer) -> int | str:
+    """Return the number of all results, in words if they are not all counted."""
+    return f"more than {len(results)}" if found.total is None else found.total
+
+
+def _csv(results: tuple[Result, ...]) -> Made:
+    return as_csv("query", ("job", "result"), ((each.job, each.text) for each in results))
+
+
+def _write_xml(plan: Plan, found: Answer, out: Any) -> None:
+    facts = {"xpath": plan.expression, "way": plan.way, "grid_jobs": plan.grid_jobs}
+    out.write(f"{writing.DECLARATION}<jim:results{writing.OUTER}{writing.attributes(facts)}>\n".encode())
+    for line in _results(found):
+        out.write(line.encode())
+    out.write(b"</jim:results>\n")
+
+
+def _results(found: Answer) -> Iterator[str]:
+    for each in found:
+        content = each.text if each.element else writing.text(writing.safe(each.text))
+        yield f"<jim:result{writing.attributes({'job': each.job})}>{content}</jim:result>\n"

@@ -1,0 +1,178 @@
+"""Answers XPath expressions over one, several or all documents: translated into SQL, or over whole documents.
+
+How an expression is going to be answered is known before anything is read: from its tree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache, partial
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from jim.errors import BadRequest, JimError
+from jim.reading.view import View
+from jim.reading.xml_documents import LARGEST_WHOLE, Of, TooLarge, unnamed, written
+from jim.statusdb import writing
+from jim.statusdb.asked import Query
+from jim.statusdb.xpath import ALL, Most, xpath
+from jim.statusdb.xpath_hints import hints
+from jim.statusdb.xpath_nodes import NotTranslated, Root
+from jim.statusdb.xpath_sql import Translation, for_all
+from jim.statusdb.xpath_tree import Tree, parsed
+
+if TYPE_CHECKING:
+    from threading import BoundedSemaphore
+
+CHILDREN = 2  # at once
+TRANSLATED, WHOLE = "translated", "whole"
+HINT = (
+    "JIM reads at most 100 MB of XML whole. Name fewer grid jobs, or write an expression that JIM translates: paths "
+    "over jim:grid_job, jim:local_job, jim:attempt and jim:detail/jim:phase to an attribute or a count (docs/xpath.md)"
+)
+
+
+class Result(NamedTuple):
+    """One result, and the job that it belongs to, such as 12 or 12.117; empty, if it belongs to none."""
+
+    job: str
+    text: str
+    element: bool = False  # the text is XML
+
+
+class Plan(NamedTuple):
+    """How an expression is going to be answered."""
+
+    expression: str
+    of: Of
+    evaluated: str  # the expression, as it is evaluated over the document
+    query: Query | None  # None: over the whole document
+    outside: str  # the part that is not translated
+    warnings: tuple[str, ...]
+    grid_jobs: int
+    local_jobs: int
+
+    @property
+    def way(self) -> str:
+        """Return the way in one word."""
+        return TRANSLATED if self.query else WHOLE
+
+    def words(self) -> str:
+        """Return the plan for a terminal."""
+        return "\n".join([self.sentence(), *(f"warning: {each}" for each in self.warnings)])
+
+    def sentence(self) -> str:
+        """Tell the way, and over how many documents it leads."""
+        over = f"over {_counted(self.grid_jobs, 'document')} with {_counted(self.local_jobs, 'local job')}"
+        if self.query:
+            return f"translated: JIM asks the status DB, {over}"
+        return f"whole: JIM writes the XML and evaluates the expression, {over}; {self.outside} is not translated"
+
+
+class Answer:
+    """Results in a file, read one after the other. `total` is their number; None: it is not known."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.total: int | None = None
+
+    def __iter__(self) -> Iterator[Result]:
+        with closing(self._file):
+            self._file.seek(0)
+            for line in self._file:
+                each = json.loads(line)
+                if isinstance(each, list):
+                    yield Result(*each)
+                elif each is not None:
+                    self.total = each
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def planned(view: View, expression: str, of: Of) -> Plan:
+    """Find out how to answer an expression; refuse one that is not XPath, or of no job."""
+    tree = parsed(expression)
+    evaluated = expression if of.one else for_all(expression, tree)
+    root = "site" if not of.one else "grid_job" if of.n is None else "local_job"
+    translation = Translation(Root(root, of.grids, of.n), kinds=view.store.knows_kinds())
+    query, outside = _translated(translation, parsed(evaluated))
+    warnings = *hints(tree), *dict.fromkeys(translation.never)
+    grids = of.grids or view.store.grid_job_numbers()
+    sizes = [1 if of.n is not None else view.grid_job(number).size for number in of.grids]
+    size = sum(sizes) if sizes else sum(sum(each.values()) for each in view.store.tallies(grids).values())
+    return Plan(expression, of, evaluated, query, outside, warnings, len(set(grids)), size)
+
+
+def _translated(translation: Translation, tree: Tree) -> tuple[Query | None, str]:
+    try:
+        return translation.query(tree), ""
+    except NotTranslated as error:
+        return None, str(error)
+
+
+def begun(view: View, plan: Plan, most: Most = ALL) -> IO[bytes]:
+    """Do the part of an answer that reads the store: the results in a file, or the document to evaluate."""
+    if plan.query:
+        with view.store.snapshot():
+            return unnamed(partial(_write_found, view, plan.query, most))
+    try:
+        return written(view, plan.of, LARGEST_WHOLE)
+    except TooLarge as error:
+        raise BadRequest(f"{error}, and {plan.outside} is not translated. {HINT}") from error
+
+
+def ended(plan: Plan, file: IO[bytes], most: Most = ALL) -> Answer:
+    """Do the rest, which needs no store."""
+    if plan.query:
+        return Answer(file)
+    children = _children()
+    if not children.acquire(blocking=False):
+        file.close()
+        raise JimError("other expressions are being evaluated over whole documents; try again in a while")
+    try:
+        with closing(file):
+            return Answer(unnamed(lambda out: xpath(file, plan.evaluated, out.file, most)))
+    finally:
+        children.release()
+
+
+@cache
+def _children() -> BoundedSemaphore:
+    from threading import BoundedSemaphore  # a command for a terminal needs no threads
+
+    return BoundedSemaphore(CHILDREN)
+
+
+def answered(view: View, expression: str, of: Of) -> Answer:
+    """Return all results of an expression; nothing that is read slowly holds up the store."""
+    plan = planned(view, expression, of)
+    file = begun(view, plan)
+    view.store.close()
+    return ended(plan, file)
+
+
+def _write_found(view: View, query: Query, most: Most, out: Any) -> None:
+    strict, size, count = view.site.site.strict_status, 0, 0
+    limit = most.nodes + 1 if most.nodes >= 0 else -1
+    for row in view.store.found(query, strict=strict, limit=limit):
+        result = _result(view, query, row)
+        size += len(result.text)
+        if count == most.nodes or size > most.size >= 0:
+            out.write(b"null\n")  # there are more
+            return
+        count += 1
+        out.write(f"{json.dumps(result)}\n".encode())
+    out.write(f"{count}\n".encode())
+
+
+def _result(view: View, query: Query, row: Any) -> Result:
+    if not query.element:
+        return Result("", str(row[0]))
+    grid, *rest = row
+    job = str(grid) if query.element == "grid_job" or rest[0] < 0 else f"{grid}.{rest[0]}"
+    if query.attribute:
+        return Result(job, writing.safe(str(row[-1])))
+    return Result(job, writing.one(view.store, query.element, row), True)

@@ -1,0 +1,109 @@
+"""The XML documents of the site and of jobs, written to files without a name before anybody reads them.
+
+A document is written at the pace of the store and then sent from the file: a slow reader never holds up the store.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import IO, Any, NamedTuple
+
+from jim import __version__
+from jim.errors import JimError
+from jim.reading.site_view import health, unfinished_counts
+from jim.reading.view import View
+from jim.statusdb import writing
+
+LEAST_FREE = 10**9  # bytes
+LOOK_BYTES = 32 * 1024 * 1024  # between two looks at the room that is left
+LARGEST_WHOLE = 100_000_000  # bytes of a document whose tree is built
+
+
+class TooLarge(JimError):
+    """A document is larger than its reader can take."""
+
+
+class Of(NamedTuple):
+    """The jobs that a document shows: a grid job, a local job, several grid jobs, or (no number) the site."""
+
+    grids: tuple[int, ...] = ()
+    n: int | None = None
+
+    @property
+    def one(self) -> bool:
+        """Tell whether the document is that of one job, not a document of the site."""
+        return len(self.grids) == 1
+
+
+def write(view: View, of: Of, out: Any) -> None:
+    """Write a document."""
+    store, strict = view.store, view.site.site.strict_status
+    if not of.one:
+        numbers = sorted(set(of.grids)) or store.grid_job_numbers()
+        writing.write_site(store, _about(view, len(numbers)), numbers, out, strict=strict)
+    elif of.n is None:
+        writing.write(store, of.grids[0], out, strict=strict)
+    else:
+        out.write(writing.of_local_job(store, of.grids[0], of.n))
+
+
+def _about(view: View, count: int) -> dict[str, dict[str, object]]:
+    """Return what the document of the site begins with."""
+    seen, now = health(view), view.now()
+    keeper = "at work" if seen.heart.beats else "not at work" if seen.unfinished else "at rest"
+    told = {"keeper": keeper, "batch_system": seen.system, "answered": seen.seen, "trouble": seen.trouble.words}
+    counts = {state.value: count for state, count in unfinished_counts(view).items()}
+    site: dict[str, object] = {
+        "name": view.site.site.name,
+        "version": __version__,
+        **writing.changed(now),
+        "grid_jobs": count,
+    }
+    return {"site": site, "health": {"fresh": "no" if seen.stale else "yes", **told}, "counts": {**counts}}
+
+
+def written(view: View, of: Of, most: int | None = None) -> IO[bytes]:
+    """Write a document to an unnamed file, of at most so many bytes; return the file, at its end."""
+    return unnamed(partial(write, view, of), most)
+
+
+def unnamed(fill: Callable[[Any], None], most: int | None = None) -> IO[bytes]:
+    """Return an unnamed file that a function has filled."""
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile(prefix="jim-"))
+        _require_room(file)
+        fill(_Guarded(file, most))
+        file.flush()
+        _require_room(file)
+        stack.pop_all()  # the caller closes the file
+        return file
+
+
+class _Guarded:
+    """A file that neither fills its disk nor becomes too large."""
+
+    def __init__(self, file: IO[bytes], most: int | None) -> None:
+        self.file, self._most, self._size, self._look = file, most, 0, LOOK_BYTES
+
+    def write(self, content: bytes) -> int:
+        """Write, if the content may be written."""
+        self._size += len(content)
+        if self._most is not None and self._size > self._most:
+            raise TooLarge(f"the document has more than {self._most:,} bytes")
+        if self._size > self._look:
+            self._look = self._size + LOOK_BYTES
+            _require_room(self.file)
+        return self.file.write(content)
+
+
+def _require_room(file: IO[bytes]) -> None:
+    about = os.fstatvfs(file.fileno())
+    if about.f_bavail * about.f_frsize < LEAST_FREE:
+        raise JimError(
+            "the disk on which the document would be written is nearly full: JIM leaves 1 GB free there; make room, or "
+            "set TMPDIR to a directory on another disk"
+        )

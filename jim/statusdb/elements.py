@@ -1,0 +1,178 @@
+"""The elements of documents as rows: where each is stored, and each of its attributes as SQL.
+
+Documents are written from these rows, and XPath is translated into queries of them: both read one table of facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jim.model import Step
+from jim.statusdb.asked import GridJobsAsked, Query
+from jim.statusdb.browsed import HERDS, Browsed
+from jim.statusdb.record import status
+from jim.statusdb.rows import WITH_KINDS
+
+NAMESPACE = "urn:jim:status:1"
+# XML allows none of these characters, even as escapes.
+ODD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+XPATH_NUMBER = re.compile(r"[ \t\r\n]*(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)[ \t\r\n]*", re.ASCII)
+
+
+class Attribute(NamedTuple):
+    """An attribute: the SQL of its value; an empty value means that the element lacks the attribute."""
+
+    sql: str
+    number: bool = False  # the value is an integer in SQL
+    as_number: str = ""  # the SQL of its number, if SQL can say
+    known: bool = True  # SQL knows the value; otherwise only a document shows it
+
+
+class Element(NamedTuple):
+    """Elements of one name. The keys are columns, in the order of documents, and begin with the grid job."""
+
+    rows: str
+    alias: str
+    keys: Sequence[str]
+    attributes: Mapping[str, Attribute]
+
+
+def _words(alias: str, *columns: str) -> dict[str, Attribute]:
+    return {name: Attribute(f"{alias}.{name}") for name in columns}
+
+
+def _number(sql: str) -> Attribute:
+    return Attribute(sql, number=True)
+
+
+def _changed(alias: str) -> dict[str, Attribute]:
+    seconds = f"ifnull(strftime('%s', {alias}.updated) || substr(strftime('%f', {alias}.updated), 3), '')"
+    return {**_words(alias, "updated"), "updated_s": Attribute(seconds, as_number=f"CAST({seconds} AS REAL)")}
+
+
+def _reason(alias: str) -> dict[str, Attribute]:
+    return {"reason": Attribute(f"{alias}.reason"), "reason_kind": Attribute("{kind:" + alias + "}")}
+
+
+_HERDS = " ".join(f"WHEN {sql} THEN '{herd}'" for herd, sql in HERDS.items())
+_HERD = re.sub(r"\b(splitter|size|step)\b", r"g.\1", f"CASE {_HERDS} END")
+_STATUS = f"CASE g.step WHEN '{Step.FINISHED.value}' THEN g.outcome ELSE status_of(g.id) END"
+_PHASES = (
+    "(SELECT grid, name AS key, n, phase_part(content, 'name') AS name, phase_part(content, 'unit') AS unit, "
+    "phase_part(content, 'done') AS done, phase_part(content, 'total') AS total, updated FROM detail "
+    "WHERE substr(content, 1, 7) = '<phase ' AND phase_part(content, 'total') IS NOT NULL)"
+)
+
+ELEMENTS = {
+    "grid_job": Element(
+        "grid_job",
+        "g",
+        ("id",),
+        {
+            "id": _number("g.id"),
+            "key": Attribute("g.key"),
+            "type": Attribute("g.job_type"),
+            **_words("g", "owner", "step"),
+            "status": Attribute(_STATUS),
+            "herd": Attribute(_HERD),
+            "reason": Attribute("g.reason"),
+            "witness": Attribute("'keeper'"),
+            "seen": Attribute("", known=False),
+            "age_s": Attribute("", known=False),
+            "created": Attribute("g.created"),
+            **_changed("g"),
+        },
+    ),
+    "local_job": Element(
+        "local_job",
+        "l",
+        ("grid", "n"),
+        {
+            "n": _number("l.n"),
+            "state": Attribute("l.state"),
+            "attempt": _number("l.attempt"),
+            "witness": Attribute("l.witness"),
+            **_reason("l"),
+            **_changed("l"),
+        },
+    ),
+    "attempt": Element(
+        "attempt",
+        "a",
+        ("grid", "n", "attempt", "k", "idx"),
+        {
+            "number": _number("a.attempt"),
+            "submission": _number("a.k"),
+            "index": _number("a.idx"),
+            **_words("a", "host", "started", "verdict"),
+            **_reason("a"),
+            **_changed("a"),
+        },
+    ),
+    "phase": Element(
+        _PHASES,
+        "p",
+        ("grid", "n", "key"),
+        {
+            "name": Attribute("p.name"),
+            "unit": Attribute("p.unit"),
+            "done": _number("p.done"),
+            "total": _number("p.total"),
+            **_changed("p"),
+        },
+    ),
+}
+
+
+def number_of(text: object) -> float | None:
+    """Return the number that XPath sees in a text; None stands for NaN."""
+    found = XPATH_NUMBER.fullmatch(str(text))
+    return float(found[1]) if found else None
+
+
+class Elements(Browsed):
+    """A status DB as elements."""
+
+    def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
+        """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
+        element = ELEMENTS[name]
+        shown = ", ".join((*more, *(each.sql for each in element.attributes.values())))
+        order = ", ".join(element.keys)
+        rows = f"{element.rows} {element.alias}"
+        sql = f"SELECT n, {shown} FROM {rows} WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY {order}"
+        return iter(self.db.execute(self.in_this_format(sql), (grid, numbers.start, numbers.stop - 1)))
+
+    def published_of(self, grid: int, numbers: range) -> Iterator[tuple[int, str, str]]:
+        """Yield the publications of some local jobs: n, name, content."""
+        sql = "SELECT n, name, content FROM detail WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY n, name"
+        return iter(self.db.execute(sql, (grid, numbers.start, numbers.stop - 1)))
+
+    def grid_job_numbers(self) -> list[int]:
+        """Return the numbers of all grid jobs, in order."""
+        return [number for (number,) in self.db.execute("SELECT id FROM grid_job ORDER BY id")]
+
+    def found(self, query: Query, *, strict: bool, limit: int = -1) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a query: the keys of an element, and the attribute if one is asked for."""
+        if "status_of(" in query.sql:
+            self._let_tell_status(strict=strict)
+        self.db.create_function("xpath_number", 1, number_of, deterministic=True)
+        self.db.create_function("xml_safe", 1, lambda text: ODD.sub("\ufffd", text), deterministic=True)
+        return iter(self.db.execute(f"{query.sql} LIMIT ?", (limit,)))
+
+    def _let_tell_status(self, *, strict: bool) -> None:
+        """Let SQL tell the status of unfinished grid jobs, which follows from the states of their local jobs."""
+        open_ones = tuple(step.value for step in Step if step is not Step.FINISHED)
+        jobs = {job.id: job for job in self.grid_jobs_page(GridJobsAsked(steps=open_ones), -1)}
+        tallies = self.tallies(jobs)
+        told = {number: status(job, tallies.get(number, {}), strict=strict) for number, job in jobs.items()}
+        self.db.create_function("status_of", 1, lambda number: told[number])
+
+    def knows_kinds(self) -> bool:
+        """Tell whether the store has kinds of reasons; a store of an older format has none."""
+        return self._format >= WITH_KINDS
+
+    def in_this_format(self, sql: str) -> str:
+        """Return SQL of elements for the format of this store: an older one has no kinds of reasons."""
+        return re.sub(r"\{kind:(\w+)\}", r"\1.kind" if self.knows_kinds() else "''", sql)

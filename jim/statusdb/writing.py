@@ -1,0 +1,277 @@
+"""Writes the documents of the status DB: the site, a grid job, a local job.
+
+A document is text, written in one pass over the store: a part of the local jobs at a time, with their attempts and
+publications, so that a document of any size needs little memory. All of it shows the same moment.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from typing import IO, TYPE_CHECKING, Any
+
+from jim.clock import age_seconds
+from jim.errors import JimError, UnknownJob
+from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.statusdb.elements import ELEMENTS, NAMESPACE, ODD
+from jim.statusdb.packed import unpacked
+from jim.statusdb.pieces import piece_of
+from jim.statusdb.record import record
+
+if TYPE_CHECKING:
+    from jim.jobs import GridJob
+    from jim.model import Piece
+    from jim.statusdb.contract import Store
+
+GRID_JOB = -1  # stands for n in publications about the grid job itself
+AT_ONCE = 1000  # local jobs
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
+OUTER = f' xmlns:jim="{NAMESPACE}"'  # of the outermost element
+_SPECIAL = re.compile(r"[&<>\"\t\n\r]|[^\x20-\x7e]")
+_IN_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "&#13;"}
+_IN_ATTRIBUTE = _IN_TEXT | {ord('"'): "&quot;", ord("\t"): "&#9;", ord("\n"): "&#10;"}
+_UTC = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n"
+# What almost every wrapper writes; any other exit record is read line by line, which takes four times as long.
+_USUAL = re.compile(
+    rf"jim-exit 1\nmark .*\nindex \d{{1,9}}\nnonce .*\nn \d{{1,9}}\nattempt \d{{1,9}}\nhost .*\nbatch .*\n"
+    rf"started {_UTC}ended {_UTC}cpu (\d{{1,12}}(?:\.\d{{1,9}})?)\n(?:up \d{{1,12}}(?:\.\d{{1,9}})?\n)?"
+    r"code (-|\d{1,4})\nsignal (-|\d{1,4})\nreason (-|[ -~]{1,1000})\nrecovery .*\n"
+    r"((?:file \d{1,18} [0-9a-f]{64} [\w-][\w+-]*(?:\.[\w+-]+)*\n)*)end\n",
+    re.ASCII,
+)
+
+
+# Documents
+
+
+def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
+    """Return a grid job's document."""
+    whole = io.BytesIO()
+    write(store, grid, whole, strict=strict)
+    return whole.getvalue()
+
+
+def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
+    """Write a grid job's document, in `jim.statusdb.record.record`'s sense of `strict`."""
+    with store.snapshot():
+        _write(out, [DECLARATION, *grid_job(store, store.grid_job(grid), OUTER, strict=strict)])
+
+
+def write_site(
+    store: Store, about: Mapping[str, Mapping[str, Any]], grids: Iterable[int], out: IO[bytes], *, strict: bool
+) -> None:
+    """Write the document of the site: facts about the site, then grid jobs."""
+    with store.snapshot():
+        _write(out, (DECLARATION, *_site_head(about)))
+        for number in grids:
+            _write(out, grid_job(store, store.grid_job(number), strict=strict))
+        _write(out, ["</jim:site>\n"])
+
+
+def _site_head(about: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, facts in about.items():
+        yield f"<jim:site{OUTER}{attributes(facts)}>\n" if name == "site" else f"<jim:{name}{attributes(facts)}/>\n"
+
+
+def of_local_job(store: Store, grid: int, n: int) -> bytes:
+    """Return the part of a grid job's document about one local job, as a document of its own."""
+    found = list(local_jobs(store, grid, range(n, n + 1), OUTER))
+    if not found:
+        raise UnknownJob(f"there is no local job {grid}.{n}")
+    return "".join((DECLARATION, *found)).encode()
+
+
+def _write(out: IO[bytes], parts: Iterable[str]) -> None:
+    for part in parts:
+        out.write(part.encode())
+
+
+# Elements
+
+
+def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = False) -> Iterator[str]:
+    """Yield the element of a grid job in parts."""
+    facts = record(store, job, store.fact("seen"), strict=strict)
+    counts = facts.pop("counts")
+    yield f"<jim:grid_job{outer}{attributes(facts | changed(job.updated))}>\n"
+    yield f"<jim:counts{attributes(counts)}/>\n{_of_value('request', '', job.request)}\n"
+    size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
+    yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{_of_value('result', '', job.result)}\n"
+    yield f"{_details(store, job.id, range(GRID_JOB, 0)).get(GRID_JOB, EMPTY)}\n"
+    for first in range(0, job.size, AT_ONCE):
+        yield "".join(local_jobs(store, job.id, range(first, first + AT_ONCE)))
+    yield "</jim:grid_job>\n"
+
+
+def changed(updated: str) -> dict[str, str]:
+    """Return a time in words, and in seconds since 1970: XPath compares numbers only."""
+    return {"updated": updated, "updated_s": f"{age_seconds('1970-01-01T00:00:00Z', updated):.3f}"}
+
+
+EMPTY = "<jim:detail/>"
+
+
+def local_jobs(store: Store, grid: int, numbers: range, outer: str = "") -> Iterator[str]:
+    """Yield the elements of local jobs."""
+    attempts, details = _attempts(store, grid, numbers), _details(store, grid, numbers)
+    head = _heads("local_job")
+    for n, piece, *facts in store.part_of_elements("local_job", grid, numbers, "l.piece"):
+        inside = f"{_piece(piece)}{attempts.get(n, '')}{details.get(n, EMPTY)}"
+        yield f"<jim:local_job{outer}{head(facts)}>{inside}</jim:local_job>\n"
+
+
+def _heads(name: str) -> Callable[[Sequence[Any]], str]:
+    """Return the function that writes the attributes of elements from their values in order."""
+    names = [f' {name}="' for name in ELEMENTS[name].attributes]
+
+    def written(values: Sequence[Any]) -> str:
+        return "".join(
+            f'{name}{quoted(value) if value.__class__ is str else value}"'
+            for name, value in zip(names, values, strict=True)
+            if value is not None and value != ""
+        )
+
+    return written
+
+
+def _attempts(store: Store, grid: int, numbers: range) -> dict[int, str]:
+    found: dict[int, str] = defaultdict(str)
+    head = _heads("attempt")
+    for n, stored, *facts in store.part_of_elements("attempt", grid, numbers, "a.record"):
+        found[n] += attempt(head(facts), stored)
+    return found
+
+
+def attempt(head: str, stored: bytes | str, outer: str = "") -> str:
+    """Return the element of an attempt, with what its exit record says."""
+    exited = _exit(unpacked(stored)) if stored else ""
+    return f"<jim:attempt{outer}{head}{f'>{exited}</jim:attempt>' if exited else '/>'}"
+
+
+def one(store: Store, element: str, keys: Sequence[Any]) -> str:
+    """Return one element as XPath finds it."""
+    grid, n, *rest = keys
+    if element == "local_job":
+        return next(local_jobs(store, grid, range(n, n + 1), OUTER)).rstrip("\n")
+    columns = [f"{ELEMENTS[element].alias}.{key}" for key in ELEMENTS[element].keys[2:]]
+    more = ["a.record"] if element == "attempt" else []
+    for _, *row in store.part_of_elements(element, grid, range(n, n + 1), *columns, *more):
+        if row[: len(rest)] == rest:
+            facts = _heads(element)(row[len(columns) + len(more) :])
+            return attempt(facts, row[len(columns)], OUTER) if more else f"<jim:{element}{OUTER}{facts}/>"
+    raise UnknownJob(f"there is no {element} {keys} any more")
+
+
+def _details(store: Store, grid: int, numbers: range) -> dict[int, str]:
+    """Write publications. A phase is there twice: in JIM's namespace, and for a year as an element of none."""
+    found: dict[int, list[str]] = {}
+    head = _heads("phase")
+    phases = {
+        (n, key): f"<jim:phase{head(facts)}/>"
+        for n, key, *facts in store.part_of_elements("phase", grid, numbers, "p.key")
+    }
+    for n, name, content in store.published_of(grid, numbers):
+        found.setdefault(n, []).append(phases.get((n, name), "") + content)
+    return {n: f"<jim:detail>{''.join(parts)}</jim:detail>" for n, parts in found.items()}
+
+
+@lru_cache(1024)
+def _arguments(name: str, values: tuple[str, ...]) -> str:
+    return "".join(f"<jim:{name}>{text(each)}</jim:{name}>" for each in values)
+
+
+def _piece(stored: str) -> str:
+    piece = piece_of(stored)
+    facts = (("first_event", piece.first_event), ("events", piece.events), ("source", piece.source))
+    head = "".join(f' {name}="{value}"' for name, value in facts if value is not None)
+    head += attributes({"failure": piece.failure})
+    inside = _arguments("argument", piece.arguments) + _arguments("file", piece.files) + _tables(piece)
+    return f"<jim:piece{head}>{inside}</jim:piece>" if inside else f"<jim:piece{head}/>"
+
+
+def _tables(piece: Piece) -> str:
+    tables = ((name, getattr(piece, name)) for name in ("mask", "variables", "attributes"))
+    return "".join(_of_value(name, "", table) for name, table in tables if table)
+
+
+# Exit records
+
+
+def _exit(whole: str) -> str:
+    usual = _USUAL.fullmatch(whole)
+    if usual:
+        with suppress(ValueError):
+            return _exit_of_usual(*usual.groups())
+    with suppress(JimError):  # JIM has not acted on an unreadable record
+        return _exit_of(read_exit_record(whole))
+    return ""
+
+
+def _exit_of_usual(started: str, ended: str, cpu: str, code: str, signal: str, reason: str, files: str) -> str:
+    for time in (started, ended):
+        datetime.fromisoformat(time)  # raises an error for a day that does not exist
+    facts = f' started="{started}" ended="{ended}"'
+    facts += f' code="{int(code)}"' if code != "-" else ""
+    facts += f' signal="{int(signal)}"' if signal != "-" else ""
+    facts += f' reason="{quoted(reason)}"' if reason != "-" else ""
+    facts += f' cpu_seconds="{float(cpu):.2f}"' if float(cpu) < LONGEST_CPU else ""
+    inside = "".join(_output(*line.split(" ", 3)[1:]) for line in files.splitlines())
+    return f"<jim:exit{facts}>{inside}</jim:exit>" if inside else f"<jim:exit{facts}/>"
+
+
+LONGEST_CPU = 1e12  # seconds
+
+
+def _output(size: str, sha256: str, name: str) -> str:
+    return f'<jim:output name="{quoted(name)}" bytes="{int(size)}" sha256="{sha256}"/>'
+
+
+def _exit_of(record: ExitRecord) -> str:
+    cpu = f"{record.cpu:.2f}" if 0 <= record.cpu < LONGEST_CPU else None  # a wrapper's word, perhaps nan
+    names = ("started", "ended", "code", "signal", "reason")
+    head = attributes({**{name: getattr(record, name) for name in names}, "cpu_seconds": cpu})
+    inside = "".join(_output(str(each.size), each.sha256, each.name) for each in record.files)
+    inside += _arguments("refused", record.refused)
+    return f"<jim:exit{head}>{inside}</jim:exit>" if inside else f"<jim:exit{head}/>"
+
+
+# Values
+
+
+def _of_value(name: str, head: str, value: Any) -> str:
+    """Write a value of a request: a table as attributes, a list as values, anything else as text."""
+    if isinstance(value, Mapping):
+        inside = "".join(_of_value("attribute", f' name="{quoted(str(key))}"', each) for key, each in value.items())
+    elif isinstance(value, list | tuple):
+        inside = "".join(_of_value("value", "", each) for each in value)
+    elif isinstance(value, bool):
+        inside = str(value).lower()
+    else:
+        inside = "" if value is None else text(str(value))
+    return f"<jim:{name}{head}>{inside}</jim:{name}>" if inside else f"<jim:{name}{head}/>"
+
+
+def attributes(facts: Mapping[str, Any]) -> str:
+    """Write the known attributes; leave out unknown ones."""
+    return "".join(f' {name}="{quoted(str(value))}"' for name, value in facts.items() if value not in (None, ""))
+
+
+@lru_cache(8192)
+def quoted(value: str) -> str:
+    """Write the value of an attribute."""
+    return safe(value).translate(_IN_ATTRIBUTE) if _SPECIAL.search(value) else value
+
+
+def text(value: str) -> str:
+    """Write text between elements."""
+    return safe(value).translate(_IN_TEXT) if _SPECIAL.search(value) else value
+
+
+def safe(value: str) -> str:
+    """Replace characters that XML cannot carry."""
+    return ODD.sub("\ufffd", value)

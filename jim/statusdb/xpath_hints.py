@@ -1,0 +1,81 @@
+"""Tells what in an expression can never match, in words for whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path as File
+
+from jim.model import State
+from jim.statusdb.elements import ELEMENTS, number_of
+from jim.statusdb.xpath_sql import INTEGER, SWAPPED
+from jim.statusdb.xpath_tree import Operation, Path, Step, Text, Tree, below
+
+TIMES = ("updated", "created", "started", "ended", "seen")
+STATES = {state.value for state in State if state is not State.UNKNOWN}
+INTEGERS = {name for element in ELEMENTS.values() for name, each in element.attributes.items() if each.number}
+
+
+@cache
+def _declared(what: str) -> frozenset[str]:
+    """Return the names of all elements or attributes that the schema declares."""
+    return frozenset(re.findall(rf'<{what} name="(\w+)"', File(__file__).with_name("jim-status.rng").read_text()))
+
+
+def hints(tree: Tree) -> list[str]:
+    """Return what can never match, each once, in the order of the expression."""
+    return list(dict.fromkeys(hint for part in below(tree) for hint in _of(part)))
+
+
+def _of(part: Tree | Step) -> Iterator[str]:
+    if isinstance(part, Step):
+        yield from _of_step(part)
+    elif isinstance(part, Operation) and len(part.operands) == 2 and part.operators[0] in SWAPPED:
+        left, right = part.operands
+        yield from _of_comparison(part.operators[0], left, right)
+        yield from _of_comparison(SWAPPED[part.operators[0]], right, left)
+
+
+def _of_step(step: Step) -> Iterator[str]:
+    prefix, _, name = step.test.rpartition(":")
+    if step.axis == "attribute":
+        if not prefix and step.test != "*" and name not in _declared("attribute") and "(" not in name:
+            yield f"@{name}: no element of JIM has this attribute (/schema lists all)"
+    elif name == "phase" and not prefix:
+        yield "phase without a prefix is the form of before, which ends with 2027: write jim:phase"
+    elif not prefix and name in _declared("element"):
+        yield f"{name} without a prefix finds none of JIM's elements: write jim:{name}"
+    elif prefix == "jim" and name != "*" and name not in _declared("element"):
+        yield f"jim:{name}: no document has such an element (/schema lists all)"
+
+
+def _of_comparison(sign: str, path: Tree, other: Tree) -> Iterator[str]:
+    name = _attribute(path)
+    if not name:
+        return
+    if sign in ("=", "!="):
+        if isinstance(other, Text):
+            yield from _of_text(sign, name, other.value)
+    elif isinstance(other, Text) and number_of(other.value) is None:
+        yield f"@{name} {sign} '{other.value[:40]}' compares numbers, and never holds{_instead(name)}"
+    elif name in TIMES:
+        yield f"@{name} {sign} … compares numbers, and a time is none: it never holds{_instead(name)}"
+
+
+def _instead(name: str) -> str:
+    return ": use @updated_s, in seconds since 1970" if name in TIMES else ""
+
+
+def _of_text(sign: str, name: str, text: str) -> Iterator[str]:
+    ends = "never holds" if sign == "=" else "always holds"
+    if name in INTEGERS and not INTEGER.fullmatch(text):
+        yield f"@{name} {sign} '{text[:40]}' compares texts, and {ends}: numbers are written like 7"
+    if name == "state" and text not in STATES:
+        yield f"@state {sign} '{text[:40]}' {ends}: the states are {', '.join(sorted(STATES))}"
+
+
+def _attribute(tree: Tree) -> str:
+    if isinstance(tree, Path) and tree.steps and tree.steps[-1].axis == "attribute":
+        return tree.steps[-1].test
+    return ""
