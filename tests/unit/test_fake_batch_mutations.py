@@ -170,9 +170,9 @@ def play_enough(machine, dialect, seed, block):
                 (nobody_looks_whose_the_work_directory_is, "Restores", "slurm", 1),
                 (absence_by_two_listings_in_short_order, "Glitches", "slurm", 1),
                 (completed_says_the_batch_system, "Troubles", "slurm", 2),
-                (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 3),
+                (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 4),
                 (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
-                (over_time_says_the_batch_system, "Troubles", "lsf", 1),
+                (over_time_says_the_batch_system, "Troubles", "lsf", 3),
             ]
         ),
     ],
