@@ -111,7 +111,7 @@ def moves() -> tuple[Move, ...]:
     return (
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
-        of_site(arrivals.take_spool),  # starts, ends and publications of the wrappers
+        of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
         of_grid_job(split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume

@@ -11,8 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lxml import etree
 
+from jim.clock import seconds_of
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.statusdb.published import LONGEST, OF_ALL, UNCHECKED, phase_element, phase_of
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}
-GRID_JOB = -1  # stands for n in publications about the grid job itself
-LONGEST = 65_536
 DEEPEST = 32
 MOST_ATTRIBUTES = 256
 # XML allows none of these characters, even as escapes.
@@ -39,12 +39,7 @@ def fragment(text: str) -> str:
         raise JimError("not XML: it holds a character that XML cannot carry")
     if len(text.encode()) > LONGEST:
         raise JimError(f"more than {LONGEST:,} bytes")
-    phase = re.fullmatch(r"phase ([\w-]{1,40}) (\d{1,15}) (\d{1,15}) (\S{1,40})\n?", text, re.ASCII)
-    if phase:
-        element = etree.Element("phase", name=phase[1], done=phase[2], total=phase[3], unit=phase[4])
-    else:
-        element = _parsed(text)
-    return etree.tostring(element, encoding="unicode", with_tail=False)
+    return phase_element(text) or etree.tostring(_parsed(text), encoding="unicode", with_tail=False)
 
 
 def _parsed(text: str) -> etree._Element:
@@ -56,6 +51,8 @@ def _parsed(text: str) -> etree._Element:
         element = etree.fromstring(text.encode(), _parser())
     except etree.XMLSyntaxError as error:
         raise JimError(f"not XML: {error}") from error
+    if element.tag == "phase":
+        raise JimError("a phase is published by `jim-publish phase`; name the element otherwise")
     _check(element)
     return element
 
@@ -107,7 +104,7 @@ def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> N
         file.write_declaration()
         facts = record(store, job, store.fact("seen"), strict=strict)
         counts = facts.pop("counts")
-        with file.element(_name("grid_job"), _attributes(facts), nsmap=PREFIXES):
+        with file.element(_name("grid_job"), _attributes(facts | _at(job.updated)), nsmap=PREFIXES):
             file.write("\n")
             for part in _about(store, job, counts):
                 _write(file, part)
@@ -140,11 +137,11 @@ def _about(store: Store, job: GridJob, counts: Mapping[str, int]) -> Iterator[et
     yield _values(_element("request"), job.request)
     yield _element("size", {"local_jobs": job.size, "events_per_job": job.events_per_job}, job.why)
     yield _values(_element("result"), job.result)
-    yield _detail(_element("detail"), store, job.id, GRID_JOB)
+    yield _detail(_element("detail"), store, job.id, OF_ALL)
 
 
 def _local_job(store: Store, job: LocalJob) -> etree._Element:
-    facts = _some(job, "n", "attempt", "witness", "reason", "updated")
+    facts = _some(job, "n", "attempt", "witness", "reason") | _at(job.updated)
     element = _element("local_job", facts | {"state": job.state.value})
     _piece(element, job)
     for attempt in store.attempts(job.grid, n=job.n):
@@ -167,7 +164,8 @@ def _piece(parent: etree._Element, job: LocalJob) -> None:
 
 def _attempt(parent: etree._Element, attempt: Attempt) -> None:
     facts = {"number": attempt.attempt, "submission": attempt.k, "index": attempt.idx}
-    element = _add(parent, "attempt", facts | _some(attempt, "host", "started", "verdict", "reason", "updated"))
+    told = _some(attempt, "host", "started", "verdict", "reason") | _at(attempt.updated)
+    element = _add(parent, "attempt", facts | told)
     with suppress(JimError):  # JIM has not acted on an unreadable record
         if attempt.record:
             _exit(element, read_exit_record(attempt.record))
@@ -184,8 +182,25 @@ def _exit(parent: etree._Element, record: ExitRecord) -> None:
 
 
 def _detail(element: etree._Element, store: Store, grid: int, n: int) -> etree._Element:
-    element.extend(etree.fromstring(content, _parser()) for _, _, content, _ in store.details(grid, n))
+    """Add publications. A phase is there twice: in JIM's namespace, and for a year as an element of none."""
+    refused = store.refused(grid, n)
+    element.attrib.update({name: str(count) for name, count in refused._asdict().items() if count})
+    for each in store.details(grid, n):
+        published = etree.fromstring(each.content, _parser())
+        if phase := phase_of(each.content):
+            facts = phase._asdict() | {"attempt": each.attempt or None, "late": each.late or None}
+            _add(element, "phase", facts | _at(each.updated))
+        elif each.valid not in ("", UNCHECKED):
+            published.set(_name("valid"), "no")
+            published.set(_name("words"), _safe(each.valid))
+        element.append(published)
     return element
+
+
+def _at(updated: str) -> dict[str, str | None]:
+    """Return a time in words, and in seconds since 1970: XPath compares numbers only."""
+    seconds = seconds_of(updated)
+    return {"updated": updated, "updated_s": None if seconds is None else f"{seconds:.3f}"}
 
 
 def _values(element: etree._Element, value: Any) -> etree._Element:

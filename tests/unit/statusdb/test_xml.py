@@ -8,9 +8,10 @@ from lxml import etree
 
 from jim.errors import JimError, UnknownJob
 from jim.model import State, Step, Witness
+from jim.statusdb.published import OF_ALL
 from jim.statusdb.sqlite import Store
-from jim.statusdb.xml import GRID_JOB, NAMESPACE, document, fragment, schema, write
-from tests.unit.statusdb.documented import NOON, RECORD, SUM, FixedClock, stored
+from jim.statusdb.xml import NAMESPACE, document, fragment, schema, write
+from tests.unit.statusdb.documented import NOON, NOON_S, RECORD, SUM, FixedClock, stored
 
 NAMES = {"jim": NAMESPACE}
 
@@ -132,6 +133,7 @@ def test_a_document_shows_the_record_of_its_grid_job(store):
         "age_s": "0.0",
         "created": "2026-01-31T11:00:00.000Z",
         "updated": NOON,
+        "updated_s": NOON_S,
     }
     assert dict(root.find("jim:counts", NAMES).attrib) == {"running": "1", "waiting": "1"}
     size = root.find("jim:size", NAMES)
@@ -161,7 +163,14 @@ def test_a_document_ends_its_last_line(store):
 
 def test_a_document_shows_every_local_job_and_its_attempts(store):
     first, second = parsed(document(store, 12)).findall("jim:local_job", NAMES)
-    assert dict(first.attrib) == {"n": "0", "state": "running", "attempt": "2", "witness": "claim", "updated": NOON}
+    assert dict(first.attrib) == {
+        "n": "0",
+        "state": "running",
+        "attempt": "2",
+        "witness": "claim",
+        "updated": NOON,
+        "updated_s": NOON_S,
+    }
     assert dict(first.find("jim:piece", NAMES).attrib) == {"first_event": "1", "events": "250"}
     assert second.get("state") == "waiting"
     assert [each.text for each in second.iterfind("jim:piece/jim:argument", NAMES)] == ["-x", "<y>"]
@@ -175,6 +184,7 @@ def test_a_document_shows_every_local_job_and_its_attempts(store):
         "verdict": "again",
         "reason": "exit 3",
         "updated": NOON,
+        "updated_s": NOON_S,
     }
     assert live.get("number") == "2"
     assert live.get("verdict") is None
@@ -211,7 +221,7 @@ def test_an_odd_exit_record_does_not_spoil_a_document(store, was, now, shown):
 def test_a_document_holds_what_was_published_in_any_namespace(store):
     store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"))
     store.publish(12, 0, "mine", fragment('<m:a xmlns:m="urn:mine" xmlns="urn:other" b="1"><c>é</c><!-- x --></m:a>'))
-    store.publish(12, GRID_JOB, "note", fragment("<note>of all</note>"))
+    store.publish(12, OF_ALL, "note", fragment("<note>of all</note>"))
     root = parsed(document(store, 12))
     assert root.xpath("string(jim:detail/note)", namespaces=NAMES) == "of all"
     assert root.xpath("string(jim:local_job[@n=0]/jim:detail/phase/@done)", namespaces=NAMES) == "3"
@@ -286,3 +296,43 @@ def test_a_document_shows_one_moment(store, tmp_path):
     assert [each.get("state") for each in root.iterfind("jim:local_job", NAMES)] == ["running", "waiting"]
     assert store.local_job(12, 1).state is State.RUNNING
     reader.close()
+
+
+# What is published, by attempt
+
+
+def test_94_phases_of_jims_namespace_and_of_none_are_the_same(store):
+    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 2)
+    store.publish(12, 0, "mine", fragment("<mine/>"), 2)
+    store.publish(12, 1, "phase-sim", fragment("phase sim 9 250 events"), 0)
+    root = parsed(document(store, 12))
+    numbers = [("3", "250"), ("9", "250")]
+    for path in ("//jim:phase", "//phase"):
+        assert [(each.get("done"), each.get("total")) for each in root.xpath(path, namespaces=NAMES)] == numbers
+
+
+def test_a_phase_has_its_attempt_its_time_and_whether_it_is_late(store):
+    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 1, True)
+    (phase,) = parsed(document(store, 12)).iterfind(".//jim:phase", NAMES)
+    facts = {"name": "sim", "done": "3", "total": "250", "unit": "events", "attempt": "1", "late": "1"}
+    assert dict(phase.attrib) == facts | {"updated": NOON, "updated_s": NOON_S}
+
+
+def test_what_was_refused_and_dropped_is_counted_in_detail(store):
+    store.count_refused(12, 0, refused=1)
+    store.count_refused(12, 0, refused=2, dropped=5)
+    first, second = parsed(document(store, 12)).iterfind("jim:local_job/jim:detail", NAMES)
+    assert (dict(first.attrib), dict(second.attrib)) == ({"refused": "3", "dropped": "5"}, {})
+
+
+def test_what_differs_from_its_grammar_is_marked_with_the_words_of_the_parser(store):
+    store.publish(12, 0, "mine", "<mine/>", 2, False, "Expecting element a")
+    store.publish(12, 0, "new", "<new/>", 2, False, "?")
+    mine, new = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
+    assert dict(mine.attrib) == {f"{{{NAMESPACE}}}valid": "no", f"{{{NAMESPACE}}}words": "Expecting element a"}
+    assert dict(new.attrib) == {}
+
+
+def test_a_phase_is_not_published_as_xml():
+    with pytest.raises(JimError, match="a phase is published by `jim-publish phase`"):
+        fragment('<phase name="sim" done="1" total="2" unit="events"/>')
