@@ -198,7 +198,8 @@ class Handler:
         """Publish an XML element about the grid job itself, from `collect`; the last one of a key counts."""
         self.__dict__.setdefault("to_publish", {})[key] = element
 
-    def to_be_published(self) -> Mapping[str, str]:
-        """Return what `collect` has published, by key."""
-        found: dict[str, str] = self.__dict__.get("to_publish", {})
-        return found
+
+def published_by(handler: Handler) -> Mapping[str, str]:
+    """Return what a job type has published in `collect`, by key."""
+    found: dict[str, str] = handler.__dict__.get("to_publish", {})
+    return found

@@ -19,7 +19,7 @@ from jim.doors import inbox
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
 from jim.files import sync_directory
-from jim.handlers.base import Result
+from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE
@@ -203,7 +203,7 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
     try:
         with foreign("collect"):
             line = str(handler.collect(job.request, found, place) or "")
-        for key, element in handler.to_be_published().items():
+        for key, element in published_by(handler).items():
             _publish(keeper, job.id, key, element)
         return line
     except StoreError:  # the list of outputs could not be read: no fault of the job type

@@ -13,8 +13,9 @@ from jim.files import missed, read_regular
 from jim.jobs import Key
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import Keeper
+from jim.request.grammars import grammars_of
 from jim.statusdb.asked import Publisher
-from jim.statusdb.published import LONGEST, MOST, MOST_BYTES, OF_ALL, PHASE_KEY, phase_element
+from jim.statusdb.published import LONGEST, MOST, MOST_BYTES, OF_ALL, PHASE, PHASE_KEY, UNCHECKED, phase_element
 
 log = logging.getLogger(__name__)
 A_SECOND = 2000  # publications of one state directory
@@ -87,7 +88,8 @@ def _publish(keeper: Keeper, arrival: Arrival, by: Publisher, *, late: bool) -> 
         return
     content = element(arrival.name, read_regular(arrival.path, LONGEST).decode())
     _require_room(keeper, by.grid, by.n, arrival.name, content)
-    keeper.store.publish(by.grid, by.n, arrival.name, content, by.attempt, late)
+    validity = _validity(keeper, by.job_type, content)
+    keeper.store.publish(by.grid, by.n, arrival.name, content, by.attempt, late, validity)
 
 
 def of_grid_job(keeper: Keeper, grid: int, name: str, text: str) -> None:
@@ -95,12 +97,23 @@ def of_grid_job(keeper: Keeper, grid: int, name: str, text: str) -> None:
     try:
         content = element(name, text)
         _require_room(keeper, grid, OF_ALL, name, content)
-        keeper.store.publish(grid, OF_ALL, name, content)
+        validity = _validity(keeper, keeper.store.grid_job(grid).job_type, content)
+        keeper.store.publish(grid, OF_ALL, name, content, 0, False, validity)
     except StoreError:
         raise
     except JimError as error:
         keeper.store.count_refused(grid, OF_ALL, refused=1)
         log.warning("%d: the publication %r is refused: %s", grid, name, error)
+
+
+def _validity(keeper: Keeper, job_type: str, content: str) -> str:
+    """Return the mark of an element that must be compared with a grammar of its job type (`Validating`)."""
+    grammars = {} if content.startswith(PHASE) else grammars_of(job_type, keeper.site.site.handlers)
+    if not grammars:
+        return ""
+    from jim.statusdb.xml import namespace
+
+    return UNCHECKED if namespace(content) in grammars else ""
 
 
 def _require_room(keeper: Keeper, grid: int, n: int, name: str, content: str) -> None:

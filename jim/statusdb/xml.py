@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "urn:jim:status:1"
 PREFIXES = {"jim": NAMESPACE}
+LONGEST_WORDS = 1000
 DEEPEST = 32
 MOST_ATTRIBUTES = 256
 # XML allows none of these characters, even as escapes.
@@ -85,6 +86,37 @@ def _check_one(element: etree._Element) -> None:
         raise JimError(f"an element has more than {MOST_ATTRIBUTES} attributes")
     if etree.QName(element).namespace == NAMESPACE:
         raise JimError(f"the namespace {NAMESPACE} is JIM's own; use another, or none")
+
+
+# Grammars of job types
+
+
+def namespace(content: str) -> str:
+    """Return the namespace of a published element; empty: it has none."""
+    return etree.QName(etree.fromstring(content, _parser())).namespace or ""
+
+
+def differences(elements: Sequence[tuple[str, Mapping[str, str]]]) -> tuple[dict[str, str], list[str]]:
+    """Compare elements with grammars, in a process with limits (`jim.statusdb.validating`).
+
+    Return how grammars are faulty, by file, and how elements differ from their grammar.
+    """
+    faults: dict[str, str] = {}
+    grammars: dict[str, etree.RelaxNG] = {}
+    for file in sorted({file for _, by_namespace in elements for file in by_namespace.values()}):
+        try:
+            grammars[file] = etree.RelaxNG(etree.parse(file, _parser()))
+        except (OSError, etree.LxmlError) as error:
+            faults[file] = str(error)
+    return faults, [_difference(content, by_namespace, grammars) for content, by_namespace in elements]
+
+
+def _difference(content: str, by_namespace: Mapping[str, str], grammars: Mapping[str, etree.RelaxNG]) -> str:
+    element = etree.fromstring(content, _parser())
+    grammar = grammars.get(by_namespace.get(etree.QName(element).namespace or "", ""))
+    if grammar is None or grammar.validate(element):
+        return ""
+    return "; ".join(dict.fromkeys(error.message for error in grammar.error_log))[:LONGEST_WORDS] or "not valid"
 
 
 # Documents

@@ -29,7 +29,7 @@ BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml")
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", versioned=True)
     pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
 
 
