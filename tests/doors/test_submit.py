@@ -250,7 +250,7 @@ def test_site_check_says_what_is_not_there(place):
 
 def test_a_verb_that_needs_one_says_so(place):
     place.add(1, size=1)
-    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['xml', '1']))")
+    done = without_libraries(place, "from jim.cli import main; sys.exit(main(['xml', '--schema']))")
     assert done.returncode == 3
     assert re.match(r"jim: lxml(\.\w+)? not found by .*, which runs JIM: .*pip install", done.stderr)
 
