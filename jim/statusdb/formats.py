@@ -61,13 +61,14 @@ UPGRADES = (
     CREATE INDEX submission_by_batch_id ON submission (batch_id);
     CREATE INDEX submission_by_mark ON submission (mark);
     """,
+    # Publications of completed local jobs keep attempt 0, which counts as the latest: to write all takes long.
     """
     ALTER TABLE grid_job ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE detail ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE detail ADD COLUMN late INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE detail ADD COLUMN valid TEXT NOT NULL DEFAULT '';
-    UPDATE detail SET attempt = ifnull(
-        (SELECT attempt FROM local_job l WHERE l.grid = detail.grid AND l.n = detail.n), 0);
+    UPDATE detail SET attempt = l.attempt FROM local_job l
+        WHERE l.grid = detail.grid AND l.n = detail.n AND l.state <> 'completed';
     CREATE INDEX detail_unchecked ON detail (grid, n, name) WHERE valid = '?';
     CREATE TABLE refused (grid INTEGER NOT NULL, n INTEGER NOT NULL, refused INTEGER NOT NULL,
         dropped INTEGER NOT NULL, PRIMARY KEY (grid, n)) WITHOUT ROWID;

@@ -116,8 +116,8 @@ def of_upgrade(version: int) -> str:
 
 # What readers of a store of a format without attempts of publications see in place of its table.
 DETAIL = """
-    CREATE TEMP VIEW detail AS SELECT d.grid, d.n, d.name, d.content, d.updated, ifnull(l.attempt, 0) AS attempt,
-        0 AS late, '' AS valid FROM main.detail d LEFT JOIN main.local_job l ON l.grid = d.grid AND l.n = d.n
+    CREATE TEMP VIEW detail AS SELECT grid, n, name, content, updated, 0 AS attempt, 0 AS late, '' AS valid
+        FROM main.detail
 """
 REFUSED = "CREATE TEMP VIEW refused AS SELECT 0 AS grid, 0 AS n, 0 AS refused, 0 AS dropped WHERE 0"
 

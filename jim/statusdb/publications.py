@@ -39,7 +39,7 @@ UNCHECKED = (
 # A local job that waits for another attempt has begun nothing of that attempt.
 PHASES = (
     "SELECT p.name, p.unit, sum(p.done), sum(p.total), count(*), max(p.updated) FROM phase p "
-    "CROSS JOIN local_job l ON l.grid = p.grid AND l.n = p.n WHERE p.grid = ? AND l.attempt = p.attempt "
+    "CROSS JOIN local_job l ON l.grid = p.grid AND l.n = p.n WHERE p.grid = ? AND p.attempt IN (0, l.attempt) "
     "AND NOT (l.state = 'waiting' AND l.attempt > 0) GROUP BY p.name, p.unit ORDER BY min(p.n), min(p.key)"
 )
 PHASES_OF_ONE = (

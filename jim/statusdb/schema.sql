@@ -103,7 +103,7 @@ CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
 -- Publications. n is -1 in those about the grid job itself.
 CREATE TABLE detail (
     grid INTEGER NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, updated TEXT NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0, -- that published it
+    attempt INTEGER NOT NULL DEFAULT 0, -- that published it; 0: a version before did not keep it
     late INTEGER NOT NULL DEFAULT 0,    -- did it come after the verdict on that attempt?
     valid TEXT NOT NULL DEFAULT '',     -- ?: to be compared with a grammar of the job type; else how it differs
     PRIMARY KEY (grid, n, name)

@@ -14,7 +14,7 @@ from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.live import Made
 from jim.reading import grammar
 from jim.reading.view import View
-from jim.request.grammars import all_grammars, grammars_of
+from jim.request.grammars import all_grammars
 from jim.statusdb.validating import compare
 
 LONGEST = 4 * 1024 * 1024
@@ -25,7 +25,7 @@ def add(app: Flask, pages: Pages) -> None:
     """Add the page, and the grammar itself."""
     pages.add(app, "/schema", schema, "html", "json")
     app.add_url_rule("/schema.rng", "schema.rng", rng)
-    app.add_url_rule("/schema/<job_type>/<name>.rng", "own.rng", partial(own_rng, pages))
+    app.add_url_rule("/schema/<name>.rng", "own.rng", partial(own_rng, pages))
 
 
 def schema(pages: Pages, view: View, kind: str) -> Made:
@@ -62,14 +62,14 @@ def _faults(files: Sequence[str]) -> Mapping[str, str]:
         return dict.fromkeys(files, str(error))
 
 
-def own_rng(pages: Pages, job_type: str, name: str) -> Response:
+def own_rng(pages: Pages, name: str) -> Response:
     """Send a grammar of a job type."""
     with pages.viewing() as view:
-        files = grammars_of(job_type, view.site.site.handlers).values()
-    for file in files:
-        if file.stem == name:
+        found = list(all_grammars(view.site.site.handlers))
+    for job_type, _, file in found:
+        if f"{job_type}.{file.stem}" == name:
             return _as_rng(read_regular(file, LONGEST), file.name)
-    raise UnknownJob(f"the job type {job_type} has no grammar {name}")
+    raise UnknownJob(f"there is no grammar {name}")
 
 
 def _plain(element: grammar.Element) -> dict[str, object]:
