@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.taking import Cpu, Figure
 from jim.clock import Clock
+from jim.files import replace
 from jim.jobs import Change
 from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.pages.access import Access, key_of
@@ -89,7 +90,7 @@ def keep(state: Path) -> None:
     with closing(open_store(state, Clock(), write=True)) as store:
         waiting = [each.n for each in store.local_jobs(BUSY, (State.WAITING,))]
         for turn in range(10**9):
-            (state / "heartbeat").write_text(f"{store.clock.boot_id()} {int(store.clock.boot())}\n")
+            replace(state / "heartbeat", f"{store.clock.boot_id()} {int(store.clock.boot())}\n".encode())
             store.set_fact("seen", store.clock.utc())
             some = waiting[10 * turn : 10 * turn + 10]
             for was, now in ((State.WAITING, State.KILLED),) if some and len(sys.argv) > 3 else ():

@@ -152,6 +152,8 @@ class Handler:
     # Decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py.
     analyser: str = ""
     phases: tuple[str, ...] = ()  # phases that the payload publishes, in order
+    # Grammars of published elements by namespace: RELAX NG files beside the module.
+    published: Mapping[str, str] = {}
 
     def check(self, request: Attributes) -> None:
         """Raise `BadRequest` for rules that the declarations cannot express."""
@@ -193,3 +195,13 @@ class Handler:
     def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
         """Make a result of all outputs, in the directory of the tar; return a line to show."""
         return ""
+
+    def publish(self, key: str, element: str) -> None:
+        """Publish an XML element about the grid job itself, from `collect`; the last one of a key counts."""
+        self.__dict__.setdefault("to_publish", {})[key] = element
+
+
+def published_by(handler: Handler) -> Mapping[str, str]:
+    """Return what a job type has published in `collect`, by key."""
+    found: dict[str, str] = handler.__dict__.get("to_publish", {})
+    return found

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jim.errors import BadRequest
 from jim.files import replace_durably
 from jim.handlers.base import BY_EVENTS, Attribute, Attributes, Handler, Result
 from jim.model import Job, Piece
+
+if TYPE_CHECKING:
+    from jim.handlers.shared.histogram import Histogram
 
 PAYLOAD = Path(__file__).parent / "shared" / "pythia_generate.py"
 
@@ -23,6 +27,7 @@ class PythiaMonteCarlo(Handler):
     }
     cpu_seconds_per_event = 0.0035  # measured with Pythia 8.317 on a Xeon 2.5 GHz, without 1.3 s to initialise
     phases = ("initialise", "generate")
+    published: Mapping[str, str] = {"urn:jim:pythia:1": "pythia_monte_carlo.rng"}
 
     def check(self, request: Attributes) -> None:
         """Refuse a mass window in which Pythia cannot generate."""
@@ -55,8 +60,15 @@ class PythiaMonteCarlo(Handler):
         count = f"{masses.entries:,} events"
         picture = draw(masses, "p p̄ → Z/γ* → e⁺e⁻", "m(e⁺e⁻)", "GeV", ("Pythia 8, √s = 1.96 TeV", count))
         replace_durably(beside / "mass.svg", picture.encode())
+        self.publish("peak", _peak(masses))
         where = "has no peak" if masses.peak is None else f"peak at {masses.peak:.1f} GeV"
         return f"e+e- mass {where}, {count}, picture: mass.svg"
+
+
+def _peak(masses: Histogram) -> str:
+    """Return the peak as an element, for the status DB."""
+    mass = "" if masses.peak is None else f' mass_gev="{masses.peak:.1f}"'
+    return f'<peak xmlns="urn:jim:pythia:1" events="{masses.entries}"{mass}/>'
 
 
 HANDLER = PythiaMonteCarlo

@@ -56,6 +56,16 @@ class Clock:
         return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 10**6:03d}Z"
 
 
+def seconds_of(at: str) -> float | None:
+    """Return a time in seconds since 1970; None: it is not known."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return None
+
+
 def age_seconds(then: str, now: str) -> float:
     """Return how much later `now` is than `then`; never negative, even if the clock was set back."""
     from datetime import datetime

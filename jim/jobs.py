@@ -44,6 +44,7 @@ class _GridJob(NamedTuple):
     nonce: str = ""  # the door makes it; grid jobs of an older version have none
     place: str = ""  # the name of its directory; empty: it has none
     door: str = ""  # the door whose words polls use; empty: the default door
+    version: int = 0  # grows with each transaction that changes anything of the grid job
 
 
 class GridJob(_GridJob):

@@ -106,6 +106,7 @@ class Verb(StrEnum):
     RESPLIT = "resplit"
     EDIT = "edit"
     PRIORITY = "priority"
+    PUBLISH = "publish"
 
 
 class Kind(StrEnum):

@@ -106,13 +106,14 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site
     from jim.keeper.sending import Sending
+    from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
 
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
-        of_site(arrivals.take_spool),  # starts, ends and publications of the wrappers
+        of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
         of_grid_job(resolve),  # accepted ─> resolved: size and directory
         of_grid_job(split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
@@ -128,6 +129,7 @@ def moves() -> tuple[Move, ...]:
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
+        of_site(Validating()),  # has publications compared with grammars of their job types
         of_site(Aging()),  # removes finished grid jobs above the age limit
         of_site(answering.publish),  # writes the summary for the site's Unix group
         of_site(telling.tell),  # tells gatekeepers that do not poll

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-TO_FORMAT_7 = """
+TO_FORMAT_8 = """
+    DROP TABLE phase;
+    DROP TABLE refused;
+    DROP INDEX detail_unchecked;
+    ALTER TABLE detail DROP COLUMN valid;
+    ALTER TABLE detail DROP COLUMN late;
+    ALTER TABLE detail DROP COLUMN attempt;
+    ALTER TABLE grid_job DROP COLUMN version;
+    DELETE FROM meta WHERE name = 'version';
+    PRAGMA user_version = 8;
+"""
+TO_FORMAT_7 = f"""
+    {TO_FORMAT_8}
     ALTER TABLE removed DROP COLUMN gone;
     ALTER TABLE removed DROP COLUMN at;
     DROP TABLE cells;

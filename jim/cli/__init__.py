@@ -47,6 +47,9 @@ VERBS = {
     "priority": Verb(
         "priority", "set the priority of a grid job: the highest is submitted first", "jim priority 12 10"
     ),
+    "publish": Verb(
+        "publish", "publish a phase or an XML element about a grid job", "jim publish 12 phase merged 3 10 files"
+    ),
     "split": Verb("split", "show the pieces of a request or of input files", "jim split request.toml --with LumiBased"),
     "splitters": Verb("splitters", "list the splitters, or the parameters of one", "jim splitters LumiBased"),
     "types": Verb("job_types", "list the job types, or the attributes of one", "jim types executable"),

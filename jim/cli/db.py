@@ -20,6 +20,7 @@ WORDS = {
     "tally": "counts of local jobs by state",
     "cells": "states of local jobs, for maps and filters",
     "pulse": "starts and ends by minute",
+    "phase": "progress of phases",
     "on_host": "attempts by host",
 }
 

@@ -107,7 +107,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
         if value and name != "key":
             yield "asked", plain(f"{name} = {_value(value)}")
     for phase in phases(view, job):
-        yield "phase", plain(phase.words())
+        yield "phase", plain(", ".join(filter(None, (phase.words(), phase.beside()))))
 
 
 def _value(value: Any) -> str:

@@ -12,7 +12,7 @@ from jim.doors import inbox
 from jim.errors import NotStorable, UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS
 from jim.jobs import GridJob
-from jim.keeper import wishes
+from jim.keeper import publishing, wishes
 from jim.keeper.aging import is_going
 from jim.keeper.keeper import Keeper
 from jim.keeper.resplitting import Resplits
@@ -67,6 +67,9 @@ class Wishes:
             self.waiting.append((grid, slices))
             return None
         keeper.store.fulfil(path.name)  # in the transaction of the changes
+        if verb == Verb.PUBLISH:  # there may be very many: the journal tells of none
+            publishing.of_grid_job(keeper, grid, content["name"], content["content"])
+            return partial(inbox.taken, path)
         n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
         several = content["target"] if slices and n is None else ""
         by = content.get("by", "")

@@ -8,15 +8,16 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import is_whole, read_exit_record
-from jim.files import cut, missed, passes, read_regular
+from jim.files import cut, missed, passes
 from jim.jobs import Attempt, Change, Key
-from jim.keeper import alike, judging
+from jim.keeper import alike, judging, publishing
 from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
@@ -24,27 +25,61 @@ from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.workdir.submission import is_seen, submission_directory
 
 log = logging.getLogger(__name__)
-LONGEST_PUBLICATION = 65_536
-MOST_PUBLICATIONS = 64  # of one local job: publications are shown, not archived
 AT_ONCE = 1000
+PUBLICATION = "pub"
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
 )
 
 
-def take_spool(keeper: Keeper) -> None:
-    """Take in the files of wrappers and payloads in one transaction, then remove the files."""
-    arrivals = list(_arrivals(keeper))
+class TakingSpool:
+    """The move that takes in the spool, with no more publications than a state directory may have in a second."""
+
+    def __init__(self) -> None:
+        self._allowance = publishing.Allowance()
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Take in the spool; if more has arrived than is taken in at once, again before the next round."""
+        most = min(AT_ONCE, self._allowance.now(keeper.clock.boot()))
+        reports, published = take_spool(keeper, most)
+        self._allowance.spend(published)
+        if reports >= AT_ONCE:
+            keeper.workers.later("spool", lambda: self(keeper))
+
+
+def take_spool(keeper: Keeper, publications: int | None = None) -> tuple[int, int]:
+    """Take in starts and ends, then some publications; return how many of both have gone from the spool."""
+    arrivals = _arrivals(keeper, AT_ONCE if publications is None else publications)
+    reports = [each for each in arrivals if each.kind != PUBLICATION]
+    published = [each for each in arrivals if each.kind == PUBLICATION]
+    return _take_reports(keeper, reports), _take_published(keeper, published, {each.key for each in reports})
+
+
+def _take_reports(keeper: Keeper, arrivals: Sequence[Arrival]) -> int:
+    """Take in the files of wrappers in one transaction, then remove the files."""
     if not arrivals:
-        return
+        return 0
     with keeper.store.transaction():
         alike = _take_alike(keeper, arrivals)
         taken = [_remove if (each.mark, each.key, each.kind) in alike else _take(keeper, each) for each in arrivals]
     for arrival, then in zip(arrivals, taken, strict=True):
         if then:
             then(keeper, arrival)
-    if len(arrivals) >= AT_ONCE > taken.count(None):
-        keeper.workers.later("spool", lambda: take_spool(keeper))
+    return len(arrivals) - taken.count(None)
+
+
+def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: AbstractSet[Key]) -> int:
+    """Take in publications in one transaction, then remove their files."""
+    if not arrivals:
+        return 0
+    with keeper.store.transaction():
+        taken = publishing.take(keeper, arrivals, just_ended)
+    for arrival, then in zip(arrivals, taken, strict=True):
+        if isinstance(then, Exception):
+            say_that_it_is_left(keeper, arrival.path, then)
+        else:
+            (_remove if then is publishing.Then.REMOVE else _put_aside)(keeper, arrival)
+    return len(arrivals)
 
 
 def _take_alike(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[alike.Told]:
@@ -75,7 +110,7 @@ def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]
             keeper.doubts.blind_at = now
 
 
-def _arrivals(keeper: Keeper) -> Iterator[Arrival]:
+def _arrivals(keeper: Keeper, publications: int) -> list[Arrival]:
     """Return finished files, starts before ends. Publications have a count of their own: there may be any number."""
     found, looked = [], Counter[bool]()
     with _spool(keeper) as entries:
@@ -84,7 +119,7 @@ def _arrivals(keeper: Keeper) -> Iterator[Arrival]:
                 continue
             published = ".pub." in entry.name
             looked[published] += 1
-            if looked[published] > AT_ONCE:
+            if looked[published] > (publications if published else AT_ONCE):
                 continue
             name = SPOOL_NAME.fullmatch(entry.name)
             try:
@@ -98,7 +133,7 @@ def _arrivals(keeper: Keeper) -> Iterator[Arrival]:
                 continue
             key = (int(name[3]), int(name[4]), int(name[5]))
             found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
-    return iter(sorted(found, key=lambda each: each.kind, reverse=True))
+    return sorted(found, key=lambda each: each.kind, reverse=True)
 
 
 def _version(about: os.stat_result) -> tuple[int, int]:
@@ -108,7 +143,7 @@ def _version(about: os.stat_result) -> tuple[int, int]:
 def _remove(keeper: Keeper, arrival: Arrival) -> None:
     """Remove a file that was taken in, but not a newer publication of the same name."""
     keeper.workers.forget(("unread", arrival.path.name))
-    if arrival.kind != "pub":
+    if arrival.kind != PUBLICATION:
         arrival.path.unlink(missing_ok=True)
         return
     aside = arrival.path.with_name(f".taken.{arrival.path.name}")
@@ -140,7 +175,7 @@ def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
 
 def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None] | None:
     """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
-    take = {"start": _start, "exit": _exit, "refused": _refused, "pub": _publication}[arrival.kind]
+    take = {"start": _start, "exit": _exit, "refused": _refused}[arrival.kind]
     try:
         with keeper.store.part():
             take(keeper, arrival)
@@ -248,14 +283,3 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
     host = alike.claim_in(arrival.path).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
     keeper.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
-
-
-def _publication(keeper: Keeper, arrival: Arrival) -> None:
-    attempt = _attempt(keeper, arrival)
-    text = read_regular(arrival.path, LONGEST_PUBLICATION).decode()
-    from jim.statusdb.xml import fragment  # imports lxml, which most keepers never need
-
-    content = fragment(text)
-    known = {name for _, name, _, _ in keeper.store.details(attempt.grid, attempt.n)}
-    if arrival.name in known or len(known) < MOST_PUBLICATIONS:
-        keeper.store.publish(attempt.grid, attempt.n, arrival.name, content)

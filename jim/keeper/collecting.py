@@ -15,13 +15,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from jim.doors import inbox
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
 from jim.files import sync_directory
-from jim.handlers.base import Result
+from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE
+from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
 from jim.keeper.workers import NEVER
@@ -29,6 +31,7 @@ from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.contract import Store
+from jim.statusdb.published import NAME
 from jim.statusdb.record import failures
 from jim.workdir import credentials
 from jim.workdir.submission import own_directory
@@ -199,7 +202,10 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         with foreign("collect"):
-            return str(handler.collect(job.request, found, place) or "")
+            line = str(handler.collect(job.request, found, place) or "")
+        for key, element in published_by(handler).items():
+            _publish(keeper, job.id, key, element)
+        return line
     except StoreError:  # the list of outputs could not be read: no fault of the job type
         raise
     except (JimError, OSError) as error:
@@ -207,6 +213,14 @@ def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path
         if isinstance(error, JimError | FileNotFoundError) or job.wish == Verb.CANCEL:
             return f"the job type could not use the outputs: {error}"
         raise OSError(f"the job type's collect step: {error}") from error  # tried again until a cancel
+
+
+def _publish(keeper: Keeper, grid: int, key: str, text: str) -> None:
+    """Leave a publication of the job type in the inbox: it is taken in like those of people."""
+    if not NAME.fullmatch(key):
+        raise JimError(f"{key!r} is no name of a publication: up to 40 letters, digits, _ and -")
+    element(key, text)
+    inbox.wish(keeper.site.state, Verb.PUBLISH, str(grid), name=key, content=text)
 
 
 def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:

@@ -27,11 +27,12 @@ from jim.pages.access import Access, Large, Rates
 from jim.pages.admission import DOING, admit, require_look
 from jim.pages.forms import Forms
 from jim.pages.lately import Lately
-from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings
+from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings, tag_of
 from jim.pages.measured import Measured
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
+from jim.pages.watching import Moment, Watch
 from jim.reading import filters, lists, quantities
 from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
@@ -85,6 +86,7 @@ class Pages:
     measured: Measured = field(default_factory=Measured)
     lately: Lately = field(init=False)
     forms: Forms = field(init=False)
+    watch: Watch = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
@@ -92,6 +94,7 @@ class Pages:
     def __post_init__(self) -> None:
         self.lately = Lately(self._opened)
         self.forms = Forms(self.access.key)
+        self.watch = Watch(self._opened, lambda: self.lately.news, lambda: self.renderings.clock())
 
     def _opened(self) -> View:
         view = self.open()
@@ -138,23 +141,31 @@ class Pages:
             beat = now
         return Made(body, HTML, now, beat, seen.seen)
 
-    def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "") -> None:
-        """Serve a page at a rule, and its other formats at the rule with a suffix."""
+    def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "", versioned: bool = False) -> None:
+        """Serve a page at a rule, and its other formats at the rule with a suffix.
+
+        A versioned page changes only if its grid job changes, or without one if any does.
+        """
         name, rule = name or make.__name__, in_full(rule)
-        app.add_url_rule(rule, name, self._serving(make, "", formats))
+        app.add_url_rule(rule, name, self._serving(make, "", formats, versioned=versioned))
         for each in formats:
             if each != "html":
                 mirror = f"{'/index' if rule == '/' else rule}.{each}"
                 app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats))
 
-    def _serving(self, make: Make, fixed: str, formats: tuple[str, ...]) -> Callable[..., Response]:
+    def _serving(
+        self, make: Make, fixed: str, formats: tuple[str, ...], *, versioned: bool = False
+    ) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
             kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
             cached = f"{g.role} {kind} {g.root} {request.full_path}"
-            made = self.renderings.get(cached, lambda: self._make(make, kind, names))
-            return answer(made, cached)
+            moment = self.watch.at(names.get("number")) if versioned and kind == "html" else None
+            if moment and tag_of(cached, moment.mark) in request.headers.get("If-None-Match", ""):
+                return unchanged(moment, tag_of(cached, moment.mark))
+            mark = moment.mark if moment else ""
+            return answer(self.renderings.get(cached, lambda: self._make(make, kind, names), mark), cached)
 
         return serve
 
@@ -206,9 +217,9 @@ def as_csv(name: str, head: tuple[str, ...], rows: Iterable[Sequence[object]]) -
     return Made(shown.as_csv(head, rows), CSV, headers=(("Content-Disposition", f'attachment; filename="{name}.csv"'),))
 
 
-def answer(made: Made, name: str) -> Response:
+def answer(made: Made, name: str, tag: str = "") -> Response:
     """Return the content, or 304 if the browser has it already."""
-    tag = f'"{made.tag(name)}"'
+    tag = tag or f'"{made.tag(name)}"'
     same = made.status == 200 and tag in request.headers.get("If-None-Match", "")
     response = Response(b"" if same else made.body, 304 if same else made.status, content_type=made.kind)
     response.headers["ETag"] = tag
@@ -217,6 +228,11 @@ def answer(made: Made, name: str) -> Response:
             response.headers[f"JIM-{header}"] = value
     response.headers.extend(made.headers)
     return response
+
+
+def unchanged(moment: Moment, tag: str) -> Response:
+    """Say that the browser has the content already, and how fresh it is."""
+    return answer(Made(b"", HTML, moment.now, moment.keeper_seen, moment.batch_seen), "", f'"{tag}"')
 
 
 class Text(BaseConverter):

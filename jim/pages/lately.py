@@ -44,6 +44,7 @@ class Lately:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _told: dict[str, Told] = field(default_factory=dict)
+    news: int = 0  # questions that were answered for the first time
 
     def get(self, name: str, find: Find, seconds: float = FIRST_SECONDS) -> tuple[str, Any]:
         """Return the last answer and its time, and compute it anew if too old. Only the first request waits for it."""
@@ -65,7 +66,9 @@ class Lately:
             try:
                 view = self.open()
                 with closing(view.store), view.store.snapshot(), view.store.at_most(MOST_SECONDS):
+                    first = told.what is None
                     told.what, told.at = find(view), view.now()
+                    self.news += first
                 told.made.set()
             except (JimError, OSError) as error:
                 log.error("%s cannot be computed: %s", name, error)

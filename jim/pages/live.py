@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 HTML, JSON, CSV, XML, TEXT = (
@@ -38,9 +38,12 @@ class Made:
     batch_seen: str = ""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
+    mark: str = ""  # of the moment that it shows, if that is known
 
     def tag(self, name: str) -> str:
         """Return the ETag of the content: the same while only ages change, for half a minute at most."""
+        if self.mark:
+            return tag_of(name, self.mark)
         return hashlib.sha256(f"{name} {half_minute()} ".encode() + self._still).hexdigest()[:32]
 
     @cached_property
@@ -50,6 +53,11 @@ class Made:
         if self.kind.startswith("text/html"):
             body = SPANS.sub(b"", AGES.sub(rb"\1", CLOCKED.sub(b"", body)))
         return hashlib.sha256(body).digest()
+
+
+def tag_of(name: str, mark: str) -> str:
+    """Return the ETag of a page at a moment."""
+    return hashlib.sha256(f"{name} {mark}".encode(errors="backslashreplace")).hexdigest()[:32]
 
 
 def half_minute() -> int:
@@ -67,15 +75,19 @@ class Renderings:
     cost: Callable[[], float] = time.thread_time
     _kept: dict[str, tuple[float, Made]] = field(default_factory=dict)  # with their expiry
 
-    def get(self, name: str, make: Callable[[], Made]) -> Made:
-        """Return a fresh rendering, made now if need be; one that took long to make stays fresh longer."""
+    def get(self, name: str, make: Callable[[], Made], mark: str = "") -> Made:
+        """Return a fresh rendering, made now if need be.
+
+        One that took long to make stays fresh longer, and so does one of a moment that has not passed.
+        """
         with self._lock:
             mine = self._making.setdefault(name, threading.Lock())
         with mine:
             until, made = self._kept.get(name, (0.0, None))
-            if made is None or self.clock() > until:
+            more = LONGEST_FRESH - FRESH_SECONDS if made and mark and made.mark == mark else 0.0
+            if made is None or self.clock() > until + more:
                 began = self.cost()
-                made = make()
+                made = replace(make(), mark=mark)
                 self._keep(name, made, min(LONGEST_FRESH, max(FRESH_SECONDS, (self.cost() - began) / SHARE)))
         return made
 

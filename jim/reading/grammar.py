@@ -79,7 +79,7 @@ def _parts(
         elif kind == "ref":
             yield from _parts(defined[each.get("name", "")], defined, often)
         else:
-            yield from _parts(each, defined, OFTEN.get(kind, often))
+            yield from _parts(each, defined, often if kind == "choice" and often else OFTEN.get(kind, often))
 
 
 def _values(node: ElementTree.Element, defined: dict[str, ElementTree.Element]) -> Iterator[str]:

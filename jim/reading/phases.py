@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -11,44 +10,65 @@ from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.reading.view import View
 from jim.request import handler_of
+from jim.statusdb.asked import PhaseSeen
+from jim.statusdb.published import OF_ALL
 
-ATTRIBUTE = re.compile(r'\b(name|done|total|unit)="([^"<&]{1,40})"')
+EVENTS = "events"
 
 
 class Phase(NamedTuple):
-    """The progress of one phase, over all local jobs that have begun the phase."""
+    """The progress of one phase, over the latest attempts of all local jobs that have begun the phase."""
 
     name: str
     done: int
     total: int
     unit: str
-    local_jobs: int
+    local_jobs: int  # 0: published for the grid job itself
+    not_begun: int = 0  # local jobs
+    planned: int | None = None  # events of all local jobs, by their pieces; None: the total says it
+    updated: str = ""  # of the newest publication
+    attempt: int = 0  # of one local job
+    late: bool = False  # published after the verdict on that attempt
 
     def words(self) -> str:
         """Return the progress in words."""
         return f"{self.name} {self.done:,} of {self.total:,} {self.unit}"
 
+    def beside(self) -> str:
+        """Return how many local jobs have not begun the phase, and what is planned, in words."""
+        if not self.not_begun:
+            return ""
+        planned = f" ({self.planned:,} {self.unit} planned in all)" if self.planned is not None else ""
+        return f"{self.not_begun:,} {'has' if self.not_begun == 1 else 'have'} not begun{planned}"
+
 
 def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
     """Return the phases of a grid job, or of one local job, in the order that the job type declares."""
-    found = add_up(view.store.published(job.id, n))
     order: tuple[str, ...] = ()
     with suppress(JimError, OSError):  # the job type may no longer be installed
         order = handler_of(job.job_type, view.site.site.handlers).phases
     place = {name: number for number, name in enumerate(order)}
+    found = _added_up(view, job) if n is None else [_phase(each) for each in view.store.phases_of(job.id, n)]
     return sorted(found, key=lambda phase: place.get(phase.name, len(place)))
 
 
-def add_up(published: Iterable[tuple[str, int]]) -> list[Phase]:
-    """Add up `<phase name done total unit/>` elements, each with its count; ignore other publications."""
-    found: dict[tuple[str, str], Phase] = {}
-    for content, times in published:
-        facts = dict(ATTRIBUTE.findall(content)) if content.startswith("<phase ") else {}
-        done, total = facts.get("done", ""), facts.get("total", "")
-        if "name" not in facts or not (done.isdecimal() and total.isdecimal()):
-            continue
-        key = facts["name"], facts.get("unit", "")
-        old = found.get(key, Phase(*key[:1], 0, 0, key[1], 0))
-        so_far = old.done + times * int(done), old.total + times * int(total)
-        found[key] = Phase(key[0], *so_far, key[1], old.local_jobs + times)
-    return list(found.values())
+def _added_up(view: View, job: GridJob) -> list[Phase]:
+    found = view.store.phases(job.id)
+    planned = view.store.events(job.id) if _lacks_some(job, found) else 0
+    of_all = [_of_all(each, job, planned) for each in found]
+    return [*of_all, *(_phase(each) for each in view.store.phases_of(job.id, OF_ALL))]
+
+
+def _lacks_some(job: GridJob, found: Sequence[PhaseSeen]) -> bool:
+    return any(each.unit == EVENTS and each.local_jobs < job.size for each in found)
+
+
+def _of_all(seen: PhaseSeen, job: GridJob, planned: int) -> Phase:
+    left = max(0, job.size - seen.local_jobs)
+    by_pieces = planned if left and seen.unit == EVENTS and planned else None
+    return _phase(seen)._replace(not_begun=left, planned=by_pieces)
+
+
+def _phase(seen: PhaseSeen) -> Phase:
+    told = seen.name, seen.done, seen.total, seen.unit, seen.local_jobs
+    return Phase(*told, updated=seen.updated, attempt=seen.attempt, late=bool(seen.late))

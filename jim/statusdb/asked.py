@@ -120,3 +120,58 @@ class Query(NamedTuple):
     sql: str
     element: str  # of each result, or of the attribute that is the result; empty: the only result is a number
     attribute: str = ""  # empty: the result is the element
+
+
+class Detail(NamedTuple):
+    """One publication."""
+
+    n: int  # -1: about the grid job itself
+    name: str
+    content: str
+    updated: str
+    attempt: int = 0  # that published it
+    late: int = 0  # whether it came after the verdict on that attempt
+    valid: str = ""  # ?: not yet compared with a grammar; else how it differs from the grammar
+
+
+class Publisher(NamedTuple):
+    """An attempt that publishes."""
+
+    grid: int
+    n: int
+    attempt: int
+    mark: str
+    verdict: str
+    ended: str  # when the verdict was recorded
+    latest: int  # attempt of the local job
+    job_type: str
+
+
+class Refused(NamedTuple):
+    """The publications of a local job that were not stored."""
+
+    refused: int = 0
+    dropped: int = 0  # they came too late
+
+
+class PhaseSeen(NamedTuple):
+    """The progress of a phase: of one local job, or added up."""
+
+    name: str
+    unit: str
+    done: int
+    total: int
+    local_jobs: int
+    updated: str  # of the newest
+    attempt: int = 0  # of one local job
+    late: int = 0
+
+
+class Unchecked(NamedTuple):
+    """A publication that is not yet compared with the grammar of its job type."""
+
+    grid: int
+    n: int
+    name: str
+    content: str
+    job_type: str

@@ -17,6 +17,7 @@ from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.derived import minute_of
+from jim.statusdb.formats import VERSION, WITH_KINDS
 from jim.statusdb.hosts import Hosts
 from jim.statusdb.making import CODED, CODES
 from jim.statusdb.packed import unpacked, word
@@ -40,10 +41,7 @@ RAN_ON = (
     "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n "
     "AND h.host IN (SELECT value FROM json_each(?)))"
 )
-HAS_PHASE = (
-    "EXISTS (SELECT 1 FROM detail d WHERE d.grid = l.grid AND d.n = l.n AND "
-    "substr(d.content, 1, 14 + length(?1)) = '<phase name=\"' || ?1 || '\"')"
-)
+HAS_PHASE = "EXISTS (SELECT 1 FROM phase p WHERE p.grid = l.grid AND p.n = l.n AND p.name = ?)"
 SEEN = (
     "SELECT l.n, l.state, l.attempt, l.submission, l.due, l.wish, l.witness, l.reason, {kind}, l.updated, "
     "ifnull(a.host, ''), ifnull(a.started, '') FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
@@ -83,7 +81,7 @@ class Browsed(Hosts):
 
     def is_of_before(self) -> bool:
         """Tell whether the store has the format of an older JIM, which its next keeper changes."""
-        return self._format < rows.VERSION
+        return self._format < VERSION
 
     # Grid jobs
 
@@ -137,7 +135,7 @@ class Browsed(Hosts):
             numbers = list(islice(self._found(grid, asked.states, asked.after + 1), limit))
             clauses = [*_local_jobs(grid, asked), _named_in(numbers)]
         which, values = _and(clauses)
-        kind = "l.kind" if self._format >= rows.WITH_KINDS else "''"
+        kind = "l.kind" if self._format >= WITH_KINDS else "''"
         sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
         return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
 
@@ -187,12 +185,6 @@ class Browsed(Hosts):
         """Return when the first waiting local job is due."""
         due = self.db.execute(rows.NEXT_DUE, (grid,)).fetchone()[0]
         return HELD if due is None else float(due)
-
-    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Return each published content and how often it occurs: progress is alike in most local jobs."""
-        which, values = rows.where(grid=grid, n=n)
-        sql = f"SELECT content, count(*) FROM detail WHERE {which} GROUP BY content ORDER BY min(n), min(name)"
-        return list(self.db.execute(sql, values))
 
     def states(self, grid: int, asked: LocalJobsAsked) -> Iterator[tuple[int, State]]:
         """Yield the state of each matching local job, by number."""
@@ -301,7 +293,7 @@ def _local_jobs(grid: int, asked: LocalJobsAsked) -> Clauses:
         clauses.append((RAN_ON, (json.dumps(asked.hosts),)))
     if asked.held is not None:
         clauses.append((f"(l.state = 'waiting' AND l.due {'=' if asked.held else '<'} ?)", (HELD,)))
-    clauses += [(_named(HAS_PHASE, 1), (phase, phase)) for phase in asked.phases]
+    clauses += [(HAS_PHASE, (phase,)) for phase in asked.phases]
     if asked.numbers:
         clauses.append((_between(len(asked.numbers)), tuple(n for both in asked.numbers for n in both)))
     return clauses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -11,8 +12,9 @@ from jim.clock import Clock
 from jim.database import opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, StoreError, UnknownJob
 from jim.jobs import HELD
+from jim.statusdb.formats import VERSION, WITH_DERIVED, WITH_VERSIONS, schema
 from jim.statusdb.making import as_views, let_make, of_upgrade
-from jim.statusdb.rows import LOOK_ANEW, VERSION, WITH_DERIVED, schema
+from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
 
 
 class Connected:
@@ -25,6 +27,7 @@ class Connected:
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
         self._in_batch: int | None = None  # local jobs, once they are counted
         self._changed: set[int] = set()  # grid jobs
+        self._touched: set[int] = set()  # grid jobs that this transaction gives a new version
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:
             raise JimError(
@@ -34,8 +37,8 @@ class Connected:
         let_make(self.db)
         if write:
             self._prepare(self._format)
-        elif 0 < self._format < WITH_DERIVED:
-            for view in as_views():
+        elif self._format:
+            for view in as_views(self._format):
                 self.db.execute(view)
 
     def _prepare(self, version: int) -> None:
@@ -43,7 +46,7 @@ class Connected:
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should rarely wait for the disk
         if version < VERSION:
-            derived = of_upgrade() if 0 < version < WITH_DERIVED else ""
+            derived = of_upgrade(version) if version else ""
             self.db.executescript(f"BEGIN; {schema(version)} {derived} PRAGMA user_version = {VERSION}; COMMIT;")
         self._format = VERSION
 
@@ -88,15 +91,39 @@ class Connected:
     @contextmanager
     def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
         """Forget what is known of changes that were undone."""
-        whole = False
+        whole, outermost = False, not self.db.in_transaction
         try:
             with some:
                 yield
+                if outermost:
+                    self._raise_versions()
             whole = True
         finally:
             if not whole:
                 self._in_batch = None
                 self._requests.clear()
+
+    def _touch(self, *grids: int) -> None:
+        """Record, in a transaction, that something of grid jobs changes."""
+        self._changed.update(grids)
+        self._touched.update(grids)
+
+    def _raise_versions(self) -> None:
+        """Raise the version of each grid job that the transaction has changed, and that of the store."""
+        touched, self._touched = self._touched, set()
+        if touched:
+            sql = "UPDATE grid_job SET version = version + 1 WHERE id IN (SELECT value FROM json_each(?))"
+            self.db.execute(sql, (json.dumps(sorted(touched)),))
+            self.db.execute(RAISE_VERSION)
+
+    def version(self, grid: int | None = None) -> int | None:
+        """Return the version of a grid job, or of the whole store; None: it is not known."""
+        if self._format < WITH_VERSIONS:
+            return None
+        if grid is None:
+            return int(self.fact("version") or 0)
+        row = self.db.execute("SELECT version FROM grid_job WHERE id = ?", (grid,)).fetchone()
+        return int(row[0]) if row else None
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Read the store as of one moment, even while the keeper writes."""

@@ -29,6 +29,7 @@ from jim.jobs import Alike, Attempt, Change, Compared, Ended, GridJob, Journal, 
 from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import (
     AttemptSeen,
+    Detail,
     GridJobOnHost,
     GridJobsAsked,
     HostSeen,
@@ -36,7 +37,11 @@ from jim.statusdb.asked import (
     LocalJobsAsked,
     LocalJobSeen,
     Minute,
+    PhaseSeen,
+    Publisher,
     Query,
+    Refused,
+    Unchecked,
 )
 
 
@@ -75,6 +80,12 @@ class Store(Protocol):
         """Return the grid jobs that this store has changed since the last call, and perhaps others.
 
         A change counts as soon as it is made, so that none is missed. After a start, use `left`.
+        """
+
+    def version(self, grid: int | None = None) -> int | None:
+        """Return the version of a grid job, or of the whole store; None: it is not known.
+
+        Each transaction that changes anything of a grid job, publications too, raises both by one.
         """
 
     def is_made(self) -> bool:
@@ -313,16 +324,52 @@ class Store(Protocol):
     def ended(self, grid: int) -> Iterator[Ended]:
         """Return how each local job ended, in order, read in parts: a slow reader blocks nobody."""
 
-    # What payloads publish
+    # What payloads and people publish. n is -1 in publications about the grid job itself
 
-    def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Store a publication of a payload; it replaces the last one under this name."""
+    def publish(
+        self,
+        grid: int,
+        n: int,
+        name: str,
+        content: str,
+        attempt: int | None = None,
+        late: bool = False,
+        valid: str = "",
+    ) -> bool:
+        """Store a publication in place of the last one under this name; tell whether it changes anything but the time.
 
-    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
-        """Yield publications in order, read in parts: local job, name, content, time."""
+        Nothing of an older attempt replaces what a newer one has published. Without an attempt, the latest one counts.
+        """
 
-    def published(self, grid: int, n: int | None = None) -> list[tuple[str, int]]:
-        """Return each published content and how often it occurs: progress is alike in most local jobs."""
+    def publishers(self, keys: Iterable[Key]) -> dict[Key, Publisher]:
+        """Return what decides how publications of these attempts are taken in; unknown attempts are left out."""
+
+    def published_beside(self, grid: int, n: int, name: str) -> tuple[int, int]:
+        """Return number and bytes of a local job's publications under other names."""
+
+    def count_refused(self, grid: int, n: int, refused: int = 0, dropped: int = 0) -> None:
+        """Count publications that are refused, or dropped because they came too late."""
+
+    def refused(self, grid: int, n: int) -> Refused:
+        """Return how many publications of a local job were refused, and how many came too late."""
+
+    def details(self, grid: int, n: int | None = None) -> Iterator[Detail]:
+        """Yield publications in order, read in parts."""
+
+    def phases(self, grid: int) -> list[PhaseSeen]:
+        """Add up the phases that the latest attempts of local jobs have begun."""
+
+    def phases_of(self, grid: int, n: int) -> list[PhaseSeen]:
+        """Return the phases of one local job, or those that were published for the grid job itself."""
+
+    def events(self, grid: int) -> int:
+        """Return the number of events of all local jobs, by their pieces."""
+
+    def unchecked(self, limit: int) -> list[Unchecked]:
+        """Return publications that are not yet compared with the grammar of their job type."""
+
+    def are_checked(self, found: Iterable[tuple[Unchecked, str]]) -> None:
+        """Record how publications differ from the grammar (empty: in nothing), unless they were replaced meanwhile."""
 
     # Parts of the store for people to browse, by a key, in bounded time
 
@@ -430,8 +477,11 @@ class Store(Protocol):
     def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
 
-    def published_of(self, grid: int, numbers: range) -> Iterator[tuple[int, str, str]]:
-        """Yield the publications of some local jobs: n, name, content."""
+    def published_of(self, grid: int, numbers: range) -> Iterator[Detail]:
+        """Yield the publications of some local jobs in order."""
+
+    def refused_of(self, grid: int, numbers: range) -> dict[int, Refused]:
+        """Return how many publications of some local jobs were not stored."""
 
     def knows_kinds(self) -> bool:
         """Tell whether the store has kinds of reasons; a store of an older format has none."""

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.model import Step
-from jim.statusdb.asked import GridJobsAsked, Query
-from jim.statusdb.browsed import HERDS, Browsed
+from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
+from jim.statusdb.browsed import HERDS
+from jim.statusdb.formats import WITH_KINDS
+from jim.statusdb.publications import Publications
 from jim.statusdb.record import status
-from jim.statusdb.rows import WITH_KINDS
 
 NAMESPACE = "urn:jim:status:1"
 # XML allows none of these characters, even as escapes.
@@ -59,11 +60,7 @@ def _reason(alias: str) -> dict[str, Attribute]:
 _HERDS = " ".join(f"WHEN {sql} THEN '{herd}'" for herd, sql in HERDS.items())
 _HERD = re.sub(r"\b(splitter|size|step)\b", r"g.\1", f"CASE {_HERDS} END")
 _STATUS = f"CASE g.step WHEN '{Step.FINISHED.value}' THEN g.outcome ELSE status_of(g.id) END"
-_PHASES = (
-    "(SELECT grid, name AS key, n, phase_part(content, 'name') AS name, phase_part(content, 'unit') AS unit, "
-    "phase_part(content, 'done') AS done, phase_part(content, 'total') AS total, updated FROM detail "
-    "WHERE substr(content, 1, 7) = '<phase ' AND phase_part(content, 'total') IS NOT NULL)"
-)
+_LATE = "(SELECT d.late FROM detail d WHERE d.grid = p.grid AND d.n = p.n AND d.name = p.key)"
 
 ELEMENTS = {
     "grid_job": Element(
@@ -112,7 +109,7 @@ ELEMENTS = {
         },
     ),
     "phase": Element(
-        _PHASES,
+        "phase",
         "p",
         ("grid", "n", "key"),
         {
@@ -120,6 +117,8 @@ ELEMENTS = {
             "unit": Attribute("p.unit"),
             "done": _number("p.done"),
             "total": _number("p.total"),
+            "attempt": Attribute("CASE WHEN p.attempt > 0 THEN p.attempt || '' ELSE '' END", as_number="p.attempt"),
+            "late": Attribute(f"CASE WHEN {_LATE} THEN '1' ELSE '' END", as_number="1"),
             **_changed("p"),
         },
     ),
@@ -132,7 +131,7 @@ def number_of(text: object) -> float | None:
     return float(found[1]) if found else None
 
 
-class Elements(Browsed):
+class Elements(Publications):
     """A status DB as elements."""
 
     def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
@@ -144,10 +143,15 @@ class Elements(Browsed):
         sql = f"SELECT n, {shown} FROM {rows} WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY {order}"
         return iter(self.db.execute(self.in_this_format(sql), (grid, numbers.start, numbers.stop - 1)))
 
-    def published_of(self, grid: int, numbers: range) -> Iterator[tuple[int, str, str]]:
-        """Yield the publications of some local jobs: n, name, content."""
-        sql = "SELECT n, name, content FROM detail WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY n, name"
-        return iter(self.db.execute(sql, (grid, numbers.start, numbers.stop - 1)))
+    def published_of(self, grid: int, numbers: range) -> Iterator[Detail]:
+        """Yield the publications of some local jobs in order."""
+        sql = f"SELECT {', '.join(Detail._fields)} FROM detail WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY n, name"
+        return map(Detail._make, self.db.execute(sql, (grid, numbers.start, numbers.stop - 1)))
+
+    def refused_of(self, grid: int, numbers: range) -> dict[int, Refused]:
+        """Return how many publications of some local jobs were not stored."""
+        sql = "SELECT n, refused, dropped FROM refused WHERE grid = ? AND n BETWEEN ? AND ?"
+        return {n: Refused(*counts) for n, *counts in self.db.execute(sql, (grid, numbers.start, numbers.stop - 1))}
 
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""

@@ -9,6 +9,7 @@ from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
 from jim.statusdb.connected import Connected
+from jim.statusdb.formats import WITH_KINDS
 from jim.statusdb.packed import unpacked
 
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
@@ -75,7 +76,7 @@ class Hosts(Connected):
 
     def _kind(self, column: str) -> str:
         """Return the SQL for a kind of reason, which an older format lacks."""
-        return column if self._format >= rows.WITH_KINDS else "''"
+        return column if self._format >= WITH_KINDS else "''"
 
 
 def _attempt(row: tuple[Any, ...]) -> AttemptSeen:

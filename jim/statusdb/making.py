@@ -5,14 +5,13 @@ The store uses that SQL for an upgrade, for a check, and for a reader of a forma
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from jim.model import State
 from jim.statusdb.packed import code
+from jim.statusdb.published import PHASE, phase_of
 
 BLOCK = 4000  # local jobs in one row of cells, which fits on a page of the database
 # The codes belong to the format: states are only added at the end.
@@ -36,9 +35,11 @@ ON_HOST = (
     "SELECT grid, host, verdict, count(*), max(CASE WHEN verdict = '' THEN '' ELSE updated END) FROM attempt "
     "WHERE host <> ''{which} GROUP BY grid, host, verdict"
 )
-# A publication is a phase if it is an element such as `<phase name="sim" done="117" total="250" unit="events"/>`.
-PHASE = "<phase "
-_ATTRIBUTE = re.compile(r'\b(?:(name|unit)="([^"<&]{1,40})"|(done|total)="([0-9]{1,15})")')
+_PHASE = (
+    "SELECT grid, name AS key, n, phase_part(content, 'name'), phase_part(content, 'unit'), "
+    "phase_part(content, 'done'), phase_part(content, 'total'), attempt, updated FROM detail "
+    f"WHERE substr(content, 1, {len(PHASE)}) = '{PHASE}' AND phase_part(content, 'total') IS NOT NULL"
+)
 _ALL = "grid IN (SELECT id FROM grid_job WHERE size > 0)"
 _SPLIT = f"FROM local_job WHERE {_ALL} GROUP BY grid"
 
@@ -57,8 +58,12 @@ DERIVED = {
         "grid, block, states", f"SELECT grid, n / {BLOCK} AS block, cells(n % {BLOCK}, state) {_SPLIT}, block", "true"
     ),
     "pulse": Table("grid, at, what, count", _PULSE, "grid > 0 AND count > 0"),
+    "phase": Table("grid, key, n, name, unit, done, total, attempt, updated", _PHASE, "true"),
     "on_host": Table("grid, host, verdict, count, last", ON_HOST.format(which=""), "true"),
 }
+
+
+SINCE = {"cells": 8, "pulse": 8, "on_host": 8, "phase": 9}  # the first format with the table; all have a tally
 
 
 class Cells:
@@ -75,26 +80,6 @@ class Cells:
     def finalize(self) -> bytes:
         """Return the block."""
         return bytes(self.states)
-
-
-class PhaseTold(NamedTuple):
-    """The progress that a publication tells."""
-
-    name: str
-    unit: str
-    done: int
-    total: int
-
-
-@lru_cache(64)  # SQL asks for its parts, one after the other
-def phase_of(content: str) -> PhaseTold | None:
-    """Read a publication that is a phase; None: it is something else."""
-    if not content.startswith(PHASE):
-        return None
-    facts = {word or number: text or digits for word, text, number, digits in _ATTRIBUTE.findall(content)}
-    if not facts.keys() >= {"name", "done", "total"}:
-        return None
-    return PhaseTold(facts["name"], facts.get("unit", ""), int(facts["done"]), int(facts["total"]))
 
 
 def _phase_part(content: str, part: str) -> str | int | None:
@@ -117,17 +102,32 @@ def made_anew() -> str:
     )
 
 
-def of_upgrade() -> str:
+def since(version: int) -> Iterator[str]:
+    """Yield the derived tables that a store of this format lacks."""
+    return (name for name, first in SINCE.items() if version < first)
+
+
+def of_upgrade(version: int) -> str:
     """Return the SQL that fills the derived tables when a store gets them."""
-    told = "".join(f"INSERT INTO {name} {each.made};" for name, each in DERIVED.items() if name != "tally")
-    return f"{told} INSERT INTO pulse SELECT 0, at, what, sum(count) FROM pulse GROUP BY at, what;"
+    told = "".join(f"INSERT INTO {name} {DERIVED[name].made};" for name in since(version))
+    sums = "INSERT INTO pulse SELECT 0, at, what, sum(count) FROM pulse GROUP BY at, what;"
+    return told + (sums if version < SINCE["pulse"] else "")
 
 
-def as_views() -> Iterator[str]:
-    """Yield the SQL of views in place of the derived tables, for a store of a format that has none."""
-    for name, each in DERIVED.items():
-        if name != "tally":
-            yield f"CREATE TEMP VIEW {name} ({each.columns}) AS {each.made}"
+# What readers of a store of a format without attempts of publications see in place of its table.
+DETAIL = """
+    CREATE TEMP VIEW detail AS SELECT grid, n, name, content, updated, 0 AS attempt, 0 AS late, '' AS valid
+        FROM main.detail
+"""
+REFUSED = "CREATE TEMP VIEW refused AS SELECT 0 AS grid, 0 AS n, 0 AS refused, 0 AS dropped WHERE 0"
+
+
+def as_views(version: int) -> Iterator[str]:
+    """Yield the SQL of views in place of the tables that a store of this format lacks."""
+    if version < SINCE["phase"]:
+        yield from (DETAIL, REFUSED)
+    for name in since(version):
+        yield f"CREATE TEMP VIEW {name} ({DERIVED[name].columns}) AS {DERIVED[name].made}"
 
 
 def of_one(name: str) -> str:

@@ -6,82 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import starmap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, Compared, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
+from jim.statusdb.formats import WITH_KINDS
 from jim.statusdb.packed import moment, packed, unpacked, word
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
 if TYPE_CHECKING:
     from jim.database import Cursor
-
-
-# From format 1 to 2, from 2 to 3, and so on.
-UPGRADES = (
-    "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
-    "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
-    "DROP TRIGGER local_job_moved;",
-    """
-    CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
-    CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    ALTER TABLE submission ADD COLUMN wall_seconds INTEGER;
-    ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
-    ALTER TABLE attempt ADD COLUMN over TEXT NOT NULL DEFAULT '';
-    CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
-    ALTER TABLE grid_job ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
-    ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
-    UPDATE grid_job SET place = id WHERE step <> 'accepted';
-    """,
-    # `due` was in seconds since boot. Older reasons have no kind: they decide nothing.
-    """
-    UPDATE grid_job SET due = 0 WHERE due > 0;
-    UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
-    UPDATE submission SET due = 0 WHERE due > 0;
-    UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled');
-    ALTER TABLE local_job ADD COLUMN kind TEXT NOT NULL DEFAULT '';
-    ALTER TABLE local_job ADD COLUMN facts TEXT NOT NULL DEFAULT '';
-    ALTER TABLE submission ADD COLUMN kind TEXT NOT NULL DEFAULT '';
-    ALTER TABLE submission ADD COLUMN facts TEXT NOT NULL DEFAULT '';
-    ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT '';
-    ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
-    ALTER TABLE grid_job ADD COLUMN door TEXT NOT NULL DEFAULT '';
-    """,
-    # A keeper that starts looks at these, and no more at all that have ended.
-    """
-    CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
-    INSERT INTO unanswered SELECT id FROM grid_job WHERE step = 'finished';
-    DROP INDEX local_job_waiting;
-    CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
-    CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
-    """,
-    # New exit records are packed, and new lines of the journal are shorter. The old ones stay as they are: an upgrade
-    # that writes all of them anew takes long, and as much room again.
-    """
-    ALTER TABLE removed ADD COLUMN at TEXT NOT NULL DEFAULT '';
-    ALTER TABLE removed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE cells (grid INTEGER NOT NULL, block INTEGER NOT NULL, states BLOB NOT NULL, PRIMARY KEY (grid, block));
-    CREATE TABLE pulse (grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY (grid, at, what)) WITHOUT ROWID;
-    CREATE TABLE on_host (grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL,
-        last TEXT NOT NULL, PRIMARY KEY (grid, host, verdict)) WITHOUT ROWID;
-    CREATE INDEX on_host_by_host ON on_host (host);
-    CREATE INDEX attempt_by_host ON attempt (host) WHERE host <> '';
-    CREATE INDEX attempt_badly ON attempt (host) WHERE verdict NOT IN ('', 'completed', 'killed') AND host <> '';
-    CREATE INDEX attempt_ended ON attempt (updated) WHERE verdict <> '';
-    CREATE INDEX submission_by_batch_id ON submission (batch_id);
-    CREATE INDEX submission_by_mark ON submission (mark);
-    """,
-)
-
-
-VERSION = len(UPGRADES) + 1
-
-
-def schema(version: int) -> str:
-    """Return the SQL that makes a database, or updates one of an older format."""
-    return "".join(UPGRADES[version - 1 :]) if version else Path(__file__).with_name("schema.sql").read_text()
 
 
 GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND verdict = ''"
@@ -125,7 +59,7 @@ NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE st
 ELSEWHERE = "SELECT id, place FROM grid_job INDEXED BY grid_job_elsewhere WHERE place NOT IN ('', CAST(id AS TEXT))"
 FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
-PUBLISH = "INSERT OR REPLACE INTO detail VALUES (?, ?, ?, ?, ?)"
+RAISE_VERSION = "INSERT INTO meta VALUES ('version', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 ADD_GRID_JOB = (
     "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce, door) "
     "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?, ?)"
@@ -135,6 +69,10 @@ LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 
 TAKE_UP = (
     "INSERT INTO submission (grid, k, mark, size, state, updated, reason, kind, facts) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+END_SUBMISSIONS = (
+    "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
+    "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
 )
 ADD_ATTEMPT = "INSERT INTO attempt (grid, k, idx, n, attempt, updated) VALUES (?, ?, ?, ?, ?, ?)"
 HELD_JOBS = (
@@ -153,13 +91,7 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
-DETAILS = (
-    "SELECT n, name, content, updated FROM detail WHERE grid = ?1 AND (n, name) > (?2, ?3) AND n <= ?4 "
-    "ORDER BY n, name LIMIT 1000"
-)
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
-WITH_DERIVED = 8
-WITH_KINDS = 6  # a status DB of an older format has no kinds of reasons until a keeper opens it
 
 
 def named(found: Cursor) -> Iterator[dict[str, Any]]:

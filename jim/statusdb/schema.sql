@@ -26,7 +26,8 @@ CREATE TABLE grid_job (
     priority INTEGER NOT NULL DEFAULT 0, -- the highest is sent first
     nonce TEXT NOT NULL DEFAULT '',     -- made by the door; no other grid job is taken for it
     place TEXT NOT NULL DEFAULT '',     -- the name of its directory; empty: it has none
-    door TEXT NOT NULL DEFAULT ''       -- in whose words its polls are answered; empty: an older version took it in
+    door TEXT NOT NULL DEFAULT '',      -- in whose words its polls are answered; empty: an older version took it in
+    version INTEGER NOT NULL DEFAULT 0  -- one more with each transaction that changes anything of the grid job
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
@@ -99,9 +100,20 @@ CREATE TABLE attempt (
 CREATE INDEX attempt_of ON attempt (grid, n, attempt);
 CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
 
+-- Publications. n is -1 in those about the grid job itself.
 CREATE TABLE detail (
     grid INTEGER NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL, updated TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0, -- that published it; 0: a version before did not keep it
+    late INTEGER NOT NULL DEFAULT 0,    -- did it come after the verdict on that attempt?
+    valid TEXT NOT NULL DEFAULT '',     -- ?: to be compared with a grammar of the job type; else how it differs
     PRIMARY KEY (grid, n, name)
+) WITHOUT ROWID;
+CREATE INDEX detail_unchecked ON detail (grid, n, name) WHERE valid = '?';
+
+-- Publications that were not stored: refused ones, and those that came too late.
+CREATE TABLE refused (
+    grid INTEGER NOT NULL, n INTEGER NOT NULL, refused INTEGER NOT NULL, dropped INTEGER NOT NULL,
+    PRIMARY KEY (grid, n)
 ) WITHOUT ROWID;
 
 CREATE TABLE journal (
@@ -152,6 +164,13 @@ CREATE INDEX attempt_badly ON attempt (host) WHERE verdict NOT IN ('', 'complete
 CREATE INDEX attempt_ended ON attempt (updated) WHERE verdict <> '';
 CREATE INDEX submission_by_batch_id ON submission (batch_id);
 CREATE INDEX submission_by_mark ON submission (mark);
+
+-- Publications that are phases, with their numbers. `key` is the name of the publication.
+CREATE TABLE phase (
+    grid INTEGER NOT NULL, key TEXT NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL,
+    done INTEGER NOT NULL, total INTEGER NOT NULL, attempt INTEGER NOT NULL, updated TEXT NOT NULL,
+    PRIMARY KEY (grid, key, n)
+) WITHOUT ROWID;
 
 CREATE TRIGGER grid_job_moved AFTER UPDATE OF step ON grid_job WHEN OLD.step <> NEW.step BEGIN
     INSERT INTO journal (at, grid, was, now, witness, reason)

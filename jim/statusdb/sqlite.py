@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jim.database import Cursor
 
 
+OF_GRID_JOB = ("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered")
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
 
@@ -58,7 +59,7 @@ class Store(Elements, Submissions):
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)
                 self.note(number, "accepted", Witness.USER)
-                self._changed.add(number)
+                self._touch(number)
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
@@ -128,24 +129,25 @@ class Store(Elements, Submissions):
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
         """Change a grid job, or its request, which is JSON."""
-        if "request" in columns:
-            self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (columns.pop("request"), number))
-            self._requests.pop(number, None)
+        request = columns.pop("request", None)
         if "step" in columns:
             columns = {"tries": 0, "due": 0.0, **columns, "step": columns["step"].value}
         if "result" in columns:
             columns["result"] = json.dumps(columns["result"])
         with self.transaction():
+            if request is not None:
+                self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (request, number))
+                self._requests.pop(number, None)
             self._set("grid_job", columns, id=number)
             if columns.get("step") == Step.FINISHED.value:
                 self.db.execute("INSERT OR IGNORE INTO unanswered VALUES (?)", (number,))
 
     def note(self, grid: int, what: str, witness: Witness, reason: str = "", n: int | None = None) -> None:
         """Add a line to the journal that is not a change of state. Lines never change."""
-        self.db.execute(
-            "INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)",
-            (moment_code(self.clock.utc()), grid, n, code(what), code(witness.value), rows.column(reason)),
-        )
+        line = moment_code(self.clock.utc()), grid, n, code(what), code(witness.value), rows.column(reason)
+        with self.transaction():
+            self._touched.add(grid)
+            self.db.execute("INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)", line)
 
     def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
         """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
@@ -269,7 +271,7 @@ class Store(Elements, Submissions):
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
-        self._changed.add(grid)
+        self._touch(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
         numbers = [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
@@ -319,25 +321,12 @@ class Store(Elements, Submissions):
             self._move(grid, State.WAITING, which, values, told)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
-    # What payloads publish
-
-    def publish(self, grid: int, n: int, name: str, content: str) -> None:
-        """Store a publication of a payload; it replaces the last one under this name."""
-        self.db.execute(rows.PUBLISH, (grid, n, name, content, self.clock.utc()))
-
-    def details(self, grid: int, n: int | None = None) -> Iterator[tuple[int, str, str, str]]:
-        """Yield publications in order, read in parts."""
-        last, upto = ((-1, ""), 1 << 62) if n is None else ((n, ""), n)  # a bound that SQLite uses to stop
-        while part := self.db.execute(rows.DETAILS, (grid, *last, upto)).fetchall():
-            yield from part
-            last = part[-1][:2]
-
     def remove(self, job: GridJob) -> None:
         """Hide a grid job, free its key, and record that its files must be removed."""
         with self.transaction():
-            for table in ("local_job", "submission", "attempt", "detail", "journal", "request", "unanswered", *DERIVED):
+            for table in (*OF_GRID_JOB, *DERIVED):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
-            self._changed.add(job.id)
+            self._touch(job.id)
             told = job.id, job.place, self.clock.utc()
             self.db.execute("INSERT OR REPLACE INTO removed (grid, place, at) VALUES (?, ?, ?)", told)

@@ -16,11 +16,12 @@ class Submissions(Derived):
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
-        self._changed.add(where.get("grid") or where["id"])
         columns = {**columns, "updated": self.clock.utc()}
         names = ", ".join(f"{name} = ?" for name in columns)
         which, values = rows.where(**where)
-        self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
+        with self.transaction():
+            self._touch(where.get("grid") or where["id"])
+            self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
         """Return the submissions in these states."""
@@ -44,11 +45,9 @@ class Submissions(Derived):
 
     def end_submissions(self, grid: int) -> None:
         """Close the submissions without a live attempt."""
-        self.db.execute(
-            "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
-            "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')",
-            (grid,),
-        )
+        with self.transaction():
+            if self.db.execute(rows.END_SUBMISSIONS, (grid,)).rowcount:
+                self._touched.add(grid)
 
     def submission_numbers(self, grid: int) -> set[int]:
         """Return the numbers of a grid job's submissions."""
@@ -56,17 +55,17 @@ class Submissions(Derived):
 
     def forget_submission(self, grid: int, k: int) -> None:
         """Remove a never sent submission and its attempts."""
-        self._changed.add(grid)
         with self.transaction():
+            self._touch(grid)
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a found submission, with attempts at local jobs by index: n, attempt."""
-        self._changed.add(found.grid)
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
+            self._touch(found.grid)
             self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
             mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
             self.db.executemany(rows.ADD_ATTEMPT, mine)
@@ -106,7 +105,7 @@ class Submissions(Derived):
                 changed = ", ".join(f"{name} = ?" for name in names)
                 self.db.executemany(f"UPDATE attempt SET {changed} WHERE grid = ? AND k = ? AND idx = ?", values)
             self._follow_attempts(before, stored, now)
-        self._changed.update(grid for grid, _, _ in told)
+            self._touch(*{grid for grid, _, _ in told})
 
     def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
         """Return what evidence of attempts is compared with."""

@@ -15,23 +15,26 @@ from datetime import datetime
 from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any
 
-from jim.clock import age_seconds
+from jim.clock import seconds_of
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.statusdb.elements import ELEMENTS, NAMESPACE, ODD
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
+from jim.statusdb.published import OF_ALL, UNCHECKED, phase_of
 from jim.statusdb.record import record
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
     from jim.model import Piece
+    from jim.statusdb.asked import Detail
     from jim.statusdb.contract import Store
 
-GRID_JOB = -1  # stands for n in publications about the grid job itself
 AT_ONCE = 1000  # local jobs
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
 OUTER = f' xmlns:jim="{NAMESPACE}"'  # of the outermost element
+_PREFIXES = ("jim", *(f"jim{number}" for number in range(70_000)))  # more than an element can declare
+_NAME = re.compile(r"<[^\s/>]+")
 _SPECIAL = re.compile(r"[&<>\"\t\n\r]|[^\x20-\x7e]")
 _IN_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "&#13;"}
 _IN_ATTRIBUTE = _IN_TEXT | {ord('"'): "&quot;", ord("\t"): "&#9;", ord("\n"): "&#10;"}
@@ -102,15 +105,16 @@ def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = Fals
     yield f"<jim:counts{attributes(counts)}/>\n{_of_value('request', '', job.request)}\n"
     size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
     yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{_of_value('result', '', job.result)}\n"
-    yield f"{_details(store, job.id, range(GRID_JOB, 0)).get(GRID_JOB, EMPTY)}\n"
+    yield f"{_details(store, job.id, range(OF_ALL, 0)).get(OF_ALL, EMPTY)}\n"
     for first in range(0, job.size, AT_ONCE):
         yield "".join(local_jobs(store, job.id, range(first, first + AT_ONCE)))
     yield "</jim:grid_job>\n"
 
 
-def changed(updated: str) -> dict[str, str]:
+def changed(updated: str) -> dict[str, str | None]:
     """Return a time in words, and in seconds since 1970: XPath compares numbers only."""
-    return {"updated": updated, "updated_s": f"{age_seconds('1970-01-01T00:00:00Z', updated):.3f}"}
+    seconds = seconds_of(updated)
+    return {"updated": updated, "updated_s": None if seconds is None else f"{seconds:.3f}"}
 
 
 EMPTY = "<jim:detail/>"
@@ -158,26 +162,51 @@ def one(store: Store, element: str, keys: Sequence[Any]) -> str:
     grid, n, *rest = keys
     if element == "local_job":
         return next(local_jobs(store, grid, range(n, n + 1), OUTER)).rstrip("\n")
+    if element == "phase":
+        return next(phase(each, OUTER) for each in store.published_of(grid, range(n, n + 1)) if each.name == rest[0])
     columns = [f"{ELEMENTS[element].alias}.{key}" for key in ELEMENTS[element].keys[2:]]
-    more = ["a.record"] if element == "attempt" else []
-    for _, *row in store.part_of_elements(element, grid, range(n, n + 1), *columns, *more):
+    for _, *row in store.part_of_elements(element, grid, range(n, n + 1), *columns, "a.record"):
         if row[: len(rest)] == rest:
-            facts = _heads(element)(row[len(columns) + len(more) :])
-            return attempt(facts, row[len(columns)], OUTER) if more else f"<jim:{element}{OUTER}{facts}/>"
+            return attempt(_heads(element)(row[len(columns) + 1 :]), row[len(columns)], OUTER)
     raise UnknownJob(f"there is no {element} {keys} any more")
 
 
 def _details(store: Store, grid: int, numbers: range) -> dict[int, str]:
     """Write publications. A phase is there twice: in JIM's namespace, and for a year as an element of none."""
     found: dict[int, list[str]] = {}
-    head = _heads("phase")
-    phases = {
-        (n, key): f"<jim:phase{head(facts)}/>"
-        for n, key, *facts in store.part_of_elements("phase", grid, numbers, "p.key")
+    refused = store.refused_of(grid, numbers)
+    for each in store.published_of(grid, numbers):
+        found.setdefault(each.n, []).append(phase(each) + _marked(each))
+    heads = {
+        n: attributes({name: count for name, count in told._asdict().items() if count}) for n, told in refused.items()
     }
-    for n, name, content in store.published_of(grid, numbers):
-        found.setdefault(n, []).append(phases.get((n, name), "") + content)
-    return {n: f"<jim:detail>{''.join(parts)}</jim:detail>" for n, parts in found.items()}
+    return {
+        n: f"<jim:detail{heads.get(n, '')}>{''.join(found[n])}</jim:detail>"
+        if n in found
+        else f"<jim:detail{heads[n]}/>"
+        for n in found.keys() | heads.keys()
+    }
+
+
+def phase(published: Detail, outer: str = "") -> str:
+    """Return the element of a publication that is a phase; empty: it is something else."""
+    told = phase_of(published.content)
+    if not told:
+        return ""
+    facts = {"attempt": published.attempt or None, "late": published.late or None, **changed(published.updated)}
+    return f"<jim:phase{outer}{attributes(told._asdict() | facts)}/>"
+
+
+def _marked(published: Detail) -> str:
+    """Return a published element; one that differs from its grammar says so."""
+    if published.valid in ("", UNCHECKED) or phase_of(published.content):
+        return published.content
+    name = _NAME.match(published.content)
+    end = name.end() if name else 0
+    prefix = next(each for each in _PREFIXES if f"xmlns:{each}=" not in published.content)
+    declared = "" if prefix == "jim" else f' xmlns:{prefix}="{NAMESPACE}"'
+    mark = f'{declared} {prefix}:valid="no" {prefix}:words="{quoted(published.valid)}"'
+    return f"{published.content[:end]}{mark}{published.content[end:]}"
 
 
 @lru_cache(1024)

@@ -1,9 +1,9 @@
-"""What needs a parser of XML: publications of payloads, their form for people, and XPath over documents."""
+"""What needs a parser of XML: publications of payloads, grammars, and XPath over documents."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,9 +11,10 @@ from lxml import etree
 
 from jim.errors import JimError
 from jim.statusdb.elements import NAMESPACE, ODD
+from jim.statusdb.published import LONGEST, phase_element
 
 PREFIXES = {"jim": NAMESPACE}
-LONGEST = 65_536
+LONGEST_WORDS = 1000
 DEEPEST = 32
 MOST_ATTRIBUTES = 256
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s[^<>]*\?>)?(?:\s+|<!--.*?-->)*", re.DOTALL | re.ASCII)
@@ -28,12 +29,7 @@ def fragment(text: str) -> str:
         raise JimError("not XML: it holds a character that XML cannot carry")
     if len(text.encode()) > LONGEST:
         raise JimError(f"more than {LONGEST:,} bytes")
-    phase = re.fullmatch(r"phase ([\w-]{1,40}) (\d{1,15}) (\d{1,15}) (\S{1,40})\n?", text, re.ASCII)
-    if phase:
-        element = etree.Element("phase", name=phase[1], done=phase[2], total=phase[3], unit=phase[4])
-    else:
-        element = _parsed(text)
-    return etree.tostring(element, encoding="unicode", with_tail=False)
+    return phase_element(text) or etree.tostring(_parsed(text), encoding="unicode", with_tail=False)
 
 
 def _parsed(text: str) -> etree._Element:
@@ -45,6 +41,8 @@ def _parsed(text: str) -> etree._Element:
         element = etree.fromstring(text.encode(), _parser())
     except etree.XMLSyntaxError as error:
         raise JimError(f"not XML: {error}") from error
+    if element.tag == "phase":
+        raise JimError("a phase is published by `jim-publish phase`; name the element otherwise")
     _check(element)
     return element
 
@@ -77,6 +75,37 @@ def _check_one(element: etree._Element) -> None:
         raise JimError(f"an element has more than {MOST_ATTRIBUTES} attributes")
     if etree.QName(element).namespace == NAMESPACE:
         raise JimError(f"the namespace {NAMESPACE} is JIM's own; use another, or none")
+
+
+# Grammars of job types
+
+
+def namespace(content: str) -> str:
+    """Return the namespace of a published element; empty: it has none."""
+    return etree.QName(etree.fromstring(content, _parser())).namespace or ""
+
+
+def differences(elements: Sequence[tuple[str, Mapping[str, str]]]) -> tuple[dict[str, str], list[str]]:
+    """Compare elements with grammars, in a process with limits (`jim.statusdb.validating`).
+
+    Return how grammars are faulty, by file, and how elements differ from their grammar.
+    """
+    faults: dict[str, str] = {}
+    grammars: dict[str, etree.RelaxNG] = {}
+    for file in sorted({file for _, by_namespace in elements for file in by_namespace.values()}):
+        try:
+            grammars[file] = etree.RelaxNG(etree.parse(file, _parser()))
+        except (OSError, etree.LxmlError) as error:
+            faults[file] = str(error)
+    return faults, [_difference(content, by_namespace, grammars) for content, by_namespace in elements]
+
+
+def _difference(content: str, by_namespace: Mapping[str, str], grammars: Mapping[str, etree.RelaxNG]) -> str:
+    element = etree.fromstring(content, _parser())
+    grammar = grammars.get(by_namespace.get(etree.QName(element).namespace or "", ""))
+    if grammar is None or grammar.validate(element):
+        return ""
+    return "; ".join(dict.fromkeys(error.message for error in grammar.error_log))[:LONGEST_WORDS] or "not valid"
 
 
 def indented(content: str) -> str:

@@ -16,6 +16,7 @@ def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    person.get("/jobs/1")  # what a thread finds out for it is found out
     for path in ("/jobs", "/jobs/1", "/jobs/1/0"):
         tag = person.get(path).headers["ETag"]
         running.beat(ago=1)  # and the batch system has answered
@@ -40,11 +41,11 @@ def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
 def test_a_page_is_sent_anew_every_half_minute(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tags = []
+    found = []
     for half_minute in (100, 100, 101):
         monkeypatch.setattr("jim.pages.live.half_minute", lambda half_minute=half_minute: half_minute)
-        tags.append(person.get("/jobs").headers["ETag"])
-    assert tags[0] == tags[1] != tags[2]
+        found.append(person.get("/jobs").headers["ETag"])
+    assert found[0] == found[1] != found[2]
 
 
 def test_viewers_of_one_page_share_a_rendering(running: Ground, person: Person) -> None:
@@ -53,9 +54,9 @@ def test_viewers_of_one_page_share_a_rendering(running: Ground, person: Person) 
     person.pages.open = lambda: made.append(1) or asked()  # type: ignore[func-returns-value]
     for _ in range(3):
         assert person.get("/jobs?limit=7").status_code == 200
-    assert len(made) == 1
+    assert len(made) == 2, "a look whether anything has changed, and the page"
     person.get("/jobs?limit=8")
-    assert len(made) == 2
+    assert len(made) == 3
 
 
 def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
@@ -71,3 +72,34 @@ def test_a_rendering_that_took_long_is_shared_for_longer() -> None:
         now[0] += seconds
         renderings.get("x", make)
     assert [round(each - 100, 1) for each in made] == [0.0, 2.6, 5.6]
+
+
+PATHS = ("/jobs", "/jobs/1", "/jobs/1/0", "/jobs/2", "/jobs/2/0")
+
+
+@pytest.fixture
+def tags(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The ETags of pages, once slow answers for them are found out."""
+    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    running.beat()
+    running.add(2, 4, 600)
+    for path in PATHS:
+        person.get(path)
+    return {path: person.get(path).headers["ETag"] for path in PATHS}
+
+
+def test_84_a_poll_of_what_has_not_changed_renders_nothing(
+    tags: dict[str, str], person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(person.pages), "html", None)
+    assert {path: person.get(path, If_None_Match=tag).status_code for path, tag in tags.items()} == dict.fromkeys(
+        PATHS, 304
+    )
+
+
+def test_a_publication_changes_the_pages_of_its_own_grid_job_alone(
+    tags: dict[str, str], running: Ground, person: Person
+) -> None:
+    running.store.publish(1, 0, "phase-sim", '<phase name="sim" done="1" total="2" unit="events"/>')
+    answers = {path: person.get(path, If_None_Match=tag).status_code for path, tag in tags.items()}
+    assert answers == {"/jobs": 200, "/jobs/1": 200, "/jobs/1/0": 200, "/jobs/2": 304, "/jobs/2/0": 304}

@@ -58,7 +58,7 @@ def test_a_phase_is_replaced(publish, tmp_path: Path) -> None:
     assert stored(tmp_path) == {f"{MARK}.7.pub.phase-gen": b"phase gen 2 2 events\n"}
 
 
-@pytest.mark.parametrize("size", [1, 65535, 65536])
+@pytest.mark.parametrize("size", [4, 65535, 65536])
 def test_xml_is_kept_byte_for_byte(publish, tmp_path: Path, size: int) -> None:
     element = (b"<a>\n\0\xff%s \\ </a>" + b"x" * size)[:size]
     assert publish("xml", "plot", stdin=element) == (0, "")
@@ -139,3 +139,40 @@ def test_help_shows_the_usage(publish, word: str) -> None:
     code, said = publish(word, JIM_SPOOL="")
     assert code == 0
     assert "phase NAME DONE TOTAL [UNIT]" in said
+
+
+@pytest.mark.parametrize(
+    ("key", "element", "words"),
+    [
+        ("phase-gen", b"<a/>", "'phase-gen' is the name of a phase"),
+        ("plot", b"phase gen 1 2", "not XML: no element"),
+        ("plot", b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "b">]><a/>', "JIM accepts no document type"),
+        ("plot", b"<a><b xmlns:j='urn:jim:status:1'/></a>", "the namespace urn:jim:status:1 is JIM's own"),
+        ("plot", b"", "no XML on stdin"),
+    ],
+)
+def test_49_xml_that_is_refused_is_named_in_the_log(
+    publish, tmp_path: Path, key: str, element: bytes, words: str
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    here = {"JIM_SPOOL": str(spool), "JIM_RECOVERY": str(tmp_path / "recovery.7")}
+    assert publish("xml", key, stdin=element, **here) == (2, f"jim-publish: {words}\n")
+    assert stored(spool) == {}
+    assert (tmp_path / "log.7").read_text() == f"jim-publish: xml {key} refused: {words}\n"
+
+
+@pytest.mark.parametrize(
+    "element",
+    [b"<a>urn:jim:status:1</a>", b"<!-- <b/> --><a><![CDATA[<!DOCTYPE a>]]></a>", b'<a xmlns="urn:jim:status:10"/>'],
+)
+def test_what_only_looks_like_it_is_published(publish, tmp_path: Path, element: bytes) -> None:
+    assert publish("xml", "plot", stdin=element) == (0, "")
+    assert stored(tmp_path) == {f"{MARK}.7.pub.plot": element}
+
+
+def test_a_phase_starts_nothing_but_mv(publish, tmp_path: Path) -> None:
+    """Payloads publish often."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mv").symlink_to(shutil.which("mv") or "")
+    assert publish("phase", "gen", "1", "2", PATH=str(tmp_path / "bin")) == (0, "")

@@ -26,7 +26,7 @@ from jim.jobs import Submission
 from jim.keeper import serial
 from jim.model import State, Step
 from jim.site.settings import Keep, Limits
-from jim.statusdb.rows import VERSION
+from jim.statusdb.formats import VERSION
 from tests.stand_ins import Answers, Instead, Task, World
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ import pytest
 from jim.clock import Clock
 from jim.model import State, Step
 from jim.statusdb.asked import LocalJobsAsked
-from jim.statusdb.rows import VERSION
+from jim.statusdb.formats import VERSION
 from jim.statusdb.sqlite import Store
 from tests.upgrade.captured import HERE, opened, unpack, written
 
@@ -133,7 +133,7 @@ def test_what_had_ended_stays_as_it_is_and_journals_go_on(world):
 
 
 def test_what_is_derived_is_right_after_the_upgrade_and_in_the_end(world):
-    right = {"tally": 0, "cells": 0, "pulse": 0, "on_host": 0}
+    right = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}
     assert world.store.wrong() == right
     assert [(each.host, each.attempts, each.failed) for each in world.store.hosts(2, 9)] == [("node1", 6, 3)]
     go_on(world)

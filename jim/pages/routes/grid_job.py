@@ -31,7 +31,7 @@ COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness",
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv")
+    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv", versioned=True)
     pages.add(app, "/jobs/<G>/explain.json", explained, "json")
 
 

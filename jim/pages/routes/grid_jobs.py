@@ -21,7 +21,7 @@ COLUMNS = ("id", "key", "type", "owner", "step", "status", "herd", "reason", "cr
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs", grid_jobs, "html", "json", "csv")
+    pages.add(app, "/jobs", grid_jobs, "html", "json", "csv", versioned=True)
 
 
 def grid_jobs(pages: Pages, view: View, kind: str) -> Made:

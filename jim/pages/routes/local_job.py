@@ -21,6 +21,7 @@ from jim.reading.files import outputs, sizes
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
 from jim.reading.view import View
+from jim.statusdb.published import UNCHECKED
 
 LOGS_OF = 10  # last attempts whose logs are listed
 PHASE = "<phase "
@@ -29,7 +30,7 @@ BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml")
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", versioned=True)
     pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
 
 
@@ -57,6 +58,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         claim_age=age(view, mine) if mine else None,
         phases=phases(view, job, n),
         published=list(_published(view, local)),
+        refused=view.store.refused(number, n),
         piece=piece_words(local.piece, whole=True),
         outputs=files if made else (),
         journal=view.store.journal(number, n, documents.SHOWN),
@@ -96,10 +98,10 @@ def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any
         }
 
 
-def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str]]:
-    """Return the publications of the payload other than phases, in a form for people."""
+def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str, str]]:
+    """Return the publications of the payload other than phases, in a form for people, and how they are not valid."""
     from jim.statusdb.xml import indented
 
-    for _, name, content, updated in view.store.details(local.grid, local.n):
-        if not content.startswith(PHASE):
-            yield name, indented(content), updated
+    for each in view.store.details(local.grid, local.n):
+        if not each.content.startswith(PHASE):
+            yield each.name, indented(each.content), each.updated, "" if each.valid == UNCHECKED else each.valid

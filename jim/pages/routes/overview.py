@@ -23,7 +23,7 @@ MOST_HOLES = 10
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/", overview, "html", "json")
+    pages.add(app, "/", overview, "html", "json", versioned=True)
 
 
 def overview(pages: Pages, view: View, kind: str) -> Made:

@@ -12,6 +12,7 @@ RIGHT = """\
 counts of local jobs by state: right
 states of local jobs, for maps and filters: {}
 starts and ends by minute: {}
+progress of phases: right
 attempts by host: right
 """
 
@@ -59,7 +60,7 @@ def test_what_differs_is_counted_anew(home, woken):
 def test_it_is_told_in_json(home, woken):
     harm(home)
     code, out, _ = home.run("db", "check", "--json")
-    found = {"tally": 0, "cells": 1, "pulse": 2, "on_host": 0}
+    found = {"tally": 0, "cells": 1, "pulse": 2, "phase": 0, "on_host": 0}
     assert (code, json.loads(out)) == (1, {"differing": found, "repaired": False, "left": found})
     code, out, _ = home.run("db", "check", "--repair", "--json")
     assert (code, json.loads(out)) == (0, {"differing": found, "repaired": True, "left": dict.fromkeys(found, 0)})

@@ -55,7 +55,7 @@ def test_a_grid_job_is_shown_in_detail(home):
         "seen         2026-01-31T12:00:00.000Z (0 s ago) by keeper\n"
         "size         4 local jobs of 250 events: events_per_job of the request\n"
         "asked        job_type = 'executable'\n"
-        "phase        generate 117 of 250 events\n"
+        "phase        generate 117 of 250 events, 3 have not begun (1,000 events planned in all)\n"
         "\n"
         "id   state    attempt  piece             witness      changed  reason\n"
         "1.0  running  1        events 1–250      claim        0 s ago\n"
@@ -216,7 +216,8 @@ def test_a_grid_job_is_shown_as_one_json_document(home):
     assert document["local_jobs"][1]["reason"] == EVIL
     assert list(document["local_jobs"][0]) == RECORD_NAMES
     assert document["phases"] == [
-        {"name": "generate", "done": 117, "total": 250, "unit": "events", "local_jobs": 1},
+        {"name": "generate", "done": 117, "total": 250, "unit": "events", "local_jobs": 1}
+        | {"not_begun": 3, "planned": 1000, "updated": "2026-01-31T12:00:00.000Z", "attempt": 0, "late": False},
     ]
     assert document["submissions"][0]["batch_id"] == "4711"
     assert "\x1b" not in home.out("show", "1", "--json")

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jim.errors import BadRequest, JimError
-from jim.handlers.base import Result, Work
+from jim.handlers.base import Result, Work, published_by
 from jim.model import Job, Piece
 from jim.request import check
 
@@ -75,6 +75,7 @@ def test_collect_draws_what_was_brought(tmp_path):
     line = handler.collect(request, iter([first, second]), tmp_path)
     # Within ±3 GeV of it: 90.2 90.5 91.9 92.0 91.5 88.5, mean 90.77.
     assert line == "e+e- mass peak at 90.8 GeV, 10 events, picture: mass.svg"
+    assert published_by(handler) == {"peak": '<peak xmlns="urn:jim:pythia:1" events="10" mass_gev="90.8"/>'}
     drawing = ET.parse(tmp_path / "mass.svg").getroot()
     # Bins of 2 GeV from 60: 60, 88, 90 (90.2 90.5 91.9 91.5), 92, 118.
     bars = drawing.findall(f".//{SVG}line[@class='bin']")

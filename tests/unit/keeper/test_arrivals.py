@@ -15,7 +15,7 @@ def world(tmp_path, monkeypatch):
 
 
 def shown(world):
-    return {name: content for _, name, content, _ in world.store.details(1)}
+    return {name: content for _, name, content, *_ in world.store.details(1)}
 
 
 def test_what_is_published_meanwhile_is_taken_in_next(world, monkeypatch):

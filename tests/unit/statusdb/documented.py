@@ -6,6 +6,7 @@ from jim.statusdb.sqlite import Store
 from tests.exit_records import exit_record
 
 NOON = "2026-01-31T12:00:00.000Z"
+NOON_S = "1769860800.000"
 SUM = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 RECORD = exit_record("jim-3f9a-12-1", 12, f"file 1048576 {SUM} events.dat\nrefused link escape.dat\n")
 

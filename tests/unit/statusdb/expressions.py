@@ -40,7 +40,7 @@ ATTRIBUTES = {
     "grid_job": ("id", "key", "type", "owner", "step", "status", "herd", "reason", "witness", "created", "updated"),
     "local_job": ("n", "state", "attempt", "witness", "reason", "reason_kind", "updated", "updated_s", "nope"),
     "attempt": ("number", "submission", "index", "host", "started", "verdict", "reason", "updated_s"),
-    "phase": ("name", "done", "total", "unit", "updated"),
+    "phase": ("name", "done", "total", "unit", "attempt", "late", "updated", "updated_s"),
 }
 TEXTS = (
     *STATES,
@@ -95,7 +95,14 @@ def _send(made: Store, chance: random.Random, grid: int, count: int) -> None:
     for n in range(count):
         for name in chance.sample(("generator", "sim"), chance.randrange(3)):
             done = chance.randrange(12)
-            made.publish(grid, n, f"p-{name}", f'<phase name="{name}" done="{done}" total="8" unit="a&amp;b"/>')
+            made.publish(
+                grid,
+                n,
+                f"p-{name}",
+                f'<phase name="{name}" done="{done}" total="8" unit="a&amp;b"/>',
+                n % 3,
+                n % 4 == 1,
+            )
         if chance.random() < 0.2:
             made.publish(grid, n, "mine", '<m:a xmlns:m="urn:mine"><phase name="generator" done="1" total="2"/></m:a>')
 

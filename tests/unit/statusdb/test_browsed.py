@@ -238,13 +238,13 @@ def test_a_batch_id_a_mark_and_a_host_lead_to_what_they_name(moving: Store) -> N
     assert (moving.ran_on("wn2", 5), moving.ran_on("wn3", 5)) == ([1], [])
 
 
-def test_what_was_published_is_given_with_how_often(moving: Store) -> None:
-    moving.publish(1, 2, "generate", '<phase name="generate" done="1" total="2" unit="events"/>')
-    assert [(content.split('"')[1], times) for content, times in moving.published(1)] == [
-        ("generated", 1),
-        ("generate", 2),
+def test_phases_are_added_up_over_local_jobs(moving: Store) -> None:
+    moving.publish(1, 2, "generate", '<phase name="generate" done="5" total="6" unit="events"/>')
+    assert [each[:5] for each in moving.phases(1)] == [
+        ("generated", "events", 2, 2, 1),
+        ("generate", "events", 6, 8, 2),
     ]
-    assert moving.published(1, 2) == [('<phase name="generate" done="1" total="2" unit="events"/>', 1)]
+    assert [each[:5] for each in moving.phases_of(1, 2)] == [("generate", "events", 5, 6, 1)]
 
 
 def test_a_look_that_takes_too_long_is_given_up(store: Store) -> None:

@@ -20,7 +20,7 @@ from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_7
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
-RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "on_host": 0}
+RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}
 MANY = 2 * BLOCK + 7
 STATES = [each for each in State if each is not State.UNKNOWN]
 

@@ -149,4 +149,6 @@ def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     tables = [name for (name,) in store.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert "request" in tables
     left = {name: store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
-    assert left == dict.fromkeys(tables, 0) | {"meta": 1, "removed": 1}, "more is left than the serial and its files"
+    assert left == dict.fromkeys(tables, 0) | {"meta": 2, "removed": 1}, (
+        "more is left than serial, version and its files"
+    )

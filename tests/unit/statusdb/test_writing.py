@@ -10,13 +10,13 @@ from lxml import etree
 from jim.errors import UnknownJob
 from jim.model import State, Step, Witness
 from jim.statusdb import writing
+from jim.statusdb.published import OF_ALL
 from jim.statusdb.sqlite import Store
-from jim.statusdb.writing import GRID_JOB, document, of_local_job, write
+from jim.statusdb.writing import document, of_local_job, write
 from jim.statusdb.xml import NAMESPACE, fragment, schema
-from tests.unit.statusdb.documented import NOON, RECORD, SUM, FixedClock, stored
+from tests.unit.statusdb.documented import NOON, NOON_S, RECORD, SUM, FixedClock, stored
 
 NAMES = {"jim": NAMESPACE}
-NOON_S = "1769860800.000"
 AT_NOON = {"updated": NOON, "updated_s": NOON_S}
 
 
@@ -133,21 +133,12 @@ def test_an_odd_exit_record_does_not_spoil_a_document(store, was, now, shown):
 def test_a_document_holds_what_was_published_in_any_namespace(store):
     store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"))
     store.publish(12, 0, "mine", fragment('<m:a xmlns:m="urn:mine" xmlns="urn:other" b="1"><c>é</c><!-- x --></m:a>'))
-    store.publish(12, GRID_JOB, "note", fragment("<note>of all</note>"))
+    store.publish(12, OF_ALL, "note", fragment("<note>of all</note>"))
     root = parsed(document(store, 12))
     assert root.xpath("string(jim:detail/note)", namespaces=NAMES) == "of all"
     assert root.xpath("string(jim:local_job[@n=0]/jim:detail/phase/@done)", namespaces=NAMES) == "3"
     assert root.xpath("string(//m:a[@b=1]/o:c)", namespaces={"m": "urn:mine", "o": "urn:other"}) == "é"
     assert len(root.xpath("jim:local_job[@n=1]/jim:detail", namespaces=NAMES)) == 1
-
-
-def test_94_a_phase_is_there_in_two_namespaces(store):
-    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 a&b"))
-    store.publish(12, 0, "other", fragment('<phase name="x" done="many" total="1"/>'))
-    root = parsed(document(store, 12))
-    (phase,) = root.xpath("//jim:phase", namespaces=NAMES)
-    assert dict(phase.attrib) == {"name": "sim", "done": "3", "total": "250", **AT_NOON}
-    assert [each.get("name") for each in root.xpath("//phase")] == ["x", "sim"]
 
 
 def test_a_document_of_a_local_job_is_its_part_of_the_whole(store):
@@ -249,3 +240,44 @@ def test_a_document_shows_one_moment(store, tmp_path):
     assert [each.get("state") for each in root.iterfind("jim:local_job", NAMES)] == ["running", "waiting"]
     assert store.local_job(12, 1).state is State.RUNNING
     reader.close()
+
+
+# What is published, by attempt
+
+
+def test_94_phases_of_jims_namespace_and_of_none_are_the_same(store):
+    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 2)
+    store.publish(12, 0, "mine", fragment("<mine/>"), 2)
+    store.publish(12, 1, "phase-sim", fragment("phase sim 9 250 events"), 0)
+    root = parsed(document(store, 12))
+    numbers = [("3", "250"), ("9", "250")]
+    for path in ("//jim:phase", "//phase"):
+        assert [(each.get("done"), each.get("total")) for each in root.xpath(path, namespaces=NAMES)] == numbers
+
+
+def test_a_phase_has_its_attempt_its_time_and_whether_it_is_late(store):
+    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 1, True)
+    (phase,) = parsed(document(store, 12)).iterfind(".//jim:phase", NAMES)
+    facts = {"name": "sim", "done": "3", "total": "250", "unit": "events", "attempt": "1", "late": "1"}
+    assert dict(phase.attrib) == facts | {"updated": NOON, "updated_s": NOON_S}
+
+
+def test_what_was_refused_and_dropped_is_counted_in_detail(store):
+    store.count_refused(12, 0, refused=1)
+    store.count_refused(12, 0, refused=2, dropped=5)
+    first, second = parsed(document(store, 12)).iterfind("jim:local_job/jim:detail", NAMES)
+    assert (dict(first.attrib), dict(second.attrib)) == ({"refused": "3", "dropped": "5"}, {})
+
+
+def test_what_differs_from_its_grammar_is_marked_with_the_words_of_the_parser(store):
+    store.publish(12, 0, "mine", "<mine/>", 2, False, "Expecting element a")
+    store.publish(12, 0, "new", "<new/>", 2, False, "?")
+    mine, new = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
+    assert dict(mine.attrib) == {f"{{{NAMESPACE}}}valid": "no", f"{{{NAMESPACE}}}words": "Expecting element a"}
+    assert dict(new.attrib) == {}
+
+
+def test_a_mark_is_readable_whatever_prefixes_an_element_declares(store):
+    store.publish(12, 0, "mine", '<jim:a xmlns:jim="urn:x" xmlns:jim0="urn:y"/>', 2, False, "no <b>")
+    (mine,) = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
+    assert (mine.tag, mine.get(f"{{{NAMESPACE}}}words")) == ("{urn:x}a", "no <b>")

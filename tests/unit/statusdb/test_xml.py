@@ -88,3 +88,8 @@ def test_32_levels_and_256_attributes_are_accepted():
 
 def test_another_encoding_that_is_declared_is_not_believed():
     assert fragment('<?xml version="1.0" encoding="utf-16"?><a>é</a>') == "<a>é</a>"
+
+
+def test_a_phase_is_not_published_as_xml():
+    with pytest.raises(JimError, match="a phase is published by `jim-publish phase`"):
+        fragment('<phase name="sim" done="1" total="2" unit="events"/>')

@@ -1,0 +1,87 @@
+"""The formats of an SQLite store: the schema of today, and how each older one becomes the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
+WITH_KINDS, WITH_DERIVED, WITH_VERSIONS = 6, 8, 9
+# From format 1 to 2, from 2 to 3, and so on.
+UPGRADES = (
+    "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
+    "ALTER TABLE grid_job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;",
+    "DROP TRIGGER local_job_moved;",
+    """
+    CREATE TABLE removed (grid INTEGER PRIMARY KEY, place TEXT NOT NULL DEFAULT '');
+    CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    ALTER TABLE submission ADD COLUMN wall_seconds INTEGER;
+    ALTER TABLE submission ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN over TEXT NOT NULL DEFAULT '';
+    CREATE INDEX attempt_over ON attempt (grid, k, idx) WHERE over <> '';
+    ALTER TABLE grid_job ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+    ALTER TABLE grid_job ADD COLUMN place TEXT NOT NULL DEFAULT '';
+    UPDATE grid_job SET place = id WHERE step <> 'accepted';
+    """,
+    # `due` was in seconds since boot. Older reasons have no kind: they decide nothing.
+    """
+    UPDATE grid_job SET due = 0 WHERE due > 0;
+    UPDATE local_job SET due = 0 WHERE due > 0 AND due < 9e999;
+    UPDATE submission SET due = 0 WHERE due > 0;
+    UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled');
+    ALTER TABLE local_job ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE local_job ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE attempt ADD COLUMN facts TEXT NOT NULL DEFAULT '';
+    ALTER TABLE grid_job ADD COLUMN door TEXT NOT NULL DEFAULT '';
+    """,
+    # A keeper that starts looks at these, and no more at all that have ended.
+    """
+    CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
+    INSERT INTO unanswered SELECT id FROM grid_job WHERE step = 'finished';
+    DROP INDEX local_job_waiting;
+    CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
+    CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
+    """,
+    # New exit records are packed, and new lines of the journal are shorter. The old ones stay as they are: an upgrade
+    # that writes all of them anew takes long, and as much room again.
+    """
+    ALTER TABLE removed ADD COLUMN at TEXT NOT NULL DEFAULT '';
+    ALTER TABLE removed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE cells (grid INTEGER NOT NULL, block INTEGER NOT NULL, states BLOB NOT NULL, PRIMARY KEY (grid, block));
+    CREATE TABLE pulse (grid INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY (grid, at, what)) WITHOUT ROWID;
+    CREATE TABLE on_host (grid INTEGER NOT NULL, host TEXT NOT NULL, verdict TEXT NOT NULL, count INTEGER NOT NULL,
+        last TEXT NOT NULL, PRIMARY KEY (grid, host, verdict)) WITHOUT ROWID;
+    CREATE INDEX on_host_by_host ON on_host (host);
+    CREATE INDEX attempt_by_host ON attempt (host) WHERE host <> '';
+    CREATE INDEX attempt_badly ON attempt (host) WHERE verdict NOT IN ('', 'completed', 'killed') AND host <> '';
+    CREATE INDEX attempt_ended ON attempt (updated) WHERE verdict <> '';
+    CREATE INDEX submission_by_batch_id ON submission (batch_id);
+    CREATE INDEX submission_by_mark ON submission (mark);
+    """,
+    # Publications of completed local jobs keep attempt 0, which counts as the latest: to write all takes long.
+    """
+    ALTER TABLE grid_job ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE detail ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE detail ADD COLUMN late INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE detail ADD COLUMN valid TEXT NOT NULL DEFAULT '';
+    UPDATE detail SET attempt = l.attempt FROM local_job l
+        WHERE l.grid = detail.grid AND l.n = detail.n AND l.state <> 'completed';
+    CREATE INDEX detail_unchecked ON detail (grid, n, name) WHERE valid = '?';
+    CREATE TABLE refused (grid INTEGER NOT NULL, n INTEGER NOT NULL, refused INTEGER NOT NULL,
+        dropped INTEGER NOT NULL, PRIMARY KEY (grid, n)) WITHOUT ROWID;
+    CREATE TABLE phase (grid INTEGER NOT NULL, key TEXT NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL,
+        unit TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL, attempt INTEGER NOT NULL,
+        updated TEXT NOT NULL, PRIMARY KEY (grid, key, n)) WITHOUT ROWID;
+    """,
+)
+
+
+VERSION = len(UPGRADES) + 1
+
+
+def schema(version: int) -> str:
+    """Return the SQL that makes a database, or updates one of an older format."""
+    return "".join(UPGRADES[version - 1 :]) if version else Path(__file__).with_name("schema.sql").read_text()
