@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
+.PHONY: help demo test browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
 	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
+
+screenshots: $(VENV)/browser  ## by hand: the pictures in docs/images, from real runs (takes minutes)
+	$(BIN)/python tests/browser/screenshots.py
 
 corpus: $(VENV)/core  ## run only the splitting cases; CORPUS=DIR: those of another directory
 	$(BIN)/python -P -s tests/corpus/run.py $(if $(CORPUS),"$(CORPUS)")

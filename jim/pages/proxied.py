@@ -17,7 +17,7 @@ from jim.pages.tokens import Role
 from jim.site.settings import Pages as Settings
 
 SECRET, PROTO, PREFIX = "X-JIM-Proxy-Secret", "X-Forwarded-Proto", "X-Forwarded-Prefix"
-SINGLE = ("host", "origin", "authorization", SECRET.lower(), PROTO.lower(), PREFIX.lower(), "x-forwarded-for")
+SINGLE = ("host", "origin", "authorization", SECRET.lower(), PROTO.lower(), PREFIX.lower())
 ROOT = re.compile(r"(?:/[\w.~-]+)*/?", re.ASCII)  # never the address of another site
 LEAST_SECRET, LONGEST_SECRET = 16, 4096
 LONGEST_USER = 200

@@ -29,14 +29,14 @@ class Served:
     """A state directory with its pages, served by a process of their own."""
 
     def __init__(self, state: Path) -> None:
-        self.ground, self.state, self.port = Ground(state), state, 0
+        self.ground, self.state, self.port, self.words = Ground(state), state, 0, ()
         self.login: dict = {}
         self.start()
 
     def start(self) -> str:
         """Start the pages, on the same port as before; give the address that works once."""
         environment = {**os.environ, "JIM_STATE": str(self.state), "PYTHONPATH": str(HOME)}
-        command = [sys.executable, "-P", "-s", "-c", CALL, "--port", str(self.port)]
+        command = [sys.executable, "-P", "-s", "-c", CALL, "--port", str(self.port), *self.words]
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         for line in self.process.stdout:
@@ -44,6 +44,13 @@ class Served:
                 self.port, self.url = int(found[1]), found[0]
                 return self.url
         raise AssertionError("the pages did not start")
+
+    def again(self, site: str, *words: str) -> None:
+        """Start the pages anew, with another site file and further words; nobody has to log in again."""
+        (self.state / "site.toml").write_text(site)
+        self.words = words
+        self.stop()
+        self.start()
 
     def stop(self) -> None:
         """Kill the pages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections import Counter
@@ -185,40 +186,92 @@ def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) ->
     }
 
 
+def reach(page, name: str, most: int = 120) -> None:
+    """Go on by the tab key to a link or button, and see that the focus is seen."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        now = page.evaluate(
+            "(document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || '').trim()"
+        )
+        if now == name:
+            outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert outline == "solid", "where the focus is, is seen"
+            return
+    raise AssertionError(f"{name} is not reached")
+
+
 def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(served, look) -> None:
     page = look(served).go("/")
-
-    def reach(name: str, most: int = 120) -> None:
-        for _ in range(most):
-            page.keyboard.press("Tab")
-            now = page.evaluate(
-                "(document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || '').trim()"
-            )
-            if now == name:
-                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-                assert outline == "solid", "where the focus is, is seen"
-                return
-        raise AssertionError(f"{name} is not reached")
-
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
     page.keyboard.press("Enter")
-    reach("16")
+    reach(page, "16")
     page.keyboard.press("Enter")
     page.wait_for_url(served.at("/jobs/16"))
-    reach("live")
+    reach(page, "live")
     page.keyboard.press("Space")
     assert page.locator("#live button").get_attribute("aria-pressed") == "false"
-    reach("41 failed or killed")
+    reach(page, "41 failed or killed")
     page.keyboard.press("Enter")
     page.wait_for_url(served.at("/jobs/16?state=failed"))
-    reach("16.0")
+    reach(page, "16.0")
     page.keyboard.press("Enter")
     page.wait_for_url(served.at("/jobs/16/0"))
-    reach("stderr")
+    reach(page, "stderr")
     page.keyboard.press("Enter")
     expect(page.locator("pre")).to_have_text("write: no space left on /scratch\n")
     assert page.locator("#live button").get_attribute("aria-pressed") == "false", "the switch is remembered"
+
+
+CONTROLS = "[pages]\ncontrols = true\n"
+
+
+def test_29_a_grid_job_is_cancelled_by_keyboard(alone, look) -> None:
+    alone.again(CONTROLS)
+    alone.ground.add(1, 12, 600)
+    (alone.state / "answers" / "1").write_bytes(b"accepted")
+    seen = look(alone)
+    page = seen.go("/jobs/1")
+    reach(page, "Cancel…")
+    page.keyboard.press("Enter")
+    page.wait_for_url(alone.at("/jobs/1/control/cancel"))
+    expect(page.locator(".said")).to_contain_text("Ends 12 local jobs: 12 wait;")
+    with (alone.state / "keeper.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a keeper does: none is started
+        reach(page, "Cancel")
+        page.keyboard.press("Enter")
+        page.wait_for_url(alone.at("/jobs/1"))
+    expect(page.locator("[data-part=waits]")).to_contain_text("cancel")
+    (wish,) = (alone.state / "inbox").glob("wish-*")
+    assert json.loads(wish.read_text())["by"].endswith(", by the pages")
+    assert seen.odd == []
+
+
+@pytest.mark.parametrize("how", LOOKS)
+def test_86_controls_are_accessible(alone, look, how) -> None:
+    alone.again(CONTROLS)
+    alone.ground.add(1, 12, 600)
+    alone.ground.store.set_local_job(1, 3, state=State.FAILED, reason="exit 3")
+    seen = look(alone, **LOOKS[how])
+    for path in ("", "/3", "/control/cancel", "/control/retry", "/control/force?n=3", "/control/priority?priority=7"):
+        page = seen.go(f"/jobs/1{path}")
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280), path
+    assert seen.odd == []
+
+
+@pytest.mark.parametrize("how", LOOKS)
+def test_86_the_page_over_all_accounts_is_accessible(alone, look, how) -> None:
+    jobs = [{"status": "running", "counts": {"running": 40, "completed": 7_301, "failed": 12, "waiting": 2_647}}]
+    told = {"at": alone.ground.clock.utc(), "trouble": "squeue: timed out " * 9, "jobs": jobs}
+    alone.ground.site.summary.write_text(json.dumps(told))
+    alone.again('[pages]\naccount_url = "https://jim.example.org/{account}/"\n', "--site")
+    seen = look(alone, **LOOKS[how])
+    page = seen.go("/")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
+    assert page.get_by_role("table", name="1 account, by name").get_by_role("row").count() == 2
+    assert seen.odd == []
 
 
 def test_30_without_javascript_everything_is_shown(served, look) -> None:

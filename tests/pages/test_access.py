@@ -151,6 +151,21 @@ def test_40_nothing_but_reading_is_served(person: Person) -> None:
         assert answer.headers["Allow"] == "GET, HEAD"
 
 
+def test_45_a_page_of_another_site_reads_nothing(ground: Ground, person: Person) -> None:
+    ground.add(1, 3, 60)
+    for path in ("/", "/jobs", "/jobs/1", "/jobs/1.json", "/jobs/1.csv", "/jobs/1.xml", "/metrics", "/healthz"):
+        rebound = person.get(path, Host=f"evil.example:{PORT}", Origin=f"http://evil.example:{PORT}")
+        assert (rebound.status_code, "Grid job" in rebound.text) == (421, False), path
+        other = person.get(path, Origin="http://evil.example", Sec_Fetch_Site="cross-site")
+        assert "Access-Control-Allow-Origin" not in other.headers, path
+        assert other.headers["Cross-Origin-Resource-Policy"] == "same-origin", path
+    asked = {"Host": f"127.0.0.1:{PORT}", "Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}
+    assert person.client.options("/jobs", headers=asked, environ_overrides=PEER).status_code == 405
+    cookie = person.client.get_cookie(person.access.cookie, domain="127.0.0.1")
+    assert cookie is not None
+    assert (cookie.same_site, cookie.http_only) == ("Strict", True)
+
+
 def test_44_who_asks_too_often_waits_and_others_do_not() -> None:
     now = [0.0]
     rates = Rates(lambda: now[0])

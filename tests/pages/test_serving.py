@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import resource
 import socket
 import threading
 import time
@@ -103,6 +104,24 @@ def test_25_a_poll_without_news_keeps_its_connection(ground: Ground, served: Ser
     assert asked == [], "a new connection would have been looked at"
     answer = reader.get("/jobs/1", **{"If-None-Match": tag, "Connection": "close"})
     assert (answer.status, answer.headers["Connection"]) == (304, "close"), "who asks for that gets it"
+
+
+def test_90_more_than_1024_open_descriptors_are_no_fault(ground: Ground, served: Serving, reader: Reader) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        assert max(opened) > 1024
+        late = Reader(served)  # both of its ends have higher numbers
+        late.cookie = reader.cookie
+        assert [late.get("/jobs").status for _ in range(3)] == [200] * 3
+        assert late.connection.sock.fileno() > 1024
+        late.connection.close()
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert reader.get("/jobs").status == 200
 
 
 def test_87_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:

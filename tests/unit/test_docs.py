@@ -89,10 +89,19 @@ def test_paths_exist(page: str) -> None:
 
 
 def test_the_pictures_are_well_formed_and_say_what_they_show() -> None:
-    for picture in (HOME / "docs/images").glob("*.*"):
-        assert picture.suffix == ".svg"
+    for picture in (HOME / "docs/images").glob("*.svg"):
         root = ElementTree.fromstring(picture.read_text())
         assert root.find("{http://www.w3.org/2000/svg}desc") is not None
+        assert any(f"images/{picture.name}" in text_of(page) for page in PAGES)
+
+
+def test_screenshots_are_shown_and_of_modest_size() -> None:
+    taken = [each for each in (HOME / "docs/images").glob("*.*") if each.suffix != ".svg"]
+    script = text_of("tests/browser/screenshots.py")  # its library is only there for browser tests
+    assert {each.name for each in taken} == {*re.findall(r'"([\w-]+\.png)": ', script)}
+    for picture in taken:
+        assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert picture.stat().st_size < 250_000
         assert any(f"images/{picture.name}" in text_of(page) for page in PAGES)
 
 
