@@ -21,6 +21,7 @@ from jim.errors import JimError, StoreError
 from jim.files import sync_directory
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
+from jim.keeper.enclosed import enclose
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE
 from jim.keeper.publishing import element
@@ -95,7 +96,7 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
-            completed = _fill(Tar(file), own, job, store)
+            completed = _fill(Tar(file), own, job, store, keeper.site.state)
             file.flush()
             os.fsync(file.fileno())
         line = _let_handler_collect(keeper, job, store, place) if completed else ""
@@ -107,8 +108,11 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
 
 
-def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> int:
-    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones; count the completed."""
+def _fill(tar: Tar, place: Path, job: GridJob, store: Store, state: Path) -> int:
+    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones, what JIM knows of all.
+
+    Return the number of completed local jobs.
+    """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
     completed = 0
@@ -118,6 +122,7 @@ def _fill(tar: Tar, place: Path, job: GridJob, store: Store) -> int:
     if store.counts(job.id).get(State.FAILED):
         for each in _claims(store, place, job.id, State.FAILED):
             _add_last_words(tar, each)
+    enclose(tar, store, job, state, place / "result")
     tar.end()
     return completed
 

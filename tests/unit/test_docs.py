@@ -294,7 +294,8 @@ def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: P
     assert "shoot 200,000 of 200,000 events" in say("jim", "show", "1")
     files = ("neutrinos", "count", "stdout", "stderr")
     with tarfile.open(state / "work/1/result/1.tar") as brought:
-        assert set(brought.getnames()) == {"summary.json"} | {f"1.{n}/{name}" for n in range(4) for name in files}
+        names = {each for each in brought.getnames() if not each.startswith("jim/")}
+        assert names == {"summary.json"} | {f"1.{n}/{name}" for n in range(4) for name in files}
         shot = [brought.extractfile(f"1.{n}/neutrinos").read().split(b"\n")[:-1] for n in range(4)]  # type: ignore[union-attr]
     assert [int(line.split()[0]) for lines in shot for line in lines] == list(range(1, 200_001))
     changed = [sum(line.endswith(b" 1") for line in lines) for lines in shot]

@@ -174,9 +174,9 @@ def test_a_refusal_ends_the_local_job_with_the_batch_systems_words(world):
     told, *number = world.answer(grid).split("\n")
     assert told.startswith(
         "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:1 of 1 local job never sent: "
-        "submission 1 was refused by the batch system: submit"
+        "submission 1 was refused by the batch system: no way"
     )
-    assert told.endswith(": no way")
+    assert told.endswith("s1 1)")
     assert number == ["GRAM_SCRIPT_ERROR:17", "", ""]
 
 

@@ -25,7 +25,7 @@ def end(world, k, *indices):
         world.batch.finish(k, index)
 
 
-NO = "refused by the batch system: submit"
+NO = "refused by the batch system: no way"
 
 
 def test_a_first_submission_that_is_refused_leaves_the_whole_grid_job_unsent(world):

@@ -413,13 +413,19 @@ def test_a_batch_command_that_outlived_its_keeper_hands_over_nothing_that_people
             each.wait()
 
 
+def outputs_in(tar):
+    """Return what is in a tar; the journal in its folder jim/ goes on."""
+    with tarfile.open(tar) as members:
+        return {each.name: members.extractfile(each).read() for each in members if not each.name.startswith("jim/")}
+
+
 @pytest.mark.parametrize("content", [b"", b"no tar", None])
 def test_a_tar_that_was_made_after_the_backup_is_made_anew(world, content):
     sent(world)
     world.run_all(1)
     save(world)
     tar = Path(world.store.grid_job(1).result["tar"])
-    was = tar.read_bytes()
+    was = outputs_in(tar)
     if content is None:
         with tarfile.open(tar, "w") as others:
             others.addfile(tarfile.TarInfo("summary.json"))
@@ -428,7 +434,7 @@ def test_a_tar_that_was_made_after_the_backup_is_made_anew(world, content):
     put_back(world)
     assert any("1: its tar is newer than the backup" in line for line in restored(world))
     world.until(lambda: world.finished(1))
-    assert tar.read_bytes() == was
+    assert outputs_in(tar) == was
     assert world.store.grid_job(1).outcome == "completed"
     assert not any("1: its tar" in line for line in restored(world))
 
