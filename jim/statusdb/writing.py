@@ -241,13 +241,13 @@ def _exit(whole: str) -> str:
     return ""
 
 
-def _exit_of_usual(started: str, ended: str, cpu: str, code: str, signal: str, why: str, files: str) -> str:
+def _exit_of_usual(started: str, ended: str, cpu: str, code: str, signal: str, word: str, files: str) -> str:
     for time in (started, ended):
         datetime.fromisoformat(time)  # raises an error for a day that does not exist
     facts = f' started="{started}" ended="{ended}"'
     facts += f' code="{int(code)}"' if code != "-" else ""
     facts += f' signal="{int(signal)}"' if signal != "-" else ""
-    facts += f' reason="{quoted(why)}"' if why != "-" else ""
+    facts += f' reason="{quoted(word)}"' if word != "-" else ""
     facts += f' cpu_seconds="{float(cpu):.2f}"' if float(cpu) < LONGEST_CPU else ""
     inside = "".join(_output(*line.split(" ", 3)[1:]) for line in files.splitlines())
     return f"<jim:exit{facts}>{inside}</jim:exit>" if inside else f"<jim:exit{facts}/>"

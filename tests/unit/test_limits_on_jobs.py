@@ -66,7 +66,7 @@ def test_what_is_more_than_the_batch_system_ever_takes_is_sent_in_smaller_parts(
     assert handed_over(gateway) == ["1", "2"]  # nothing is handed over twice, whatever was said of it
     [first, *_] = gateway.store.attempts(1)
     assert first.verdict == "again"
-    assert first.reason.startswith("too many at once: sbatch ")
+    assert first.reason.startswith("too many at once: sbatch: error: AssocGrpSubmitJobsLimit ")
     assert gateway.store.local_jobs(1)[0].spent == 0
     gateway.liar.most = 100
     gateway.until(lambda: gateway.store.counts(1) == {State.SUBMITTED: 3})

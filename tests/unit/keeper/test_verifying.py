@@ -6,10 +6,17 @@ import errno
 
 import pytest
 
+from jim import files
 from jim.keeper import verifying
 from jim.model import State
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    """Let no worker wait until a file server answers again."""
+    monkeypatch.setattr(files, "PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture
