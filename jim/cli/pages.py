@@ -94,9 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _log(*, whole: bool) -> None:
     """Log each request, or only what somebody has done or was refused to do."""
-    logging.basicConfig(level=logging.INFO if whole else logging.ERROR, stream=sys.stderr, format="%(message)s")
+    handler = logging.StreamHandler(sys.stderr)
     if not whole:
-        logging.getLogger("jim").setLevel(logging.WARNING)
+        handler.addFilter(lambda line: line.levelno >= (logging.WARNING if line.name[:4] == "jim." else logging.ERROR))
+    logging.basicConfig(level=logging.INFO if whole else logging.WARNING, handlers=[handler], format="%(message)s")
 
 
 def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
