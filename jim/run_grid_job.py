@@ -95,13 +95,10 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals, collecting, due, ending, settling, telling
+    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
-    from jim.keeper.asking import Asking
-    from jim.keeper.dividing import resolve, split
     from jim.keeper.fulfilling import Fulfilling
-    from jim.keeper.in_vain import InVain
     from jim.keeper.looking_up import look_up
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site
@@ -114,8 +111,8 @@ def moves() -> tuple[Move, ...]:
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
-        of_grid_job(resolve),  # accepted ─> resolved: size and directory
-        of_grid_job(split),  # resolved ─> split: local jobs; active with the first confirmed submission
+        of_grid_job(dividing.resolve),  # accepted ─> resolved: size and directory
+        of_grid_job(dividing.split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
         of_grid_job(renewing),  # remembers which proxies and tokens a grid job uses
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
@@ -124,8 +121,8 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(answering),  # writes the answers to polls
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
-        of_site(Asking()),  # one query for all batch jobs
-        of_site(InVain()),  # attempts that can never start: fences them, or adopts those that did start
+        of_site(asking.Asking()),  # one query for all batch jobs
+        of_site(in_vain.InVain()),  # attempts that can never start: fences them, or adopts those that did start
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed

@@ -1,0 +1,34 @@
+"""The formats of a store. tests/upgrade upgrades captured stores of all of them."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from jim.statusdb import formats
+
+
+def tables(db: sqlite3.Connection) -> dict[str, list[str]]:
+    names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {name: sorted(row[1] for row in db.execute(f"PRAGMA table_info({name})")) for name in names}
+
+
+def test_todays_format_is_the_last_upgrade():
+    assert len(formats.UPGRADES) + 1 == formats.VERSION
+    assert formats.schema(formats.VERSION) == ""
+
+
+def test_what_readers_must_know_of_is_no_newer_than_todays_format():
+    assert formats.WITH_KINDS < formats.WITH_DERIVED < formats.WITH_VERSIONS <= formats.VERSION
+
+
+def test_the_last_upgrade_makes_what_the_schema_has():
+    made, upgraded = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+    made.executescript(formats.schema(0))
+    whole = tables(made)
+    for table in ("grid_job", "detail", "local_job"):  # as they were before
+        columns = [each for each in whole[table] if each not in ("version", "late", "valid")]
+        columns = [each for each in columns if (table, each) != ("detail", "attempt")]
+        upgraded.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+    upgraded.executescript(formats.UPGRADES[-1])
+    assert {name: columns for name, columns in tables(upgraded).items() if whole[name] != columns} == {}
+    assert {"refused", "phase"} <= tables(upgraded).keys()
