@@ -118,8 +118,7 @@ class Store(Elements, Submissions):
     def left(self) -> list[int]:
         """Return the grid jobs that are not finished, or whose last answer is not written yet."""
         marks = ",".join("?" * len(OPEN))
-        open_ones = f"SELECT id FROM grid_job WHERE step IN ({marks})"
-        sql = f"{open_ones} UNION SELECT grid FROM unanswered ORDER BY 1"
+        sql = f"SELECT id FROM grid_job WHERE step IN ({marks}) UNION SELECT grid FROM unanswered ORDER BY 1"
         return [number for (number,) in self.db.execute(sql, _values(OPEN))]
 
     def are_answered(self, numbers: Iterable[int]) -> None:
