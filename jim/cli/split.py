@@ -90,7 +90,7 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
     if not request.get("splitter"):
         raise BadRequest(f"the request names no splitter; use --with (known: {', '.join(registry.known())})")
     request = dict(resolve(handler, request, site).request)
-    for n, piece in enumerate(herd_of(handler, request, 0, site.site.name, site.limits.local_jobs)):
+    for n, piece in enumerate(herd_of(handler, request, 0, site.site, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
 
 

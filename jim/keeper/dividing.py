@@ -128,7 +128,7 @@ def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
     """Yield the pieces of a grid job; the request may be large, so it is read only with the first piece."""
     handler = handler_of(job.job_type, site.site.handlers)
     if job.splitter:
-        herd = herd_of(handler, job.request, job.id, site.site.name, site.limits.local_jobs)
+        herd = herd_of(handler, job.request, job.id, site.site, site.limits.local_jobs)
         stream = within_limits(herd, handler, job.request, site)
     else:
         balanced = bool(job.request.get("balanced"))

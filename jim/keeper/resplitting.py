@@ -72,7 +72,7 @@ def _pieces_of(site: Site, job: GridJob, old: LocalJob, parameters: dict[str, An
     again = smaller(job.request, old.piece, parameters)
     room = site.limits.local_jobs - job.size
     handler = handler_of(job.job_type, site.site.handlers)
-    herd = herd_of(handler, again, job.id, site.site.name, room, job.size)
+    herd = herd_of(handler, again, job.id, site.site, room, job.size)
     return [each._replace(source=old.n) for each in within_limits(herd, handler, again, site)]
 
 

@@ -42,6 +42,10 @@ def _wrong_names(value: list[Any]) -> str:
     return f"no request can name {odd[0]!r}: a name must match {BATCH_NAME}" if odd else ""
 
 
+def _wrong_locations(value: list[Any]) -> str:
+    return _wrong_list(value) or ("" if all(word.strip() for word in value) else "a location must have a name")
+
+
 def _wrong_command(value: list[Any]) -> str:
     return _wrong_list(value) or ("" if value and value[0] else "must begin with a program")
 
@@ -103,6 +107,13 @@ class General(NamedTuple):
             "catalogue of request ids (events) and datasets (files): a directory or an SQLite file", wrong=_wrong_file
         ),
     ] = ""
+    locations: Annotated[
+        tuple[str, ...],
+        Setting(
+            "storages and sites whose input files can be read here; local jobs of other files fail; empty: any",
+            wrong=_wrong_locations,
+        ),
+    ] = ()
     steps: Annotated[
         tuple[str, ...],
         Setting(

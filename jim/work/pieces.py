@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import count as count_from
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from jim.plugins import foreign
 from jim.request import value_of
 from jim.request.languages import meant
 from jim.site.file import Site
+from jim.site.settings import General
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
 from jim.splitting.files_and_jobs import Failure, File, Mask, SplitJob, files_from, jobs_in
 from jim.splitting.numbers import TEXT
@@ -32,6 +33,8 @@ from jim.work.variables import expand
 
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in the order of a mask
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
+AWAY = 71101  # WMCore's code for a job that no site may run
+TOLD_SITES = 5
 _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
@@ -62,21 +65,22 @@ def check(handler: Handler, request: Attributes, site: str) -> Attributes:
     first = next(parts, None)
     if first is None:
         raise _no_jobs(request)
-    return {**request, **_Making(handler, request, 0, 1).piece(first, 0).attributes}
+    return {**request, **_Making(handler, request, 0, 1, frozenset()).piece(first, 0).attributes}
 
 
 def herd_of(
-    handler: Handler, request: Attributes, grid_job: int, site: str, most: int, first: int = 0
+    handler: Handler, request: Attributes, grid_job: int, site: General, most: int, first: int = 0
 ) -> Iterator[Piece]:
     """Return the pieces of a request, numbered from `first` on; refuse too many before the first is returned."""
-    parts = splitter(request, site)
+    parts = splitter(request, site.name)
     count = sum(1 for _ in islice(parts(), most + 1))
     if count > most:
         why = f"the splitter makes more than the {most:,} local jobs that this site allows"
         raise TooManyJobs("splitter", request["splitter"], why)
     if not count:
         raise _no_jobs(request)
-    yield from map(_Making(handler, request, grid_job, first + count).piece, parts(), count_from(first))
+    here = frozenset((site.name, *site.locations)) if site.locations else frozenset[str]()
+    yield from map(_Making(handler, request, grid_job, first + count, here).piece, parts(), count_from(first))
 
 
 def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
@@ -146,8 +150,8 @@ def subscription(request: Attributes, site: str) -> Subscription:
 class _Making:
     """Makes the pieces of a request. There may be a million: what is the same in many of them is checked once."""
 
-    def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int) -> None:
-        self._handler, self._request = handler, request
+    def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int, here: Set[str]) -> None:
+        self._handler, self._request, self._here = handler, request, here
         self._grid_job, self._digits = str(grid_job), len(str(count))
         declared = COMMON | dict(handler.attributes)
         self._own = {name: one for name, one in declared.items() if name not in AS_A_WHOLE}
@@ -171,7 +175,8 @@ class _Making:
         if part.files is not self._files:
             self._files, self._names = part.files, tuple([each.lfn for each in part.files])
         own = self._filled(self._variables(part) | split) if self._manifest else {}
-        failure = _words(part.failure) if part.failure else ""
+        failed = part.failure or (_exclusion(part, self._here) if self._here else None)
+        failure = _words(failed) if failed else ""
         fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
         return tuple.__new__(Piece, fields)  # takes half the time of the constructor
 
@@ -245,6 +250,15 @@ def _template(value: Any) -> Template:
 
 def _with_places(text: str) -> str:
     return re.sub(r"\0(\w+)\0", r"%(\1)s", text.replace("%", "%%"))
+
+
+def _exclusion(job: SplitJob, here: Set[str]) -> Failure | None:
+    """Tell why this site may not run a job; a job that names neither sites nor storages may run anywhere."""
+    named = job.sites or job.locations
+    if not named or not here.isdisjoint(named):
+        return None
+    told = ", ".join(sorted(named)[:TOLD_SITES]) + ", …" * (len(named) > TOLD_SITES)
+    return Failure(f"it may only run at {told}, and this site is none of them: see site.locations", AWAY)
 
 
 def _words(failure: Failure) -> str:

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from functools import cache
+from importlib import import_module
 from math import sin
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,6 +25,7 @@ from jim import __version__, cli
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
 from jim.site import file as site_file
+from jim.site.settings import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
 
@@ -346,6 +348,25 @@ def test_settings_in_pages_are_accepted(tmp_path: Path) -> None:
 def test_the_table_of_job_types_is_complete(page: str) -> None:
     table = text_of(page).split("| job type | what it does |")[1].split("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == JOB_TYPES
+
+
+def rows_of_commands() -> dict[str, set[str]]:
+    """Return the adapters that docs/adapters.md says to have a command, by the name of the command."""
+    table = text_of("docs/adapters.md").split("| name | what JIM does")[1].split("\n\n")[0]
+    rows = [line.strip("|").split("|") for line in table.splitlines()[2:]]
+    told = {
+        name: set(re.findall(r"`(\w+)`", last)) for first, _, last in rows for name in re.findall(r"`(\w+)`", first)
+    }
+    return {name: adapters or {"all"} for name, adapters in told.items()}
+
+
+def test_every_batch_command_is_told_with_the_adapters_that_have_it():
+    stems = sorted(path.stem for path in (HOME / "jim/adapters").glob("[a-z]*.py") if path.stem != "base")
+    have = {each: set(import_module(f"jim.adapters.{each}").ADAPTER({}, "").commands) for each in stems}
+    of_each = {name: {each for each in have if name in have[each]} for name in COMMANDS}
+    assert rows_of_commands() == {
+        name: {"all"} if len(those) == len(have) else those for name, those in of_each.items()
+    }
 
 
 def test_the_table_of_batch_systems_is_complete() -> None:

@@ -4,12 +4,13 @@ import json
 
 from jim.model import State, Step
 from jim.request import check
+from jim.site.settings import General
 from jim.work.pieces import herd_of
 from tests.splitting_work import ASKED, FILES
 
 
 def test_people_split_again(home, monkeypatch):
-    pieces = list(herd_of(*check(ASKED | {"splitter": "LumiBased", "input_files": FILES}), 1, "here", 9))
+    pieces = list(herd_of(*check(ASKED | {"splitter": "LumiBased", "input_files": FILES}), 1, General(), 9))
     home.add(size=0, **ASKED | {"splitter": "LumiBased", "splitter_parameters": {}, "input_files": FILES})
     home.store.set_grid_job(1, step=Step.RESOLVED)
     home.store.add_pieces(1, 0, pieces)

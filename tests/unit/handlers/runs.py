@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jim.model import Job
 from jim.request import check, read
+from jim.site.settings import General
 from jim.work.pieces import herd_of
 
 HOME = Path(__file__).parents[3]
@@ -32,5 +33,5 @@ def run(place, command, **environment):
 def split(name, **more):
     """Split an example whose dataset was looked up; give what its local jobs run."""
     handler, request = check(read(EXAMPLES / name) | {"dataset": None, "input_files": RUNS, **more})
-    pieces = herd_of(handler, request, 12, "here", 100)
+    pieces = herd_of(handler, request, 12, General(), 100)
     return [list(handler.command_and_arguments(request, JOB._replace(n=n), piece)) for n, piece in enumerate(pieces)]

@@ -7,6 +7,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import Piece
 from jim.request import check, read
+from jim.site.settings import General
 from jim.work.pieces import copied, herd_of, recovering
 from tests.unit.handlers.runs import EXAMPLES, JOB, RUNS, run, split
 
@@ -57,9 +58,9 @@ def test_a_copy_of_a_local_job_has_its_files(name):
     """As `jim copy` writes it: no dataset, which would be looked up again, and only the files of that local job."""
     handler, request = check(read(EXAMPLES / name))
     looked_up = request | {"input_files": RUNS}
-    for piece in list(herd_of(handler, looked_up, 12, "here", 100)):
+    for piece in list(herd_of(handler, looked_up, 12, General(), 100)):
         _, again = check(copied(looked_up, piece))
-        (alone,) = herd_of(handler, again, 13, "here", 100)
+        (alone,) = herd_of(handler, again, 13, General(), 100)
         assert (alone.files, alone.arguments) == (piece.files, piece.arguments)
 
 
@@ -67,6 +68,6 @@ def test_a_copy_of_a_local_job_has_its_files(name):
 def test_what_recovers_has_the_files_that_were_left(name):
     handler, request = check(read(EXAMPLES / name))
     looked_up = request | {"input_files": RUNS}
-    first, *_ = herd_of(handler, looked_up, 12, "here", 100)
+    first, *_ = herd_of(handler, looked_up, 12, General(), 100)
     _, again = check(recovering(looked_up, [first]))
-    assert [piece.files for piece in herd_of(handler, again, 13, "here", 100)] == [first.files]
+    assert [piece.files for piece in herd_of(handler, again, 13, General(), 100)] == [first.files]

@@ -119,6 +119,15 @@ def test_a_local_job_s_own_wish_is_held_against_the_site_s_limits(tmp_path, monk
     assert states(world) == []
 
 
+def test_what_may_only_run_elsewhere_is_never_sent(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, site=General(locations=("B",)))
+    submit(world)
+    world.until(lambda: world.batch.tasks)
+    assert states(world) == ["failed"] * 3 + ["submitted"]
+    why = "failed on creation: it may only run at A, and this site is none of them: see site.locations (code 71101)"
+    assert world.store.local_job(1, 0).reason == why
+
+
 def test_what_can_never_run_is_never_sent(world):
     submit(world, splitter_parameters={"siteBlacklist": ["A"]})
     world.until(lambda: world.batch.tasks)
@@ -179,7 +188,7 @@ def test_what_failed_is_recovered_by_a_new_request(world):
     assert [each["lfn"] for each in again["input_files"]] == ["/a"]
     assert "key" not in again
     handler, request = check(again)
-    (piece,) = herd_of(handler, request, 2, "here", 9)
+    (piece,) = herd_of(handler, request, 2, General(), 9)
     assert (piece.files, piece.mask) == (("/a",), {"run_lumis": {"1": [[3, 3]]}})
 
 

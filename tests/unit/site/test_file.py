@@ -105,6 +105,7 @@ WRONG = {
     "option of two lines": ('[batch]\noptions = ["-P", "a\\nb"]\n', 2, "expected a list of words without line breaks"),
     "option with NUL": ('[batch]\noptions = ["a\\u0000"]\n', 2, "expected a list of words without line breaks"),
     "options that are numbers": ("[batch]\noptions = [1]\n", 2, "batch.options: expected a list of words"),
+    "location without a name": ('[site]\nlocations = ["A", " "]\n', 2, "site.locations: a location must have a name"),
     "queue that is a number": ("[batch]\nqueues = [1]\n", 2, "batch.queues: no request can name 1"),
     "queue that no request may name": (
         '[batch]\nqueues = ["long", "my queue"]\n',

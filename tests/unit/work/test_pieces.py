@@ -6,6 +6,7 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.request import check as checked
+from jim.site.settings import General
 from jim.splitting.errors import TooManyJobs
 from jim.statusdb.pieces import piece_of, pieces_text
 from jim.work.pieces import check, herd_of
@@ -24,7 +25,7 @@ def request(splitter, parameters=None, **more):
 def herd(splitter, parameters=None, most=1000, **more):
     handler, attributes = request(splitter, parameters, **more)
     check(handler, attributes, "here")
-    pieces = list(herd_of(handler, attributes, 7, "here", most))
+    pieces = list(herd_of(handler, attributes, 7, General(), most))
     stored = json.loads(pieces_text(dict(enumerate(pieces))))
     assert [piece_of(json.dumps(stored[str(n)])) for n in range(len(pieces))] == pieces
     return pieces
@@ -75,7 +76,7 @@ def test_file_names_are_taken_as_they_are():
 def test_outputs_environment_and_program_vary_too():
     more = {"executable": "run-$SplitID", "outputs": ["out.$SplitID", "all"], "environment": {"F": "$InputFiles"}}
     handler, attributes = request("FileBased", {"files_per_job": 1}, input_files=FILES, **more)
-    *_, last = herd_of(handler, attributes, 7, "here", 10)
+    *_, last = herd_of(handler, attributes, 7, General(), 10)
     own = {"executable": "run-1", "outputs": ["out.1", "all"], "environment": {"F": "/a/2"}}
     assert last.attributes == own
     assert last.arguments == ()
@@ -104,6 +105,53 @@ def test_what_no_site_may_run_has_failed_before_it_is_sent():
 def test_a_file_that_says_not_where_it_is_is_here():
     (piece,) = herd("FileBased", {"siteWhitelist": ["here"]}, input_files=[{"lfn": "/1"}], arguments=["$Sites"])
     assert (piece.failure, piece.arguments) == ("", ("here",))
+
+
+AT = [{"lfn": f"/{name}", "locations": [*name]} for name in ("A", "AB", "B")]
+ELSEWHERE = "it may only run at {}, and this site is none of them: see site.locations (code 71101)"
+
+
+def failures(locations, splitter="FileBased", files=AT, **parameters):
+    handler, attributes = request(splitter, {"files_per_job": 1} | parameters, input_files=files)
+    site = General(name="A site", locations=locations)
+    return {each.files[0]: each.failure for each in herd_of(handler, attributes, 7, site, 99)}
+
+
+def test_what_may_only_run_elsewhere_fails_on_creation():
+    assert failures(("B", "C")) == {"/A": ELSEWHERE.format("A"), "/AB": "", "/B": ""}
+    assert failures(("C",))["/AB"] == ELSEWHERE.format("A, B")
+
+
+def test_a_site_that_lists_no_locations_runs_everything():
+    assert set(failures(()).values()) == {""}
+
+
+def test_a_file_without_locations_excludes_no_site():
+    assert failures(("C",), files=[{"lfn": "/1"}]) == {"/1": ""}
+
+
+def test_the_site_lists_of_a_request_exclude_sites_too():
+    assert failures(("A", "C"), siteBlacklist=["A"], siteWhitelist=["A", "B"])["/AB"] == ELSEWHERE.format("B")
+    trusting = failures(("A",), siteWhitelist=["B"], trustSitelists=True)
+    assert set(trusting.values()) == {ELSEWHERE.format("B")}
+
+
+def test_what_has_failed_for_another_reason_keeps_the_reason():
+    assert failures(("C",), siteBlacklist=["A"])["/A"].startswith("no allowed site is known")
+
+
+def test_a_splitter_that_chooses_storages_excludes_sites_by_them():
+    handler, attributes = request("InputDataBySE", input_files=AT)
+    chosen = herd_of(handler, attributes, 7, General(locations=("A",)), 99)
+    assert {each.variables["SplitterChosenSE"]: each.failure for each in chosen} == {
+        "A": "",
+        "B": ELSEWHERE.format("B"),
+    }
+
+
+def test_few_of_many_sites_are_told():
+    files = [{"lfn": "/1", "locations": [f"S{n}" for n in range(9)]}]
+    assert failures(("A",), files=files) == {"/1": ELSEWHERE.format("S0, S1, S2, S3, S4, …")}
 
 
 def test_requests_are_split_by_their_arguments():
