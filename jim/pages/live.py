@@ -39,6 +39,7 @@ class Made:
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     mark: str = ""  # of the moment that it shows, if that is known
+    stored: bool = True  # else it shows files as well, which change without a change in the store
 
     def tag(self, name: str) -> str:
         """Return the ETag of the content: the same while only ages change, for half a minute at most."""
@@ -87,7 +88,8 @@ class Renderings:
             more = LONGEST_FRESH - FRESH_SECONDS if made and mark and made.mark == mark else 0.0
             if made is None or self.clock() > until + more:
                 began = self.cost()
-                made = replace(make(), mark=mark)
+                made = make()
+                made = replace(made, mark=mark if made.stored else "")
                 self._keep(name, made, min(LONGEST_FRESH, max(FRESH_SECONDS, (self.cost() - began) / SHARE)))
         return made
 

@@ -71,7 +71,8 @@ class Watch:
             left = 0
             with suppress(OSError):
                 left = (view.site.state / "inbox").stat().st_mtime_ns
-            told = f"{signs.heart.beats} {signs.answers_late} {signs.trouble.words!r} {left}"
+            told = f"{signs.heart.beats} {signs.heart.next!r} {signs.unfinished} {bool(signs.seen)} "
+            told += f"{signs.answers_late} {signs.trouble.words!r} {left}"
             beat = now if signs.heart.beats else ""
             return _Seen(self.clock() + live.FRESH_SECONDS, version, told, now, beat, signs.seen)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from heapq import nsmallest
 from statistics import quantiles
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ FEWEST = 20  # completions in an hour that suffice to estimate an end
 HOUR = 60  # minutes
 BARS = 120  # of a timeline
 LOOKED_AT = 1_000  # exit records for quartiles
+SLOWEST = 5  # attempts that are named
 MOST = 100_000  # local jobs; to read more takes too long
 ENDS = ("completed", "failed", "killed")
 
@@ -51,6 +53,14 @@ class Spread(NamedTuple):
     unit: str
     quartiles: tuple[float, float, float]
     of: int  # attempts
+
+
+class Slow(NamedTuple):
+    """An attempt that took long, by its exit record."""
+
+    seconds: float
+    n: int
+    attempt: int
 
 
 def minutes(view: View, job: GridJob) -> list[Minute]:
@@ -133,6 +143,13 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
     if job.events_per_job:
         told.insert(0, _spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
     return [each for each in told if each]
+
+
+def slowest(view: View, job: GridJob) -> list[Slow]:
+    """Return the attempts of a grid job that took longest, completed or not, the slowest first."""
+    records = view.store.records_of_all(job.id) if job.size else ()
+    taken = (Slow(times[0], n, attempt) for n, attempt, record in records if (times := times_of(record)))
+    return nsmallest(SLOWEST, taken, key=lambda each: (-each.seconds, each.n, each.attempt))
 
 
 _CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.M)

@@ -59,6 +59,7 @@ RECORDS = (
     "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
     "LIMIT ?"
 )
+RECORDS_OF_ALL = "SELECT n, attempt, record FROM attempt WHERE grid = ? AND record <> '' AND length(record) < 50000"
 CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
 Clauses = list[tuple[str, tuple[Any, ...]]]
@@ -235,6 +236,11 @@ class Browsed(Hosts):
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
         return [unpacked(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
+
+    def records_of_all(self, grid: int) -> Iterator[tuple[int, int, str]]:
+        """Yield the local job, the number and the exit record of each attempt that has left one."""
+        for n, attempt, record in self.db.execute(RECORDS_OF_ALL, (grid,)):
+            yield n, attempt, unpacked(record)
 
 
 def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:

@@ -449,6 +449,9 @@ class Store(Protocol):
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
 
+    def records_of_all(self, grid: int) -> Iterator[tuple[int, int, str]]:
+        """Yield the local job, the number and the exit record of each attempt that has left one."""
+
     # The attempts of all grid jobs, by host
 
     def host_totals(self, host: str = "") -> list[HostTotal]:

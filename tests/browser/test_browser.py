@@ -211,7 +211,7 @@ def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(serve
     reach(page, "live")
     page.keyboard.press("Space")
     assert page.locator("#live button").get_attribute("aria-pressed") == "false"
-    reach(page, "41 failed or killed")
+    reach(page, "41 failed")
     page.keyboard.press("Enter")
     page.wait_for_url(served.at("/jobs/16?state=failed"))
     reach(page, "16.0")
@@ -302,7 +302,7 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     ground.beat(ago=0)
     ground.change(1, [7], State.SUBMITTED, State.FAILED, Witness.QUEUE)
     expect(page.locator("#n-7 td[data-label=State]")).to_have_text("failed", timeout=20_000)
-    expect(page.locator(".sum")).to_contain_text("1 failed or killed")
+    expect(page.locator(".sum")).to_contain_text("1 failed")
     assert page.evaluate("document.activeElement.innerText") == "1.20"
     assert page.evaluate("scrollY") == 300
     assert page.locator("#journal").get_attribute("open") is not None

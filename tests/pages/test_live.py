@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from jim.model import State, Witness
+from jim.model import State, Step, Witness
 from jim.pages.live import Made, Renderings
 from tests.pages.browser import Person
 from tests.pages.grounds import Ground
@@ -92,9 +92,27 @@ def test_84_a_poll_of_what_has_not_changed_renders_nothing(
     tags: dict[str, str], person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(person.pages), "html", None)
-    assert {path: person.get(path, If_None_Match=tag).status_code for path, tag in tags.items()} == dict.fromkeys(
-        PATHS, 304
-    )
+    stored = [path for path in PATHS if path not in ("/jobs/1/0", "/jobs/2/0")]
+    assert [person.get(path, If_None_Match=tags[path]).status_code for path in stored] == [304, 304, 304]
+
+
+def test_a_log_that_grows_changes_the_page_of_its_local_job(
+    tags: dict[str, str], running: Ground, person: Person
+) -> None:
+    assert person.get("/jobs/1/0", If_None_Match=tags["/jobs/1/0"]).status_code == 304
+    running.leave(1, 1, 1, "stdout", b"12 more bytes")
+    answer = person.get("/jobs/1/0", If_None_Match=tags["/jobs/1/0"])
+    assert (answer.status_code, "13 bytes" in answer.text) == (200, True)
+
+
+def test_the_end_of_the_last_work_changes_the_signs_on_each_page(
+    tags: dict[str, str], running: Ground, person: Person
+) -> None:
+    running.store.set_grid_job(2, step=Step.FINISHED, outcome="failed")
+    tag = person.get("/jobs/2").headers["ETag"]
+    running.store.set_grid_job(1, step=Step.FINISHED, outcome="failed")
+    answer = person.get("/jobs/2", If_None_Match=tag)
+    assert (answer.status_code, '<li class="idle">local' in answer.text) == (200, True)
 
 
 def test_a_publication_changes_the_pages_of_its_own_grid_job_alone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask, g
@@ -46,7 +47,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     attempts = view.store.attempts(number, n=n)
     mine = running(view, local) if local.state is State.RUNNING else None
     made, files = outputs(view, local)
-    return pages.html(
+    page = pages.html(
         view,
         "local_job.html",
         job=job,
@@ -65,6 +66,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         last=job.size - 1,
         offered=offered(job, (local.state,), local),
     )
+    return replace(page, stored=local.state.final)  # until then, logs grow and a claim may come
 
 
 def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait]:

@@ -224,6 +224,11 @@ def test_fields_that_a_verb_needs_are_asked_for_first(boss: Person) -> None:
         assert "Show what it does" in page.text
 
 
+def test_the_heading_says_what_is_about_to_be_changed(boss: Person) -> None:
+    assert "<h1>Priority of grid job 1</h1>" in boss.page("/jobs/1/control/priority").html
+    assert "<h1>Cancel grid job 1</h1>" in boss.page("/jobs/1/control/cancel").html
+
+
 def test_an_old_session_can_only_read_until_the_address_is_opened_again(grounded: Ground, boss: Person) -> None:
     now = boss.access.clock()
     boss.access.clock = lambda: now + 12 * 3600 + 1

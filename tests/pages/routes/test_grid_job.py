@@ -133,6 +133,14 @@ def test_78_without_completions_there_are_no_quartiles_and_no_end(ground: Ground
     assert "Ends about" not in person.page("/jobs/2").text
 
 
+def test_the_slowest_local_job_and_exactly_the_failed_ones_are_linked(ground: Ground, person: Person) -> None:
+    ended(ground, 2, 5, 60, bad=2)
+    page = person.page("/jobs/2")
+    assert "Slowest: 2.0 6 min 40 s" in page.text
+    assert '<a href="/jobs/2/0">2.0</a> 6 min 40 s' in page.html
+    assert '<a href="?state=failed">2 failed</a>' in page.html
+
+
 def test_every_page_says_of_when_it_is_and_who_said_so(ground: Ground, person: Person) -> None:
     ended(ground, 1, 2, 60)
     for path in ("/", "/jobs", "/jobs/1", "/jobs/1/0"):

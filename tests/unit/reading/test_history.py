@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jim.model import State, Step, Witness
-from jim.reading.history import Spread, Timeline, last_hour, pace, spreads, timeline
+from jim.reading.history import Slow, Spread, Timeline, last_hour, pace, slowest, spreads, timeline
 from jim.reading.view import View
 from jim.statusdb.asked import Minute
 from tests.cli_home import Home
@@ -81,3 +81,21 @@ def test_the_last_hour_is_counted(home: Home) -> None:
     )
     home.later("2026-01-31T13:00:00.000Z")
     assert last_hour(view) is None
+
+
+def test_the_slowest_attempts_are_named_completed_or_not(home: Home) -> None:
+    home.add(size=8)
+    home.send(*range(8))
+    view = View(home.site, home.store)
+    assert slowest(view, view.grid_job(1)) == []
+    for n, (seconds, verdict) in enumerate([(100, ""), (700, "failed"), (300, ""), (900, ""), (300, ""), (500, "")]):
+        told = RECORD.format(cpu=1.0, up=f"up {seconds}.0\n", ended="11:01:40")
+        home.store.set_attempt(1, 1, n + 1, record=told, verdict=verdict or "completed")
+    home.store.set_attempt(1, 1, 7, record="nonsense", verdict="failed")
+    assert slowest(view, view.grid_job(1)) == [
+        Slow(900, 3, 1),
+        Slow(700, 1, 1),
+        Slow(500, 5, 1),
+        Slow(300, 2, 1),
+        Slow(300, 4, 1),
+    ]

@@ -231,6 +231,11 @@ def test_exit_records_of_completed_attempts_alone_are_given(moving: Store) -> No
     assert moving.records_of_completed(1, 0) == []
 
 
+def test_exit_records_of_all_attempts_come_with_their_local_jobs(moving: Store) -> None:
+    assert (0, 1, "record 0") in [*moving.records_of_all(1)]
+    assert [*moving.records_of_all(9)] == []
+
+
 def test_a_batch_id_a_mark_and_a_host_lead_to_what_they_name(moving: Store) -> None:
     assert moving.carried_by("4711") == moving.carried_by("mark-1-1") == [(1, 1)]
     assert moving.carried_by("mark-1-2") == [(1, 2)]
