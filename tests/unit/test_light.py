@@ -79,7 +79,7 @@ before = set(sys.modules)
     out, names = loaded(tmp_path, "from jim.cli import main\nassert main(['status']) == 0")
     assert "pythia_monte_carlo" in out
     of_shutil = {"shutil", "bz2", "lzma"}
-    of_inspect = {"ast", "dis", "inspect", "linecache", "tokenize"}
+    of_inspect = {"ast", "dis", "inspect", "tokenize"}
     unused = (
         (NEEDLESS - {"argparse", "sqlite3"}) | of_inspect | of_shutil | {"copy", "csv", "socket", "threading", "xml"}
     )

@@ -50,7 +50,9 @@ def test_a_directory_that_cannot_be_removed_is_told_once_and_tried_again(over, m
         an_hour_later(over)
         an_hour_later(over)
     (told,) = [record.getMessage() for record in caplog.records if "cannot be removed" in record.getMessage()]
-    assert told == f"1: cannot be removed: [Errno {errno.EBUSY}] Device or resource busy: {STAYS!r}; tried again hourly"
+    words, _, where = told.removesuffix("; tried again hourly").rpartition(": ")
+    assert words == f"1: cannot be removed: [Errno {errno.EBUSY}] Device or resource busy"
+    assert where in (f"{STAYS!r}", f"'{over.site.work}/.removed-1/s1'")  # up to Python 3.12; from 3.13 on
     assert over.store.removed() == [(1, "1")]
     left = [path.name for path in (over.site.work / ".removed-1").rglob("*")]
     assert left == ["s1", STAYS], "all else is gone"

