@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import struct
+import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jim.clock import Clock
 from jim.jobs import Change
@@ -18,6 +21,9 @@ from jim.site.file import Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 from jim.workdir.tar import Tar
+
+if TYPE_CHECKING:
+    from jim.pages.serving import Serving
 
 PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 SEGV = Reason(Kind.EXIT, {"code": 139}, "exit 139: Segmentation fault (core dumped)")
@@ -296,3 +302,17 @@ if __name__ == "__main__":
 
     place = Ground(Path(sys.argv[1]))
     many(place)
+
+
+def end_server(made: Serving, thread: threading.Thread) -> None:
+    """End pages that a thread serves, by closing all that its loop waits for."""
+
+    def end() -> None:
+        for each in list(made.server._map.values()):
+            each.close()
+
+    with suppress(OSError):  # a request that ended meanwhile has woken the loop: the loop has done it already
+        made.server.trigger.pull_trigger(end)
+    thread.join(10)
+    made.server.task_dispatcher.shutdown(timeout=5)
+    assert not thread.is_alive()

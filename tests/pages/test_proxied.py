@@ -21,7 +21,7 @@ from jim.pages.serving import Serving, serve_at
 from jim.pages.tokens import Role
 from jim.site.settings import Pages as Settings
 from tests.pages.browser import Page, Person
-from tests.pages.grounds import Ground
+from tests.pages.grounds import Ground, end_server
 
 HOST = "jim.example.org"
 SETTINGS = Settings(
@@ -61,15 +61,7 @@ def served(ground: Ground, tmp_path: Path) -> Iterator[Serving]:
     thread = threading.Thread(target=made.server.run)
     thread.start()
     yield made
-
-    def end() -> None:
-        for each in list(made.server._map.values()):
-            each.close()
-
-    made.server.trigger.pull_trigger(end)
-    thread.join(10)
-    made.server.task_dispatcher.shutdown(timeout=5)
-    assert not thread.is_alive()
+    end_server(made, thread)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from jim.model import Step
 from jim.pages import serving as server
 from jim.pages.serving import Serving, serve
-from tests.pages.grounds import Ground
+from tests.pages.grounds import Ground, end_server
 
 
 class Reader:
@@ -40,15 +40,7 @@ def served(ground: Ground) -> Iterator[Serving]:
     thread = threading.Thread(target=made.server.run)
     thread.start()
     yield made
-
-    def end() -> None:
-        for each in list(made.server._map.values()):
-            each.close()
-
-    made.server.trigger.pull_trigger(end)
-    thread.join(10)
-    made.server.task_dispatcher.shutdown(timeout=5)
-    assert not thread.is_alive()
+    end_server(made, thread)
 
 
 @pytest.fixture
