@@ -16,8 +16,20 @@ NODE_DIES = '[ "$JIM_LOCAL_JOB $JIM_ATTEMPT" != "0 1" ] || kill -9 0'
 ANSWER_LOST = 'once || exec "$@"; "$@" >/dev/null; exit 1'
 # but these: nothing is wished, nothing is old or to be renewed, no clock jumps, GRAM is told of nothing; what is sent
 # is sent where room is shared; a wrapper that starts early tells what would be looked up; and the local batch system
-# proves a death, so nothing has to be given up.
-IDLE = {"follow_clock", "Fulfilling", "Aging", "Renewing", "renew", "tell", "Sending", "look_up", "end"}
+# proves a death, so nothing has to be given up. Nothing waits in vain, and nothing published is to be compared.
+IDLE = {
+    "InVain",
+    "Validating",
+    "follow_clock",
+    "Fulfilling",
+    "Aging",
+    "Renewing",
+    "renew",
+    "tell",
+    "Sending",
+    "look_up",
+    "end",
+}
 
 
 def rough(place, name: str):
