@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.clock import age_seconds
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.files import append_whole, sync_directory
-from jim.jobs import Sender, Unaccounted
+from jim.jobs import GridJob, Sender, Unaccounted
 from jim.keeper.keeper import Keeper
 from jim.model import Resources
 from jim.plugins import foreign
@@ -112,12 +112,26 @@ def _noon(name: str) -> str:
 # The lines
 
 
+class Sent(NamedTuple):
+    """What the lines of one grid job have in common."""
+
+    job: GridJob
+    sender: Sender
+    asked: Resources  # by local jobs without attributes of their own
+
+
+def _sent(keeper: Keeper, grid: int) -> Sent:
+    job = keeper.store.grid_job(grid)
+    return Sent(job, keeper.store.sender(grid), _asked(keeper, job.job_type, job.request))
+
+
 def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
     """Return the lines of attempts by the files that they belong into."""
     place, found = keeper.site.state / PLACE, dict[Path, dict[bytes, bytes]]()
+    by_grid_job = {grid: _sent(keeper, grid) for grid in {each.grid for each in ended}}
     for each in ended:
-        sender, day = keeper.store.sender(each.grid), each.at[:10]
-        facts = _facts(keeper, each, sender)
+        sent, day = by_grid_job[each.grid], each.at[:10]
+        sender, facts = sent.sender, _facts(keeper, each, sent)
         text = json.dumps(facts).encode()
         found.setdefault(place / f"{day}.jsonl", {})[text[: text.index(b",") + 1]] = text + b"\n"
         if sender.dn and facts["batch_id"] and each.started:
@@ -127,9 +141,10 @@ def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
     return found
 
 
-def _facts(keeper: Keeper, each: Unaccounted, sender: Sender) -> dict[str, Any]:
-    job, record = keeper.store.grid_job(each.grid), _record(each)
-    asked = _asked(keeper, job.job_type, {**job.request, **each.piece.attributes})
+def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
+    (job, sender, asked), record, own = sent, _record(each), each.piece.attributes
+    if own:
+        asked = _asked(keeper, job.job_type, {**job.request, **own})
     instance = each.mark.split("-")[1]
     return {
         "id": f"{instance}-{each.grid}.{each.n}-{each.attempt}",
