@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jim.handlers.parametric import Parametric
-from jim.keeper import collecting, verifying
+from jim.keeper import collecting, packing, verifying
 from jim.keeper.accepting import TakingInbox
 from jim.model import Piece, State, Step
 from jim.site.file import Limits
@@ -110,7 +110,7 @@ def test_last_words_that_cannot_be_trusted_are_left_out(world, spoil):
 
 def test_of_very_many_last_words_the_last_are_there(world, monkeypatch):
     grid = started(world, 1)
-    monkeypatch.setattr(collecting, "LARGEST_LAST_WORDS", 9)
+    monkeypatch.setattr(packing, "LARGEST_LAST_WORDS", 9)
     world.batch.finish(1, 1, code=1, **files(stdout=b"012345678", stderr=b"0123456789"))
     content = tar_of(world, grid)
     assert (content["1.0/stdout"], content["1.0/stderr.last"]) == (b"012345678", b"123456789")
@@ -229,7 +229,7 @@ def test_the_summary_is_one_json_document_however_many_there_are(world, size):
     job = world.store.grid_job(grid)
     local_jobs = [{"n": n, "state": "submitted", "attempt": 1, "reason": why} for n in range(size)]
     whole = {"id": 1, "key": "k1", "type": "parametric", "request": job.request, "local_jobs": local_jobs}
-    assert b"".join(collecting._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
+    assert b"".join(packing._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
 
 
 def test_a_tar_is_read_by_others(tmp_path):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import tarfile
 
-from jim.workdir.tar import Tar
+import pytest
+
+from jim.errors import JimError
+from jim.workdir.tar import Tar, _header
 
 
 def test_what_is_written_is_a_tar_that_others_read():
@@ -24,3 +27,34 @@ def test_what_is_written_is_a_tar_that_others_read():
         "1.1/empty": (0o600, b""),
         "long/" + "x" * 300: (0o600, bytes(512)),
     }
+
+
+NAMES = ("", "1.0/stdout", "a" * 100, "a" * 101, "1.0/" + "é" * 60, "tab\tand space ", "d/" + "b/" * 49, "ends in /")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [0, 1, 511, 8**11 - 1, 8**11])
+def test_a_header_is_that_of_tarfile(name, size):
+    """Also where it is made without it: names of at most 100 bytes, contents below 8 GiB."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
+    assert _header(name, size) == member.tobuf(tarfile.PAX_FORMAT)
+
+
+@pytest.mark.parametrize("before", [0, 1, 600])
+def test_a_member_whose_content_turns_out_to_be_wrong_leaves_nothing(before):
+    def content():
+        yield bytes(before)
+        raise JimError("not what it was")
+
+    out = io.BytesIO()
+    tar = Tar(out)
+    tar.add("first", 3, [b"abc"])
+    with pytest.raises(JimError, match="not what it was"):
+        tar.add("x" * 200, 600, content())
+    tar.add("second", 2, [b"de"])
+    tar.end()
+    assert len(out.getvalue()) == tarfile.RECORDSIZE
+    out.seek(0)
+    with tarfile.open(fileobj=out) as found:
+        assert {each.name: found.extractfile(each).read() for each in found} == {"first": b"abc", "second": b"de"}
