@@ -88,16 +88,17 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
-            completed = fill(Tar(file), own, job, store, keeper.site.state)
+            packed = fill(Tar(file), own, job, store, keeper.site.state)
             file.flush()
             os.fsync(file.fileno())
-        line = _let_handler_collect(keeper, job, store, place) if completed else ""
+        line = _let_handler_collect(keeper, job, store, place) if packed.completed else ""
     temporary.rename(tar)
     sync_directory(place)
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
+    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished}
+    return {"tar": str(tar), "bytes": size, **counts, "beside": beside, "line": line}
 
 
 def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path) -> str:

@@ -26,7 +26,7 @@ MOST_LINES = 100_000  # of the journal
 COLUMNS = (
     *("local_job", "state", "attempt", "host", "code", "signal", "started", "ended", "seconds", "cpu_seconds"),
     *("memory_mb_asked", "cores_asked", "outputs", "bytes", "first_event", "events", "source", "arguments", "files"),
-    *("parents",),
+    *("parents", "left"),
 )
 LISTS = ("arguments", "files", "parents")  # as JSON in a table, so that no cell begins like a formula
 Facts = dict[str, Any]
@@ -55,10 +55,10 @@ class Enclosure:
         """Remove the files."""
         self._files.close()
 
-    def tell(self, ended: Ended, record: ExitRecord | None) -> None:
-        """Tell how the next local job ran; they come in order."""
+    def tell(self, ended: Ended, record: ExitRecord | None, left: Facts) -> None:
+        """Tell how the next local job ran, and what the tar has of a failed or killed one; they come in order."""
         run = _run(record) if record else {}
-        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked
+        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked | left
         self._summary.write(f"{self._begin}\n {_json(facts)}")
         self._begin = ","
         outputs = facts["outputs"]

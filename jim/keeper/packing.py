@@ -12,40 +12,44 @@ from itertools import starmap
 from operator import ne
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, NamedTuple
 
 from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.keeper.enclosed import Enclosure
+from jim.keeper.unfinished import Unfinished
 from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
 from jim.model import State
 from jim.statusdb.contract import Store
 from jim.workdir.tar import Tar
 
 SUMMARY = "summary.json"  # the first file of each tar
-LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
+UNFINISHED = (State.FAILED.value, State.KILLED.value)
 
 
-def fill(tar: Tar, place: Path, job: GridJob, store: Store, state: Path) -> int:
-    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones, what JIM knows of all.
+class Packed(NamedTuple):
+    """What is in a tar."""
 
-    Return the number of completed local jobs.
-    """
+    completed: int  # local jobs
+    unfinished: int  # failed and killed local jobs that have left anything
+
+
+def fill(tar: Tar, place: Path, job: GridJob, store: Store, state: Path) -> Packed:
+    """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all."""
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    number = 0
+    completed, unfinished = 0, Unfinished(tar, store, place, job)
     with Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None
-            enclosure.tell(ended, claimed.record if claimed else None)
             if claimed and ended.state == State.COMPLETED.value:
                 _add(tar, claimed)
-                number += 1
-            elif claimed and ended.state == State.FAILED.value:
-                _add_last_words(tar, claimed)
+                completed += 1
+            left = unfinished.add(ended) if ended.state in UNFINISHED else {}
+            enclosure.tell(ended, claimed.record if claimed else None, left)
         enclosure.put(tar, state)
     tar.end()
-    return number
+    return Packed(completed, unfinished.count)
 
 
 def completed_in(store: Store, place: Path, grid: int) -> Iterator[Claimed]:
@@ -105,17 +109,3 @@ def _add(tar: Tar, claimed: Claimed) -> None:
             tar.add(name, output.size, verified(claimed.directory, output))
         except JimError as error:
             raise JimError(f"output {name} changed after it was verified: {error}") from error
-
-
-def _add_last_words(tar: Tar, claimed: Claimed) -> None:
-    """Add stdout and stderr of a failed local job, for its owner to see why; leave out a file that has changed."""
-    for output in claimed.record.files:
-        if output.name in ("stdout", "stderr"):
-            last = b""
-            try:
-                for block in verified(claimed.directory, output):
-                    last = (last + block)[-LARGEST_LAST_WORDS:]
-            except (OSError, JimError):
-                continue
-            name = output.name if len(last) == output.size else f"{output.name}.last"
-            tar.add(f"{claimed.key[0]}.{claimed.n}/{name}", len(last), [last])
