@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import tarfile
 
 import pytest
@@ -58,3 +59,27 @@ def test_a_member_whose_content_turns_out_to_be_wrong_leaves_nothing(before):
     out.seek(0)
     with tarfile.open(fileobj=out) as found:
         assert {each.name: found.extractfile(each).read() for each in found} == {"first": b"abc", "second": b"de"}
+
+
+CONTENTS = {"empty": b"", "é": b"x" * 511, "d/" + "n" * 200: b"y" * 512, "a b\t*": b"z" * 513, "large": bytes(3**13)}
+
+
+def test_a_tar_is_read_by_others(tmp_path):
+    file = tmp_path / "x.tar"
+    with file.open("wb") as out:
+        tar = Tar(out)
+        for name, content in CONTENTS.items():
+            tar.add(name, len(content), [content[:100], content[100:]])
+        tar.end()
+    assert file.stat().st_size % 10240 == 0
+    with tarfile.open(file) as found:
+        assert {member.name: found.extractfile(member).read() for member in found} == CONTENTS
+        assert {(member.mode, member.type) for member in found} == {(0o600, tarfile.REGTYPE)}
+    done = subprocess.run(["tar", "-xOf", file, "a b\t*"], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"z" * 513, b"")
+
+
+def test_a_tar_of_nothing_is_whole():
+    out = io.BytesIO()
+    Tar(out).end()
+    assert out.getvalue() == bytes(10240)
