@@ -196,6 +196,9 @@ class Store(Protocol):
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
         """Return the last lines about a grid job itself, without its local jobs, oldest first."""
 
+    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
+        """Yield the last lines about a grid job, oldest first, read in parts: a slow reader blocks nobody."""
+
     def counts(self, grid: int) -> dict[State, int]:
         """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
 
@@ -321,8 +324,14 @@ class Store(Protocol):
     def has_started_off(self, host: str) -> bool:
         """Tell whether any attempt has started on another host."""
 
-    def ended(self, grid: int) -> Iterator[Ended]:
-        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody."""
+    def ended(self, grid: int, *, records: bool = True) -> Iterator[Ended]:
+        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody.
+
+        Without records, submissions and indices are left out, too.
+        """
+
+    def last_run(self, grid: int, n: int) -> Attempt | None:
+        """Return the last attempt of a local job that has started; None if none has."""
 
     # What payloads and people publish. n is -1 in publications about the grid job itself
 
