@@ -41,8 +41,9 @@ class Attribute(NamedTuple):
     also: tuple[str, ...] = ()  # further names in JDF and RSL
 
 
-# Possible names of a program: an absolute path, or a name without slash that does not look like an option.
-PROGRAM = r"/.*\S|[^-/\s][^/]*"
+# Possible names of a program: an absolute path, or a name without slash that does not look like an option. A file that
+# is sent along may have ./ before its name.
+PROGRAM = r"/.*\S|(\./)?[^-/\s][^/]*"
 
 # Attributes of every request.
 COMMON = {

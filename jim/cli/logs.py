@@ -14,9 +14,11 @@ from typing import Any
 
 from jim.cli import NotYet
 from jim.cli.text import escaped, plain, say, say_json
+from jim.doors.inbox import slices_of
 from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
 from jim.jobs import Attempt, GridJob, LocalJob
+from jim.model import Step
 from jim.reading.files import log_files
 from jim.reading.view import View, add_json, look
 
@@ -37,17 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print stdout, stderr and the wrapper's own log."""
+    if arguments.follow:
+        return _follow(arguments)
     view = look()
-    job, members = view.members(arguments.target)
-    if not members:
-        raise BadRequest(f"`jim logs` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
+    job, members = _members(view, arguments.target)
     several = len(members) > 1
     if several:  # local jobs without a submission must not hide the others
         members = [each for each in members if each.attempt] or members
-    if arguments.follow and (several or arguments.json):
-        raise BadRequest("--follow is for one local job, and prints no JSON")
-    if arguments.follow:
-        return _follow(arguments.target, arguments.attempt)
     attempts = [_attempt(view, each, arguments.attempt) for each in members]
     if arguments.json:
         records = [_record(view, job, *each) for each in zip(members, attempts, strict=True)]
@@ -62,26 +60,52 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _follow(target: str, number: int | None, pause: Callable[[float], None] = time.sleep) -> int:
+def _members(view: View, target: str) -> tuple[GridJob, list[LocalJob]]:
+    job, members = view.members(target)
+    if not members:
+        raise BadRequest(f"`jim logs` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
+    return job, members
+
+
+def _follow(arguments: argparse.Namespace, pause: Callable[[float], None] = time.sleep) -> int:
     """Print what an attempt writes, until it has ended; wait if there is no attempt yet."""
-    tail = Tail()
+    tail, number = Tail(), arguments.attempt
     while True:
         view = look()
         try:
-            local = view.members(target)[1][0]
-            attempt = _latest(view, local, number)
-            ended = bool(attempt.verdict) if attempt else local.state.final
+            local = _one(view, arguments)
+            attempt = _latest(view, local, number) if local else None
             number = attempt.attempt if attempt else number
             for path in _files(view, attempt) if attempt else ():
                 tail.show(path)
         finally:
             view.store.close()
-        if ended:
-            told = f"attempt {attempt.attempt} ended: {attempt.verdict}" if attempt else f"{local.state.value}"
-            reason = attempt.reason if attempt else local.reason
-            print(f"jim: {target}: {told}{f': {plain(reason)}' if reason else ''}", file=sys.stderr)
+        if words := _ended(local, attempt):
+            print(f"jim: {arguments.target}: {plain(words)}", file=sys.stderr)
             return 0
         pause(FOLLOW_SECONDS)
+
+
+def _one(view: View, arguments: argparse.Namespace) -> LocalJob | None:
+    """Return the local job to follow; None if its grid job is not split yet."""
+    grid = view.grid_job(slices_of(arguments.target)[0])
+    if grid.step in (Step.ACCEPTED, Step.RESOLVED) and not grid.outcome:
+        return None
+    _, members = _members(view, arguments.target)
+    if len(members) != 1 or arguments.json:
+        raise BadRequest("--follow is for one local job, and prints no JSON")
+    return members[0]
+
+
+def _ended(local: LocalJob | None, attempt: Attempt | None) -> str:
+    """Return how it has ended, in words; none if there may be more."""
+    if attempt and attempt.verdict:
+        words = f"attempt {attempt.attempt} ended", attempt.verdict, attempt.reason
+    elif not attempt and local and local.state.final:
+        words = "", local.state.value, local.reason
+    else:
+        return ""
+    return ": ".join(filter(None, words))
 
 
 def _latest(view: View, local: LocalJob, number: int | None) -> Attempt | None:

@@ -1,7 +1,7 @@
 """The people's door: logs, outputs, xml, and watch, which follows them all."""
 
 from jim.errors import Unheard
-from jim.model import State
+from jim.model import Piece, State, Step
 from tests.cli_home import sent
 
 # logs
@@ -124,6 +124,19 @@ def test_a_local_job_that_waits_is_waited_for(home, monkeypatch):
     home.add(size=1)
     following(home, monkeypatch, lambda: None, lambda: home.move(0, State.KILLED, reason="cancelled"))
     assert home.run("logs", "-f", "1.0") == (0, "", "jim: 1.0: killed: cancelled\n")
+
+
+def test_a_grid_job_that_is_not_split_yet_is_waited_for(home, monkeypatch):
+    home.add(size=0)
+    home.store.set_grid_job(1, step=Step.ACCEPTED)
+
+    def split():
+        home.store.add_pieces(1, 0, [Piece()])
+        home.store.end_split(1, 1)
+        home.move(0, State.KILLED)
+
+    following(home, monkeypatch, lambda: None, split)
+    assert home.run("logs", "-f", "1.0") == (0, "", "jim: 1.0: killed\n")
 
 
 def test_several_are_not_followed(home):
