@@ -486,13 +486,13 @@ class Store(Protocol):
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""
 
-    def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
+    def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
 
-    def published_of(self, grid: int, numbers: range) -> Iterator[Detail]:
+    def published_of(self, grid: int, numbers: Sequence[int]) -> Iterator[Detail]:
         """Yield the publications of some local jobs in order."""
 
-    def refused_of(self, grid: int, numbers: range) -> dict[int, Refused]:
+    def refused_of(self, grid: int, numbers: Sequence[int]) -> dict[int, Refused]:
         """Return how many publications of some local jobs were not stored."""
 
     def knows_kinds(self) -> bool:
