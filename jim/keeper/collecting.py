@@ -88,7 +88,7 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
-            packed = fill(Tar(file), own, job, store, keeper.site.state)
+            packed = fill(Tar(file), own, job, store, keeper.site)
             file.flush()
             os.fsync(file.fileno())
         line = _let_handler_collect(keeper, job, store, place) if packed.completed else ""

@@ -55,10 +55,10 @@ class Enclosure:
         """Remove the files."""
         self._files.close()
 
-    def tell(self, ended: Ended, record: ExitRecord | None, left: Facts) -> None:
-        """Tell how the next local job ran, and what the tar has of a failed or killed one; they come in order."""
+    def tell(self, ended: Ended, record: ExitRecord | None, more: Facts) -> None:
+        """Tell how the next local job ran, and more about what the tar has of the local job; they come in order."""
         run = _run(record) if record else {}
-        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked | left
+        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked | more
         self._summary.write(f"{self._begin}\n {_json(facts)}")
         self._begin = ","
         outputs = facts["outputs"]

@@ -12,14 +12,16 @@ from itertools import starmap
 from operator import ne
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.keeper.enclosed import Enclosure
+from jim.keeper.naming import Naming
 from jim.keeper.unfinished import Unfinished
 from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
 from jim.model import State
+from jim.site.file import Site
 from jim.statusdb.contract import Store
 from jim.workdir.tar import Tar
 
@@ -34,20 +36,21 @@ class Packed(NamedTuple):
     unfinished: int  # failed and killed local jobs that have left anything
 
 
-def fill(tar: Tar, place: Path, job: GridJob, store: Store, state: Path) -> Packed:
+def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site) -> Packed:
     """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all."""
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    completed, unfinished = 0, Unfinished(tar, store, place, job)
+    completed, unfinished, naming = 0, Unfinished(tar, store, place, job), Naming(job, site.site.handlers)
     with Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None
             if claimed and ended.state == State.COMPLETED.value:
-                _add(tar, claimed)
+                more = _add(tar, claimed, naming)
                 completed += 1
-            left = unfinished.add(ended) if ended.state in UNFINISHED else {}
-            enclosure.tell(ended, claimed.record if claimed else None, left)
-        enclosure.put(tar, state)
+            else:
+                more = unfinished.add(ended) if ended.state in UNFINISHED else {}
+            enclosure.tell(ended, claimed.record if claimed else None, more)
+        enclosure.put(tar, site.state)
     tar.end()
     return Packed(completed, unfinished.count)
 
@@ -101,11 +104,16 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
         return True
 
 
-def _add(tar: Tar, claimed: Claimed) -> None:
-    """Add a completed local job's outputs; refuse an output that changed after it was verified."""
+def _add(tar: Tar, claimed: Claimed, naming: Naming) -> dict[str, Any]:
+    """Add a completed local job's outputs; refuse an output that changed after it was verified.
+
+    Return what `jim/summary.json` tells of their names.
+    """
+    renamed = naming.names(claimed.n, (output.name for output in claimed.record.files))
     for output in claimed.record.files:
-        name = f"{claimed.key[0]}.{claimed.n}/{output.name}"
+        name = f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
         try:
             tar.add(name, output.size, verified(claimed.directory, output))
         except JimError as error:
             raise JimError(f"output {name} changed after it was verified: {error}") from error
+    return {"renamed": renamed} if renamed else {}

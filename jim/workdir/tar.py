@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterable
 from typing import IO
 
 from jim.errors import JimError
 
+_EXTENSIONS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,7})*$")  # .root, .tar.gz, but neither .00 nor a version
 _MODE = 0o600
 _LONGEST, _LARGEST = 100, 8**11 - 1  # what fits into the plain header: bytes of the name, bytes of the content
 
@@ -58,3 +60,25 @@ def _header(name: str, size: int) -> bytes:
     own, told = name.encode(), b"%011o\0" % size
     total = b"%06o\0 " % (_REST + sum(own) + sum(told))
     return own.ljust(_LONGEST, b"\0") + _PLAIN[_LONGEST : _SIZE.start] + told + _PLAIN[136:148] + total + _PLAIN[156:]
+
+
+# The names of outputs
+
+
+def stemmed(name: str, stem: str) -> str:
+    """Return the name of an output with a stem, which stands before the extensions: hist.root, hist_STEM.root."""
+    head, extensions = _parted(name)
+    return f"{head}_{stem}{extensions}"
+
+
+def may_be(member: str, name: str, n: int) -> bool:
+    """Tell whether a member of the tar may be this output of local job `n`, with a stem."""
+    head, extensions = map(re.escape, _parted(name))
+    return bool(re.fullmatch(rf"{head}_[\w+-]+_0*{n}{extensions}", member, re.ASCII))
+
+
+def _parted(name: str) -> tuple[str, str]:
+    begin = name.rfind("/") + 2  # the first character is none of an extension: .bashrc
+    found = _EXTENSIONS.search(name, begin)
+    at = found.start() if found else len(name)
+    return name[:at], name[at:]

@@ -11,16 +11,12 @@ import tarfile
 import pytest
 
 from tests.stand_ins import World
+from tests.unit.keeper.runs import files
 
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
     return World(tmp_path, monkeypatch)
-
-
-def files(**contents):
-    lines = [f"file {len(c)} {hashlib.sha256(c).hexdigest()} {name}\n" for name, c in contents.items()]
-    return {"extra": "".join(lines), "files": list(contents.items())}
 
 
 def started(world, size):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import tarfile
@@ -15,12 +14,7 @@ from jim.keeper import unfinished, verifying
 from jim.model import State, Witness
 from jim.site.file import Limits
 from tests.stand_ins import World
-
-
-def files(**contents: bytes) -> dict:
-    """Give what the stand-in of the wrapper writes, and what it says of it."""
-    lines = [f"file {len(c)} {hashlib.sha256(c).hexdigest()} {name}\n" for name, c in contents.items()]
-    return {"extra": "".join(lines), "files": list(contents.items())}
+from tests.unit.keeper.runs import files
 
 
 def started(world: World, size: int) -> int:

@@ -9,7 +9,7 @@ import tarfile
 import pytest
 
 from jim.errors import JimError
-from jim.workdir.tar import Tar, _header
+from jim.workdir.tar import Tar, _header, may_be, stemmed
 
 
 def test_what_is_written_is_a_tar_that_others_read():
@@ -83,3 +83,21 @@ def test_a_tar_of_nothing_is_whole():
     out = io.BytesIO()
     Tar(out).end()
     assert out.getvalue() == bytes(10240)
+
+
+@pytest.mark.parametrize(
+    ("member", "is_it"),
+    [
+        ("1.17/hist_13669_0017.root", True),
+        ("1.17/hist_a_b-c+_017.root", True),
+        ("1.17/hist_13669_0018.root", False),
+        ("1.17/hist_13669_0117.root", False),
+        ("1.17/hist_0017.root", False),
+        ("1.17/hist_x/y_0017.root", False),
+        ("1.18/hist_13669_0017.root", False),
+        ("1.17/hist_13669_0017xroot", False),
+    ],
+)
+def test_an_output_is_found_under_its_name_with_a_stem(member, is_it):
+    assert may_be(member, "1.17/hist.root", 17) is is_it
+    assert may_be(stemmed("1.17/a.b/c(.tar.gz", "x_0017"), "1.17/a.b/c(.tar.gz", 17)
