@@ -41,8 +41,9 @@ class Attribute(NamedTuple):
     also: tuple[str, ...] = ()  # further names in JDF and RSL
 
 
-# Possible names of a program: an absolute path, or a name without slash that does not look like an option.
-PROGRAM = r"/.*\S|[^-/\s][^/]*"
+# Possible names of a program: an absolute path, or a name without slash that does not look like an option. A file that
+# is sent along may have ./ before its name.
+PROGRAM = r"/.*\S|(\./)?[^-/\s][^/]*"
 
 # Attributes of every request.
 COMMON = {
@@ -191,6 +192,13 @@ class Handler:
     def outputs(self, request: Attributes) -> Iterable[str]:
         """Return the files to bring back, besides stdout and stderr."""
         return request.get("outputs") or ()
+
+    def stem(self, request: Attributes, name: str) -> str:
+        """Return the stem that an output gets in the tar, where JIM adds the number of the local job; empty: none.
+
+        So hist.root of local job 17 becomes hist_STEM_0017.root: names are unique if the tar is flattened.
+        """
+        return ""
 
     def collect(self, request: Attributes, results: Iterator[Result], beside: Path) -> str:
         """Make a result of all outputs, in the directory of the tar; return a line to show."""

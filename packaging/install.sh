@@ -68,7 +68,19 @@ fill_tree() {
         runs=$python
     fi
     "$runs" -P -s -m compileall -q ${DESTDIR:+-s "$DESTDIR"} "$tree/jim" # accounts cannot
+    mkdir "$tree/man" "$tree/completions"
+    PYTHONPATH=$tree:packaging "$runs" -P -s packaging/man.py "$tree/man"
+    PYTHONPATH=$tree:packaging "$runs" -P -s packaging/completions.py "$tree/completions"
     chmod -R u=rwX,go=rX "$tree"
+}
+
+# Where each shell looks for the completions of a command.
+of_shell() { # SHELL
+    case $1 in
+    bash) echo "$into/share/bash-completion/completions/jim" ;;
+    zsh) echo "$into/share/zsh/site-functions/_jim" ;;
+    fish) echo "$into/share/fish/vendor_completions.d/jim.fish" ;;
+    esac
 }
 
 warn_if_hidden() {
@@ -109,7 +121,12 @@ put_around() {
     placed share/cron/jim-keepers | put "$into/share/jim/cron/jim-keepers" 644
     cp -RL README.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
     chmod -R u=rwX,go=rX "$into/share/jim"
-    PYTHONPATH=$tree "$runs" -P -s packaging/man.py | put "$into/share/man/man1/jim.1" 644
+    for page in "$tree"/man/*.1; do
+        [ ! -e "$page" ] || put "$into/share/man/man1/${page##*/}" 644 <"$page"
+    done
+    for shell in bash zsh fish; do
+        [ ! -e "$tree/completions/$shell" ] || put "$(of_shell $shell)" 644 <"$tree/completions/$shell"
+    done
 }
 
 placed() { # FILE: as it must be for this PREFIX
@@ -155,7 +172,9 @@ uninstall() {
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done
     for unit in $UNITS; do rm -f "$into/lib/systemd/system/$unit"; done
-    rm -f "$into/libexec/jim" "$into/share/man/man1/jim.1"
+    for page in "$into"/libexec/jim/man/*; do rm -f "$into/share/man/man1/${page##*/}"; done
+    for shell in bash zsh fish; do rm -f "$(of_shell $shell)"; done
+    rm -f "$into/libexec/jim"
     rm -rf "$into"/libexec/jim-* "$into/share/jim"
     echo "removed JIM from $into; site file and state directories are left as they are"
 }

@@ -54,6 +54,12 @@ class OfSAM(Handler):
         """Return the outputs of each phase, and their metadata files."""
         return (*(f"{phase}_*" for phase in self.phases), *super().outputs(request))
 
+    def stem(self, request: Attributes, name: str) -> str:
+        """Name outputs after the request or the dataset; the programs name the files of phases by themselves."""
+        if name.startswith(tuple(f"{phase}_" for phase in self.phases)):
+            return ""
+        return str(request.get("request_id") or request.get("dataset") or request["job_type"])
+
 
 class OverFiles(OfSAM):
     """A job type that makes new files from the files of a dataset."""

@@ -27,8 +27,8 @@ from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
-from jim.keeper.collecting import is_anothers
 from jim.keeper.opening import adapter_of, is_used
+from jim.keeper.packing import is_anothers
 from jim.keeper.serial import (
     Hold,
     home,

@@ -148,7 +148,8 @@ def _run(words: list[str]) -> int:
     return 0
 
 
-def _run_verb(name: str, words: list[str]) -> int:
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a verb's arguments; manual pages and shell completions are made from these."""
     verb = VERBS[name]
     parser = Parser(
         prog=f"jim {name}",
@@ -157,10 +158,15 @@ def _run_verb(name: str, words: list[str]) -> int:
         allow_abbrev=False,
     )
     parser.set_defaults(verb=name)
-    module = importlib.import_module(f"jim.cli.{verb.module}")
-    module.add_arguments(parser)
+    importlib.import_module(f"jim.cli.{verb.module}").add_arguments(parser)
     if name in READING:
         parser.add_argument("--account", dest="whose", metavar="NAME", help="as root: of this account of the site")
+    return parser
+
+
+def _run_verb(name: str, words: list[str]) -> int:
+    parser = parser_of(name)
+    module = sys.modules[f"jim.cli.{VERBS[name].module}"]
     try:
         arguments = parser.parse_args(words)
     except SystemExit:  # --help was printed

@@ -12,10 +12,12 @@ from jim.cli.text import facts, plain, say, say_json
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import prepare
+from jim.errors import BadRequest
 from jim.handlers.base import has_variable
 from jim.model import Resources
 from jim.reading.quantities import ago, span
 from jim.reading.view import add_json, look
+from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.sizing import Size
@@ -23,7 +25,8 @@ from jim.work.sizing import Size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim submit`."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a request in TOML, JSON, JDF or RSL")
+    help_ = "a request in TOML, JSON, JDF or RSL; `-` reads one from stdin"
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=help_)
     parser.add_argument("--dry-run", action="store_true", help="show what JIM would make of the request; store nothing")
     parser.add_argument(
         "--test", action="store_true", help="submit only one small local job as a test; its results are kept for a day"
@@ -34,27 +37,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Submit, and print the id of the grid job."""
+    """Submit, and print the ids of the grid jobs. Of several requests all are checked before the first is stored."""
+    files: list[Path] = arguments.files
+    if len(files) > 1:
+        _require_apart(files, arguments.key)
     if arguments.dry_run:
         return _dry_run(arguments)
+    if len(files) > 1:
+        for file in files:
+            prepare(file, site_file.load(), ask_catalogue=False, **_more(arguments))
     began = Clock().utc()
-    number = run_grid_job.submit(arguments.file, **_more(arguments))
-    code = 0
-    if not arguments.json:
-        with stdout.or_else(run_grid_job.taken_in(number)):
-            say(number)
-    if arguments.watch:
-        from jim.cli.watch import follow
-
-        code = follow(number, quiet=arguments.json)
-    elif not arguments.json:
-        what = "submitted as a test" if arguments.test else _handed_in(number, began)
-        print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
+    numbers = [_submitted(arguments, file, began) for file in files]
+    code = max(_followed(number, arguments) for number in numbers) if arguments.watch else 0
     if arguments.json:
         view = look()
-        with stdout.or_else(run_grid_job.taken_in(number)):
-            say_json(view.record(view.grid_job(number)))
+        records = [view.record(view.grid_job(number)) for number in numbers]
+        with stdout.or_else("; ".join(map(run_grid_job.taken_in, numbers))):
+            say_json(records if len(files) > 1 else records[0])
     return code
+
+
+def _require_apart(files: list[Path], key: str | None) -> None:
+    """Refuse what several requests cannot share."""
+    if STDIN in files:
+        raise BadRequest("stdin (`-`) must be the only request")
+    if key is not None:
+        raise BadRequest("--key is for one request: a key belongs to one grid job")
+
+
+def _submitted(arguments: argparse.Namespace, file: Path, began: str) -> int:
+    number = run_grid_job.submit(file, **_more(arguments))
+    if arguments.json:
+        return number
+    with stdout.or_else(run_grid_job.taken_in(number)):
+        say(number)
+    if not arguments.watch:
+        what = "submitted as a test" if arguments.test else _handed_in(number, began)
+        print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
+    return number
+
+
+def _followed(number: int, arguments: argparse.Namespace) -> int:
+    from jim.cli.watch import follow
+
+    return follow(number, quiet=arguments.json)
 
 
 def _handed_in(number: int, began: str) -> str:
@@ -74,18 +100,19 @@ def _more(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    site = site_file.load()
-    handler, checked, size = prepare(arguments.file, site, ask_catalogue=True, **_more(arguments))
-    resources = site.complete(handler.resources(checked))
+    site, several = site_file.load(), len(arguments.files) > 1
+    records = []
+    for file in arguments.files:
+        handler, checked, size = prepare(file, site, ask_catalogue=True, **_more(arguments))
+        resources = site.complete(handler.resources(checked))
+        records.append({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
+        if not arguments.json:
+            if several:
+                say(f"== {plain(file)}")
+            plan = _plan(size, resources, site, balanced=bool(checked.get("balanced")))
+            facts([("job type", plain(checked["job_type"])), *plan])
     if arguments.json:
-        say_json({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
-    else:
-        facts(
-            [
-                ("job type", plain(checked["job_type"])),
-                *_plan(size, resources, site, balanced=bool(checked.get("balanced"))),
-            ]
-        )
+        say_json(records if several else records[0])
     return 0
 
 

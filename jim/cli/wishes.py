@@ -10,29 +10,38 @@ from jim.cli.arguments import whole_number
 from jim.cli.text import say
 from jim.doors.inbox import slices_of
 from jim.doors.target import Target
+from jim.errors import BadRequest
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
 from jim.reading.effects import NEXT, Effect, effect
+from jim.reading.filters import add_filters, from_arguments
+from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
 from jim.splitting.lumi_ranges import joined
 
 LONGEST_SHOWN = 200
+FOR_MANY = (Verb.CANCEL, Verb.SUSPEND, Verb.RESUME)  # verbs that can be told of all grid jobs that fit
+CHOOSING = ("failed", "status", "type", "herd", "since", "until")  # filters of `jim list` that choose among them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of a wish."""
     verb = parser.get_default("verb")
     if verb in (Verb.SUSPEND, Verb.RESUME):
-        parser.add_argument("targets", metavar="G", nargs="+", help="a grid job")
+        parser.add_argument("targets", metavar="G", nargs="*", help="a grid job")
     elif verb == Verb.FORCE:
         parser.add_argument("targets", metavar="G.n", nargs=1, help="a local job, or slices such as 12.1-4,7")
         parser.add_argument("to", choices=[state.value for state in FORCED_FROM], help="the new state")
         parser.add_argument("--reason", required=True, help="the reason; it is shown wherever the local job is shown")
     else:
+        few = "*" if verb in FOR_MANY else "+"
         parser.add_argument(
-            "targets", metavar="G|G.n", nargs="+", help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
+            "targets", metavar="G|G.n", nargs=few, help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
         )
+    if verb in FOR_MANY:
+        parser.add_argument("--all", action="store_true", help="all grid jobs that are not finished")
+        add_filters(parser, GRID_JOBS, *CHOOSING)
     if verb == Verb.RETRY:
         parser.add_argument("--failed", action="store_true", help="only failed local jobs, not killed ones")
         parser.add_argument(
@@ -49,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == Verb.FORCE else {}
     if verb == Verb.RETRY:
         more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
-    effects = [(target, effect(view, verb, target, more)) for target in arguments.targets]
+    targets = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets
+    effects = [(target, effect(view, verb, target, more)) for target in targets]
     for target, would in effects:
         if would.late:
             say(f"{target}: {would.late}; {verb} changes nothing")
@@ -57,6 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
         run_grid_job.wish(verb, target, **more)
         say(f"{target}: {verb} requested: {_told(view, verb, target, would)}")
     return 0
+
+
+def _chosen(view: View, arguments: argparse.Namespace) -> list[str]:
+    """Return the named grid jobs and local jobs; with --all or a filter, unfinished grid jobs."""
+    asked = from_arguments(GRID_JOBS, arguments, *CHOOSING)
+    if bool(arguments.targets) == (arguments.all or bool(asked.given)):
+        verb = arguments.verb
+        raise BadRequest(
+            f"{verb} takes either grid jobs, or --all, or filters such as --type (see `jim {verb} --help`)"
+        )
+    if arguments.targets:
+        return list(arguments.targets)
+    jobs = unfinished(view, asked)
+    if not jobs:
+        say(f"no unfinished grid job fits; {arguments.verb} changes nothing")
+    return [str(job.id) for job in jobs]
 
 
 def _told(view: View, verb: str, target: str, would: Effect) -> str:

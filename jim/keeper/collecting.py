@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import tarfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from functools import partial
-from itertools import starmap
-from operator import ne
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
 from jim.doors import inbox
 from jim.errand import Errand
@@ -21,12 +16,11 @@ from jim.errors import JimError, StoreError
 from jim.files import sync_directory
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
-from jim.keeper.enclosed import enclose
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE
+from jim.keeper.packing import completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
-from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
@@ -41,9 +35,7 @@ from jim.workdir.tar import Tar
 log = logging.getLogger(__name__)
 UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore sets RESOLVED back to ACCEPTED
 BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
-SUMMARY = "summary.json"  # the first file of each tar
 FEW = 100  # local jobs: about 1 ms of the loop
-LARGEST_LAST_WORDS = 1024 * 1024  # bytes of a failed local job's stdout or stderr
 
 
 def collect(keeper: Keeper, job: GridJob) -> float:
@@ -96,114 +88,23 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
         with temporary.open("wb") as file:
-            completed = _fill(Tar(file), own, job, store, keeper.site.state)
+            packed = fill(Tar(file), own, job, store, keeper.site)
             file.flush()
             os.fsync(file.fileno())
-        line = _let_handler_collect(keeper, job, store, place) if completed else ""
+        line = _let_handler_collect(keeper, job, store, place) if packed.completed else ""
     temporary.rename(tar)
     sync_directory(place)
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    return {"tar": str(tar), "bytes": size, "local_jobs": completed, "beside": beside, "line": line}
-
-
-def _fill(tar: Tar, place: Path, job: GridJob, store: Store, state: Path) -> int:
-    """Fill the tar: the summary, outputs of completed local jobs, last words of failed ones, what JIM knows of all.
-
-    Return the number of completed local jobs.
-    """
-    with _summary(job, store, place / "result") as summary:
-        tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    completed = 0
-    for each in _claims(store, place, job.id, State.COMPLETED):
-        _add(tar, each)
-        completed += 1
-    if store.counts(job.id).get(State.FAILED):
-        for each in _claims(store, place, job.id, State.FAILED):
-            _add_last_words(tar, each)
-    enclose(tar, store, job, state, place / "result")
-    tar.end()
-    return completed
-
-
-@contextmanager
-def _summary(job: GridJob, store: Store, place: Path) -> Iterator[IO[bytes]]:
-    """Make a nameless file with the summary: there may be too many local jobs for memory."""
-    with TemporaryFile(dir=place) as file:
-        file.writelines(_lines(job, store))
-        yield file
-
-
-def _lines(job: GridJob, store: Store) -> Iterator[bytes]:
-    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
-    begin, _, end = json.dumps({**facts, "local_jobs": [None]}, indent=1).rpartition("\n  null")
-    yield begin.encode()
-    number = 0
-    for number, each in enumerate(store.ended(job.id), 1):
-        yield b"\n  " if number == 1 else b",\n  "
-        told = f'"n": {each.n},\n   "state": "{each.state}",\n   "attempt": {each.attempt},\n   "reason": '
-        yield f"{{\n   {told}{json.dumps(each.reason)}\n  }}".encode()
-    yield end.encode() if number else b"]\n}"
-
-
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    file.seek(0)
-    return iter(partial(file.read, BLOCK), b"")
-
-
-def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
-    """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
-    try:
-        with tarfile.open(tar, "r:") as members:
-            first = members.next()
-            told = members.extractfile(first) if first and first.name == SUMMARY else None
-            if first is None or told is None:
-                return True
-            with _summary(job, store, tar.parent) as summary:
-                differs = first.size != summary.seek(0, os.SEEK_END)
-                return differs or any(starmap(ne, zip(_blocks(told), _blocks(summary), strict=True)))
-    except FileNotFoundError:  # no outputs are left to make the tar of
-        return False
-    except tarfile.TarError:
-        return True
-
-
-def _claims(store: Store, place: Path, grid: int, state: State) -> Iterator[Claimed]:
-    """Return the claimed outputs of local jobs in this state, by the exit records of their last attempts."""
-    for each in store.ended(grid):
-        if each.state == state.value and each.record:
-            yield claimed_by(place, grid, each)
-
-
-def _add(tar: Tar, claimed: Claimed) -> None:
-    """Add a completed local job's outputs; refuse an output that changed after it was verified."""
-    for output in claimed.record.files:
-        name = f"{claimed.key[0]}.{claimed.n}/{output.name}"
-        try:
-            tar.add(name, output.size, verified(claimed.directory, output))
-        except JimError as error:
-            raise JimError(f"output {name} changed after it was verified: {error}") from error
-
-
-def _add_last_words(tar: Tar, claimed: Claimed) -> None:
-    """Add stdout and stderr of a failed local job, for its owner to see why; leave out a file that has changed."""
-    for output in claimed.record.files:
-        if output.name in ("stdout", "stderr"):
-            last = b""
-            try:
-                for block in verified(claimed.directory, output):
-                    last = (last + block)[-LARGEST_LAST_WORDS:]
-            except (OSError, JimError):
-                continue
-            name = output.name if len(last) == output.size else f"{output.name}.last"
-            tar.add(f"{claimed.key[0]}.{claimed.n}/{name}", len(last), [last])
+    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished}
+    return {"tar": str(tar), "bytes": size, **counts, "beside": beside, "line": line}
 
 
 def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path) -> str:
     """Let the job type add its picture; if that fails, the tar stays valid."""
     handler = handler_of(job.job_type, keeper.site.site.handlers)
-    claims = _claims(store, place.parent, job.id, State.COMPLETED)
+    claims = completed_in(store, place.parent, job.id)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         with foreign("collect"):

@@ -7,15 +7,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from io import TextIOWrapper
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.evidence.exit_record import ExitRecord
 from jim.jobs import Ended, GridJob, Journal
 from jim.model import Piece
 from jim.statusdb.contract import Store
@@ -27,55 +26,79 @@ MOST_LINES = 100_000  # of the journal
 COLUMNS = (
     *("local_job", "state", "attempt", "host", "code", "signal", "started", "ended", "seconds", "cpu_seconds"),
     *("memory_mb_asked", "cores_asked", "outputs", "bytes", "first_event", "events", "source", "arguments", "files"),
-    *("parents",),
+    *("parents", "left"),
 )
+LISTS = ("arguments", "files", "parents")  # as JSON in a table, so that no cell begins like a formula
 Facts = dict[str, Any]
+_json = json.JSONEncoder(check_circular=False).encode
 
 
-def enclose(tar: Tar, store: Store, job: GridJob, state: Path, place: Path) -> None:
-    """Add the folder `jim/` to a tar; `place` is a directory for temporary files."""
-    contents: Mapping[str, Callable[[IO[str]], None]] = {
-        "summary.json": partial(_write_json, _all_facts(store, job)),
-        "jobs.csv": partial(_write_table, _all_facts(store, job)),
-        "journal.csv": partial(_write_journal, store.journal(job.id, last=MOST_LINES)),
-        "log": partial(_write_log, state, job.id),
-    }
-    for name, write in contents.items():
-        with TemporaryFile(dir=place) as file:
-            text = TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-            write(text)
-            text.detach()
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            tar.add(f"jim/{name}", size, iter(partial(file.read, BLOCK), b""))
+class Enclosure:
+    """The folder `jim/` of a tar. Local jobs are told one after the other: there may be too many for memory."""
+
+    def __init__(self, store: Store, job: GridJob, place: Path) -> None:
+        """Make nameless files in a directory."""
+        self._store, self._job, self._place = store, job, place
+        self._files = ExitStack()
+        self._summary, self._jobs = self._text(), self._text()
+        self._table = csv.writer(self._jobs)
+        self._begin, self._pieces = "[", _pieces(store, job.id)
+        self._parents = {each["lfn"]: each.get("parents", []) for each in job.request.get("input_files") or ()}
+        self._asked = {f"{name}_asked": job.request.get(name) for name in ("memory_mb", "cores")}
+
+    def __enter__(self) -> Enclosure:
+        """Begin the table."""
+        self._table.writerow(COLUMNS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the files."""
+        self._files.close()
+
+    def tell(self, ended: Ended, record: ExitRecord | None, more: Facts) -> None:
+        """Tell how the next local job ran, and more about what the tar has of the local job; they come in order."""
+        run = _run(record) if record else {}
+        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked | more
+        self._summary.write(f"{self._begin}\n {_json(facts)}")
+        self._begin = ","
+        outputs = facts["outputs"]
+        told = facts | {"outputs": len(outputs), "bytes": sum([output["bytes"] for output in outputs])}
+        told |= {name: _json(facts[name]) if facts[name] else "[]" for name in LISTS}
+        self._table.writerow([told.get(name) for name in COLUMNS])
+
+    def put(self, tar: Tar, state: Path) -> None:
+        """Add the folder to a tar."""
+        self._summary.write(f"{'' if self._begin == ',' else '['}\n]\n")
+        contents: Mapping[str, Callable[[IO[str]], object]] = {
+            "journal.csv": partial(_write_journal, self._store.journal_in_parts(self._job.id, MOST_LINES)),
+            "log": partial(_write_log, state, self._job.id),
+        }
+        _add(tar, "summary.json", self._summary)
+        _add(tar, "jobs.csv", self._jobs)
+        for name, write in contents.items():
+            with self._text() as text:
+                write(text)
+                _add(tar, name, text)
+
+    def _text(self) -> TextIOWrapper:
+        file = TemporaryFile(dir=self._place)  # noqa: SIM115 - closed with the others
+        return self._files.enter_context(TextIOWrapper(file, "utf-8", "backslashreplace", newline=""))
 
 
-def _write_json(facts: Iterable[Facts], out: IO[str]) -> None:
-    """Write a list of tables, one after the other: there may be too many local jobs for memory."""
-    for number, each in enumerate(facts):
-        out.write(f"{',' if number else '['}\n {json.dumps(each)}")
-    out.write("\n]\n")
-
-
-def _write_table(facts: Iterable[Facts], out: IO[str]) -> None:
-    table = csv.writer(out)
-    table.writerow(COLUMNS)
-    for each in facts:
-        outputs = each["outputs"]
-        told = {**each, "outputs": len(outputs), "bytes": sum(output["bytes"] for output in outputs)}
-        table.writerow(_cell(told.get(name)) for name in COLUMNS)
-
-
-def _cell(value: Any) -> Any:
-    """Return what a table shows; lists as JSON, so that no cell begins like a formula."""
-    return json.dumps(value) if isinstance(value, list) else value
+def _add(tar: Tar, name: str, text: TextIOWrapper) -> None:
+    text.flush()
+    file = cast(IO[bytes], text.buffer)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    tar.add(f"jim/{name}", size, iter(partial(file.read, BLOCK), b""))
 
 
 def _write_journal(lines: Iterable[Journal], out: IO[str]) -> None:
     table = csv.writer(out)
     table.writerow(("at", "local_job", "attempt", "was", "now", "witness", "reason"))
     for each in lines:
-        table.writerow((each.at, each.n, each.attempt, each.was, each.now, each.witness, json.dumps(each.reason)))
+        reason = _json(each.reason) if each.reason else '""'
+        table.writerow((each.at, each.n, each.attempt, each.was, each.now, each.witness, reason))
 
 
 def _write_log(state: Path, grid: int, out: IO[str]) -> None:
@@ -91,32 +114,40 @@ def _age(file: Path) -> int:
     return int(file.suffix[1:]) if file.suffix[1:].isdecimal() else 0
 
 
-def _all_facts(store: Store, job: GridJob) -> Iterator[Facts]:
-    parents = {each["lfn"]: each.get("parents", []) for each in job.request.get("input_files") or ()}
-    asked = {f"{name}_asked": job.request.get(name) for name in ("memory_mb", "cores")}
-    ended = store.ended(job.id)
-    while part := list(islice(ended, AT_ONCE)):
-        pieces = {each.n: each.piece for each in store.local_jobs(job.id, first=part[0].n, limit=len(part))}
-        for each in part:
-            yield _facts(each, pieces[each.n], parents) | asked
+def _pieces(store: Store, grid: int) -> Iterator[Piece]:
+    first = 0
+    while part := store.local_jobs(grid, first=first, limit=AT_ONCE):
+        yield from (each.piece for each in part)
+        first = part[-1].n + 1
 
 
 def _facts(ended: Ended, piece: Piece, parents: Mapping[str, list[str]]) -> Facts:
-    own = dict.fromkeys(parent for name in piece.files for parent in parents.get(name, ()))
-    facts = {
+    own = dict.fromkeys(parent for name in piece.files for parent in parents.get(name, ())) if parents else ()
+    return {
         "local_job": ended.n,
         "state": ended.state,
         "attempt": ended.attempt,
         "reason": ended.reason,
         "outputs": [],
+        "first_event": piece.first_event,
+        "events": piece.events,
+        "source": piece.source,
+        "arguments": list(piece.arguments),
+        "files": list(piece.files),
+        "parents": list(own),
     }
-    work = {"first_event": piece.first_event, "events": piece.events, "source": piece.source}
-    lists = {"arguments": list(piece.arguments), "files": list(piece.files), "parents": list(own)}
-    return facts | work | lists | (_run(read_exit_record(ended.record)) if ended.record else {})
 
 
 def _run(record: ExitRecord) -> Facts:
     """Return how an attempt ran, by its exit record."""
-    names = ("host", "batch", "code", "signal", "started", "ended", "seconds")
-    outputs = [{"name": each.name, "bytes": each.size, "sha256": each.sha256} for each in record.files]
-    return {name: getattr(record, name) for name in names} | {"cpu_seconds": record.cpu, "outputs": outputs}
+    return {
+        "host": record.host,
+        "batch": record.batch,
+        "code": record.code,
+        "signal": record.signal,
+        "started": record.started,
+        "ended": record.ended,
+        "seconds": record.seconds,
+        "cpu_seconds": record.cpu,
+        "outputs": [{"name": each.name, "bytes": each.size, "sha256": each.sha256} for each in record.files],
+    }

@@ -40,6 +40,7 @@ class Keeper:
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     listed: Listed = field(default_factory=Listed)
+    publications_wait: bool = False  # in the spool: there were more than may be taken in within a second
 
     @property
     def adapter(self) -> Adapter:

@@ -113,7 +113,7 @@ class Rounds:
         """Return for how many seconds nothing is to be done, unless a worker has a result or a door calls."""
         self._note_changes()
         soonest = self.keeper.looks.soonest() - self.keeper.clock.boot()
-        return min(max(0.0, soonest), SPOOL_SECONDS if self.keeper.store.unfinished() else IDLE_SECONDS)
+        return min(max(0.0, soonest), SPOOL_SECONDS if self._expects_reports() else IDLE_SECONDS)
 
     def deliver(self, timeout: float) -> bool:
         """Wait for a worker's result and take it in."""
@@ -126,7 +126,10 @@ class Rounds:
     def idle(self) -> bool:
         """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
-        return told and self.keeper.workers.idle() and not self.keeper.store.unfinished()
+        return told and self.keeper.workers.idle() and not self._expects_reports()
+
+    def _expects_reports(self) -> bool:
+        return self.keeper.publications_wait or self.keeper.store.unfinished()
 
     def close(self) -> None:
         """Release threads and files."""

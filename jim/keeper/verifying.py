@@ -113,7 +113,7 @@ def _problem(claimed: Claimed) -> Problem | None:
 
 def verified(directory: Path, output: Output) -> Iterator[bytes]:
     """Yield an output's content, and raise, at the end at the latest, if it differs from the exit record."""
-    descriptor = patiently(partial(_open_inside, directory, output.name))
+    descriptor = patiently(partial(open_inside, directory, output.name))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size != output.size:
@@ -127,7 +127,7 @@ def verified(directory: Path, output: Output) -> Iterator[bytes]:
             raise JimError("other content than when the payload ended")
 
 
-def _open_inside(directory: Path, name: str) -> int:
+def open_inside(directory: Path, name: str) -> int:
     """Open an output; refuse any link in its path, which could lead to a file elsewhere."""
     place = directory
     for part in name.split("/"):

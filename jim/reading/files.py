@@ -17,6 +17,7 @@ from jim.model import State
 from jim.reading.documents import exit_record
 from jim.reading.view import View
 from jim.workdir.submission import submission_directory
+from jim.workdir.tar import may_be
 
 Used = TypeVar("Used")
 PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
@@ -142,26 +143,30 @@ def open_output(view: View, job: GridJob, local: LocalJob, name: str) -> Found:
     except TimeoutError as error:
         raise _unreadable(view, path, error) from error
     except OSError:
-        return _in_tar(view, job, f"{job.id}.{local.n}/{output.name}", output.size)
+        return _in_tar(view, job, f"{job.id}.{local.n}/{output.name}", local.n, output.size)
     if found.size != output.size:
         found.file.close()
         raise Gone(f"{name} has {found.size:,} bytes, and {output.size:,} when it was verified")
     return found
 
 
-def _in_tar(view: View, job: GridJob, name: str, size: int) -> Found:
-    found = _using(view, _tar(job), lambda whole: _member(whole.file, name, size))
+def _in_tar(view: View, job: GridJob, name: str, n: int, size: int) -> Found:
+    found = _using(view, _tar(job), lambda whole: _member(whole.file, name, n, size))
     if found is None:
         raise Gone(f"{name} is neither where it was written nor in the tar")
     return found
 
 
-def _member(file: IO[bytes], name: str, size: int) -> Found | None:
+def _member(file: IO[bytes], name: str, n: int, size: int) -> Found | None:
+    """Find an output of a local job in the tar, under its own name or with a stem."""
+    found = None
     with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as tar:
         for member in tar:
-            if member.name == name and member.isreg() and member.size == size:
-                return Found(os.fdopen(os.dup(file.fileno()), "rb"), member.offset_data, member.size)
-    return None
+            if member.isreg() and member.size == size and (member.name == name or may_be(member.name, name, n)):
+                found = member
+                if member.name == name:
+                    break
+    return Found(os.fdopen(os.dup(file.fileno()), "rb"), found.offset_data, found.size) if found else None
 
 
 # The result of a grid job

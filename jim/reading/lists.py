@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import FROZEN, State, Step
-from jim.reading.filters import Filter, Filters, numbers
+from jim.reading.filters import Filter, Filters, numbers, read
 from jim.reading.view import View
 from jim.statusdb.asked import GridJobsAsked, LocalJobsAsked, LocalJobSeen
 from jim.statusdb.record import herd, status
@@ -91,6 +91,19 @@ def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
     after = "" if last is None else f"{last.updated},{last.id}" if asked.changed else str(last.id)
     count = view.store.count_grid_jobs(asked, COUNTED)
     return Page(shown, after, None if count > COUNTED else count + len(waiting))
+
+
+def unfinished(view: View, filters: Filters) -> list[GridJob]:
+    """Return all grid jobs that fit and are not finished, the oldest first."""
+    found = {job.id: job for job in _in_inbox(view, _asked(view, filters), filters)}
+    steps = [("step", step.value) for step in Step if step is not Step.FINISHED]
+    asked = read(GRID_JOBS, [*filters.given, *steps, ("limit", str(LONGEST_PAGE))])
+    while True:
+        page = grid_jobs(view, asked)
+        found |= {job.id: job for job in page.rows}
+        if not page.after:
+            return [found[number] for number in sorted(found)]
+        asked = asked.but(after=page.after)
 
 
 def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJob]:

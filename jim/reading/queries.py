@@ -6,9 +6,10 @@ How an expression is going to be answered is known before anything is read: from
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache, partial
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from jim.errors import BadRequest, JimError
@@ -155,10 +156,8 @@ def answered(view: View, expression: str, of: Of) -> Answer:
 
 
 def _write_found(view: View, query: Query, most: Most, out: Any) -> None:
-    strict, size, count = view.site.site.strict_status, 0, 0
-    limit = most.nodes + 1 if most.nodes >= 0 else -1
-    for row in view.store.found(query, strict=strict, limit=limit):
-        result = _result(view, query, row)
+    size, count = 0, 0
+    for result in _results(view, query, most.nodes + 1 if most.nodes >= 0 else -1):
         size += len(result.text)
         if count == most.nodes or size > most.size >= 0:
             out.write(b"null\n")  # there are more
@@ -168,11 +167,18 @@ def _write_found(view: View, query: Query, most: Most, out: Any) -> None:
     out.write(f"{count}\n".encode())
 
 
-def _result(view: View, query: Query, row: Any) -> Result:
+def _results(view: View, query: Query, limit: int) -> Iterator[Result]:
+    """Yield results; elements are read in parts, as a query for each would take longer than all the rest."""
+    rows = view.store.found(query, strict=view.site.site.strict_status, limit=limit)
+    while part := list(islice(rows, writing.AT_ONCE)):
+        if query.element and not query.attribute:
+            texts = writing.elements(view.store, query.element, part)
+            yield from (Result(_job(query, row), text, True) for row, text in zip(part, texts, strict=True))
+        else:
+            yield from (Result(_job(query, row), writing.safe(str(row[-1]))) for row in part)
+
+
+def _job(query: Query, row: Sequence[Any]) -> str:
     if not query.element:
-        return Result("", str(row[0]))
-    grid, *rest = row
-    job = str(grid) if query.element == "grid_job" or rest[0] < 0 else f"{grid}.{rest[0]}"
-    if query.attribute:
-        return Result(job, writing.safe(str(row[-1])))
-    return Result(job, writing.one(view.store, query.element, row), True)
+        return ""
+    return str(row[0]) if query.element == "grid_job" or row[1] < 0 else f"{row[0]}.{row[1]}"

@@ -17,6 +17,7 @@ from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler,
 from jim.plugins import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
+STDIN = Path("-")  # read from stdin; paths in it are relative to the working directory, as if the file lay there
 DEEPEST = 16
 HANDLERS = Path(__file__).parents[1] / "handlers"
 LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".rsl": "rsl"}
@@ -49,9 +50,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     `own` directory.
     """
     try:
-        if file.exists() and not file.is_file():
-            raise JimError(f"{file} is not a regular file; a pipe or a device cannot be a request")
-        content = read_regular(resolved(file), LONGEST)  # a link to a regular file is accepted
+        content = _from_stdin() if file == STDIN else _content(file)
         text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}: {in_words(error)}") from error
@@ -72,6 +71,19 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     if not attributes:
         raise BadRequest(f"{file}: the request is empty; it needs at least the attribute job_type")
     return attributes
+
+
+def _content(file: Path) -> bytes:
+    if file.exists() and not file.is_file():
+        raise JimError(f"{file} is not a regular file; a pipe or a device cannot be a request (`-` reads stdin)")
+    return read_regular(resolved(file), LONGEST)  # a link to a regular file is accepted
+
+
+def _from_stdin() -> bytes:
+    content = sys.stdin.buffer.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise JimError(f"stdin holds more than {LONGEST:,} bytes")
+    return content
 
 
 def _language_of(text: str) -> str:

@@ -210,6 +210,9 @@ class Store(Protocol):
     def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
         """Return the last lines about a grid job itself, without its local jobs, oldest first."""
 
+    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
+        """Yield the last lines about a grid job, oldest first, read in parts: a slow reader blocks nobody."""
+
     def counts(self, grid: int) -> dict[State, int]:
         """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""
 
@@ -335,8 +338,14 @@ class Store(Protocol):
     def has_started_off(self, host: str) -> bool:
         """Tell whether any attempt has started on another host."""
 
-    def ended(self, grid: int) -> Iterator[Ended]:
-        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody."""
+    def ended(self, grid: int, *, records: bool = True) -> Iterator[Ended]:
+        """Return how each local job ended, in order, read in parts: a slow reader blocks nobody.
+
+        Without records, submissions and indices are left out, too.
+        """
+
+    def last_run(self, grid: int, n: int) -> Attempt | None:
+        """Return the last attempt of a local job that has started; None if none has."""
 
     # Who sent grid jobs, and what is left to be accounted
 
@@ -526,13 +535,13 @@ class Store(Protocol):
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""
 
-    def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
+    def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
 
-    def published_of(self, grid: int, numbers: range) -> Iterator[Detail]:
+    def published_of(self, grid: int, numbers: Sequence[int]) -> Iterator[Detail]:
         """Yield the publications of some local jobs in order."""
 
-    def refused_of(self, grid: int, numbers: range) -> dict[int, Refused]:
+    def refused_of(self, grid: int, numbers: Sequence[int]) -> dict[int, Refused]:
         """Return how many publications of some local jobs were not stored."""
 
     def knows_kinds(self) -> bool:

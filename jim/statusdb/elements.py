@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.model import Step
+from jim.statusdb import rows
 from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
 from jim.statusdb.browsed import HERDS
 from jim.statusdb.formats import WITH_KINDS
@@ -134,24 +135,27 @@ def number_of(text: object) -> float | None:
 class Elements(Publications):
     """A status DB as elements."""
 
-    def part_of_elements(self, name: str, grid: int, numbers: range, *more: str) -> Iterator[Sequence[Any]]:
+    def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
+        which, values = rows.among(numbers)
         element = ELEMENTS[name]
         shown = ", ".join((*more, *(each.sql for each in element.attributes.values())))
         order = ", ".join(element.keys)
-        rows = f"{element.rows} {element.alias}"
-        sql = f"SELECT n, {shown} FROM {rows} WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY {order}"
-        return iter(self.db.execute(self.in_this_format(sql), (grid, numbers.start, numbers.stop - 1)))
+        table = f"{element.rows} {element.alias}"
+        sql = f"SELECT n, {shown} FROM {table} WHERE grid = ? AND {which} ORDER BY {order}"
+        return iter(self.db.execute(self.in_this_format(sql), (grid, *values)))
 
-    def published_of(self, grid: int, numbers: range) -> Iterator[Detail]:
+    def published_of(self, grid: int, numbers: Sequence[int]) -> Iterator[Detail]:
         """Yield the publications of some local jobs in order."""
-        sql = f"SELECT {', '.join(Detail._fields)} FROM detail WHERE grid = ? AND n BETWEEN ? AND ? ORDER BY n, name"
-        return map(Detail._make, self.db.execute(sql, (grid, numbers.start, numbers.stop - 1)))
+        which, values = rows.among(numbers)
+        sql = f"SELECT {', '.join(Detail._fields)} FROM detail WHERE grid = ? AND {which} ORDER BY n, name"
+        return map(Detail._make, self.db.execute(sql, (grid, *values)))
 
-    def refused_of(self, grid: int, numbers: range) -> dict[int, Refused]:
+    def refused_of(self, grid: int, numbers: Sequence[int]) -> dict[int, Refused]:
         """Return how many publications of some local jobs were not stored."""
-        sql = "SELECT n, refused, dropped FROM refused WHERE grid = ? AND n BETWEEN ? AND ?"
-        return {n: Refused(*counts) for n, *counts in self.db.execute(sql, (grid, numbers.start, numbers.stop - 1))}
+        which, values = rows.among(numbers)
+        sql = f"SELECT n, refused, dropped FROM refused WHERE grid = ? AND {which}"
+        return {n: Refused(*counts) for n, *counts in self.db.execute(sql, (grid, *values))}
 
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""

@@ -15,7 +15,9 @@ NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 # A publication is a phase if it is an element such as `<phase name="sim" done="117" total="250" unit="events"/>`.
 PHASE = "<phase "
 _LINE = re.compile(r"phase ([\w-]{1,40}) (\d{1,15}) (\d{1,15}) (\S{1,40})\n?", re.ASCII)
-_ATTRIBUTE = re.compile(r'\b(?:(name|unit)="([^"<&]{1,40})"|(done|total)="([0-9]{1,15})")')
+_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"))
+_CHARACTER = rf"""(?:[^"<&]|{"|".join(escape for _, escape in _ESCAPES)})"""
+_ATTRIBUTE = re.compile(rf'\b(?:(name|unit)="({_CHARACTER}{{1,40}})"|(done|total)="([0-9]{{1,15}})")')
 
 
 class PhaseTold(NamedTuple):
@@ -35,7 +37,13 @@ def phase_of(content: str) -> PhaseTold | None:
     facts = {word or number: text or digits for word, text, number, digits in _ATTRIBUTE.findall(content)}
     if not facts.keys() >= {"name", "done", "total"}:
         return None
-    return PhaseTold(facts["name"], facts.get("unit", ""), int(facts["done"]), int(facts["total"]))
+    return PhaseTold(_plain(facts["name"]), _plain(facts.get("unit", "")), int(facts["done"]), int(facts["total"]))
+
+
+def _plain(value: str) -> str:
+    for character, escape in reversed(_ESCAPES):  # & comes last: &amp;lt; stands for &lt;
+        value = value.replace(escape, character)
+    return value
 
 
 def phase_element(line: str) -> str:
@@ -44,5 +52,6 @@ def phase_element(line: str) -> str:
     if not told:
         return ""
     name, done, total, unit = told.groups()
-    unit = unit.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    for character, escape in _ESCAPES:
+        unit = unit.replace(character, escape)
     return f'<phase name="{name}" done="{done}" total="{total}" unit="{unit}"/>'

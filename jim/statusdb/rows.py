@@ -36,6 +36,15 @@ ENDED = (
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE l.grid = ? AND l.n >= ? ORDER BY l.n LIMIT 1000"
 )
 
+ENDED_ALONE = (
+    "SELECT n, state, attempt, reason, 0 AS k, 0 AS idx, '' AS record "
+    "FROM local_job WHERE grid = ? AND n >= ? ORDER BY n LIMIT 1000"
+)
+LAST_RUN = (
+    "SELECT * FROM attempt INDEXED BY attempt_of WHERE grid = ? AND n = ? AND (started <> '' OR record <> '') "
+    "ORDER BY attempt DESC LIMIT 1"
+)
+
 
 # Keys come as JSON, which SQLite takes apart: one statement for any number of them.
 COMPARED = (
@@ -91,6 +100,9 @@ JOURNAL = (
 COUNT = "INSERT INTO tally VALUES (?1, ?2, -?4), (?1, ?3, ?4) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
+LAST_LINES = "SELECT seq FROM journal INDEXED BY journal_of WHERE grid = ? ORDER BY seq DESC LIMIT ?"
+THESE_LINES = "SELECT j.* FROM json_each(?) e CROSS JOIN journal j ON j.seq = e.value ORDER BY j.seq"
+
 BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
 
 
@@ -105,8 +117,15 @@ def _names(found: Cursor) -> list[str]:
 
 
 def lines(found: Cursor) -> Iterator[Journal]:
-    """Read rows of journal."""
+    """Read rows of journal; most have their columns in order."""
+    if _names(found) == list(Journal._fields):  # there may be very many
+        return starmap(_line, found)
     return (Journal(**columns | _shown(columns)) for columns in named(found))
+
+
+def _line(seq: int, at: str, grid: int, n: int | None, attempt: int | None, *words: str) -> Journal:
+    was, now, witness, reason = words
+    return Journal(seq, moment(at), grid, n, attempt, word(was), word(now), word(witness), reason)
 
 
 def _shown(line: dict[str, Any]) -> dict[str, str]:

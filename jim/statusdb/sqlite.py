@@ -28,6 +28,7 @@ OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
     *("sender", "unaccounted", "in_vain"),
 )
+LINES_AT_ONCE = 1000  # of the journal
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
 
@@ -163,6 +164,13 @@ class Store(Elements, Submissions, Senders):
     def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
         return list(rows.lines(found))[::-1]
+
+    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
+        """Yield the last lines about a grid job, oldest first, read in parts."""
+        numbers = [seq for (seq,) in self.db.execute(rows.LAST_LINES, (grid, last))][::-1]
+        for first in range(0, len(numbers), LINES_AT_ONCE):
+            part = json.dumps(numbers[first : first + LINES_AT_ONCE])
+            yield from list(rows.lines(self.db.execute(rows.THESE_LINES, (part,))))
 
     def counts(self, grid: int) -> dict[State, int]:
         """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""

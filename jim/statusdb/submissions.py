@@ -126,9 +126,13 @@ class Submissions(Derived):
         sql = "SELECT 1 FROM on_host WHERE host < ?1 OR host > ?1 LIMIT 1"
         return self.db.execute(sql, (host,)).fetchone() is not None
 
-    def ended(self, grid: int) -> Iterator[Ended]:
+    def ended(self, grid: int, *, records: bool = True) -> Iterator[Ended]:
         """Yield how each local job ended, read in parts: a slow reader must not hold up the store's log."""
-        first = 0
-        while part := self.db.execute(rows.ENDED, (grid, first)).fetchall():
+        first, sql = 0, rows.ENDED if records else rows.ENDED_ALONE
+        while part := self.db.execute(sql, (grid, first)).fetchall():
             yield from map(rows.ended, part)
             first = part[-1][0] + 1
+
+    def last_run(self, grid: int, n: int) -> Attempt | None:
+        """Return the last attempt of a local job that has started."""
+        return next(rows.attempts(self.db.execute(rows.LAST_RUN, (grid, n))), None)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import io
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
 
 from jim.clock import seconds_of
@@ -120,7 +122,7 @@ def changed(updated: str) -> dict[str, str | None]:
 EMPTY = "<jim:detail/>"
 
 
-def local_jobs(store: Store, grid: int, numbers: range, outer: str = "") -> Iterator[str]:
+def local_jobs(store: Store, grid: int, numbers: Sequence[int], outer: str = "") -> Iterator[str]:
     """Yield the elements of local jobs."""
     attempts, details = _attempts(store, grid, numbers), _details(store, grid, numbers)
     head = _heads("local_job")
@@ -143,7 +145,7 @@ def _heads(name: str) -> Callable[[Sequence[Any]], str]:
     return written
 
 
-def _attempts(store: Store, grid: int, numbers: range) -> dict[int, str]:
+def _attempts(store: Store, grid: int, numbers: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = defaultdict(str)
     head = _heads("attempt")
     for n, stored, *facts in store.part_of_elements("attempt", grid, numbers, "a.record"):
@@ -157,21 +159,31 @@ def attempt(head: str, stored: bytes | str, outer: str = "") -> str:
     return f"<jim:attempt{outer}{head}{f'>{exited}</jim:attempt>' if exited else '/>'}"
 
 
-def one(store: Store, element: str, keys: Sequence[Any]) -> str:
-    """Return one element as XPath finds it."""
-    grid, n, *rest = keys
-    if element == "local_job":
-        return next(local_jobs(store, grid, range(n, n + 1), OUTER)).rstrip("\n")
-    if element == "phase":
-        return next(phase(each, OUTER) for each in store.published_of(grid, range(n, n + 1)) if each.name == rest[0])
-    columns = [f"{ELEMENTS[element].alias}.{key}" for key in ELEMENTS[element].keys[2:]]
-    for _, *row in store.part_of_elements(element, grid, range(n, n + 1), *columns, "a.record"):
-        if row[: len(rest)] == rest:
-            return attempt(_heads(element)(row[len(columns) + 1 :]), row[len(columns)], OUTER)
-    raise UnknownJob(f"there is no {element} {keys} any more")
+def elements(store: Store, name: str, keys: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield elements as XPath finds them; the keys are in the order of documents."""
+    for grid, those in groupby(keys, key=itemgetter(0)):
+        wanted = {(n, *rest): None for _, n, *rest in those}
+        numbers = list(dict.fromkeys(n for n, *_ in wanted))
+        if name == "local_job":
+            yield from (each.rstrip("\n") for each in local_jobs(store, grid, numbers, OUTER))
+        elif name == "phase":
+            found = store.published_of(grid, numbers)
+            yield from (phase(each, OUTER) for each in found if (each.n, each.name) in wanted)
+        else:
+            yield from _some_attempts(store, grid, numbers, wanted)
 
 
-def _details(store: Store, grid: int, numbers: range) -> dict[int, str]:
+def _some_attempts(store: Store, grid: int, numbers: Sequence[int], wanted: Container[Sequence[Any]]) -> Iterator[str]:
+    head = _heads("attempt")
+    for n, number, k, idx, stored, *facts in store.part_of_elements("attempt", grid, numbers, *ATTEMPT):
+        if (n, number, k, idx) in wanted:
+            yield attempt(head(facts), stored, OUTER)
+
+
+ATTEMPT = ("a.attempt", "a.k", "a.idx", "a.record")
+
+
+def _details(store: Store, grid: int, numbers: Sequence[int]) -> dict[int, str]:
     """Write publications. A phase is there twice: in JIM's namespace, and for a year as an element of none."""
     found: dict[int, list[str]] = {}
     refused = store.refused_of(grid, numbers)

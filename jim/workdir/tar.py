@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterable
 from typing import IO
+
+from jim.errors import JimError
+
+_EXTENSIONS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,7})*$")  # .root, .tar.gz, but neither .00 nor a version
+_MODE = 0o600
+_LONGEST, _LARGEST = 100, 8**11 - 1  # what fits into the plain header: bytes of the name, bytes of the content
 
 
 class Tar:
@@ -14,13 +21,17 @@ class Tar:
         self._out = out
 
     def add(self, name: str, size: int, content: Iterable[bytes]) -> None:
-        """Add a file; the content must have the given size."""
-        member = tarfile.TarInfo(name)
-        member.size, member.mode = size, 0o600
-        self._out.write(member.tobuf(tarfile.PAX_FORMAT))
-        for block in content:
-            self._out.write(block)
-        self._fill(tarfile.BLOCKSIZE)
+        """Add a file; the content must have the given size. If the content raises an error, nothing is added."""
+        begin = self._out.tell()
+        try:
+            self._out.write(_header(name, size))
+            for block in content:
+                self._out.write(block)
+            self._fill(tarfile.BLOCKSIZE)
+        except (JimError, OSError):
+            self._out.seek(begin)
+            self._out.truncate()
+            raise
 
     def end(self) -> None:
         """Write the end: two empty blocks, filled to a whole record."""
@@ -29,3 +40,45 @@ class Tar:
 
     def _fill(self, unit: int) -> None:
         self._out.write(bytes(-self._out.tell() % unit))
+
+
+def _member(name: str, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, _MODE
+    return member.tobuf(tarfile.PAX_FORMAT)
+
+
+_PLAIN = _member("", 0)
+_SIZE, _SUM = slice(124, 136), slice(148, 156)
+_REST = sum(_PLAIN) - sum(_PLAIN[_SIZE]) - sum(_PLAIN[_SUM]) + 8 * ord(" ")  # the sum counts its own place as spaces
+
+
+def _header(name: str, size: int) -> bytes:
+    """Return the header of a member; most are plain, and tarfile takes ten times as long to make these."""
+    if len(name) > _LONGEST or size > _LARGEST or not name.isascii() or name.endswith("/"):
+        return _member(name, size)
+    own, told = name.encode(), b"%011o\0" % size
+    total = b"%06o\0 " % (_REST + sum(own) + sum(told))
+    return own.ljust(_LONGEST, b"\0") + _PLAIN[_LONGEST : _SIZE.start] + told + _PLAIN[136:148] + total + _PLAIN[156:]
+
+
+# The names of outputs
+
+
+def stemmed(name: str, stem: str) -> str:
+    """Return the name of an output with a stem, which stands before the extensions: hist.root, hist_STEM.root."""
+    head, extensions = _parted(name)
+    return f"{head}_{stem}{extensions}"
+
+
+def may_be(member: str, name: str, n: int) -> bool:
+    """Tell whether a member of the tar may be this output of local job `n`, with a stem."""
+    head, extensions = map(re.escape, _parted(name))
+    return bool(re.fullmatch(rf"{head}_[\w+-]+_0*{n}{extensions}", member, re.ASCII))
+
+
+def _parted(name: str) -> tuple[str, str]:
+    begin = name.rfind("/") + 2  # the first character is none of an extension: .bashrc
+    found = _EXTENSIONS.search(name, begin)
+    at = found.start() if found else len(name)
+    return name[:at], name[at:]

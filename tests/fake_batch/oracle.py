@@ -180,29 +180,33 @@ class Oracle:
         return at.get("vanished", at["ended"]) - int(at["started"]) + 3 * TOUCH
 
     def _tar(self, grid: int) -> None:
-        """Each completed piece is in the tar once, and is what its attempt wrote; a failed one as its last wrote it."""
-        job = self.gateway.store.grid_job(grid)
+        """Each completed piece is in the tar once, and is what its attempt wrote; others apart, as their last wrote."""
+        store = self.gateway.store
+        job = store.grid_job(grid)
         assert job.step is Step.FINISHED
-        jobs = self.gateway.store.local_jobs(grid)
-        done = {(each.n, each.attempt) for each in self.gateway.store.attempts(grid) if each.verdict == "completed"}
-        brought = [each for each in jobs if each.state is State.COMPLETED and (each.n, each.attempt) in done]
-        owed = {f"{grid}.{each.n}/stdout" for each in brought}
-        if not owed or (job.place in self.torn and "tar" not in job.result):
+        jobs = {each.n: each for each in store.local_jobs(grid)}
+        done = {(each.n, each.attempt) for each in store.attempts(grid) if each.verdict == "completed"}
+        owed = {f"{grid}.{each.n}/stdout": each.attempt for each in jobs.values() if (each.n, each.attempt) in done}
+        owed = {name: attempt for name, attempt in owed.items() if jobs[_n(name)].state is State.COMPLETED}
+        for each in jobs.values():
+            left = store.last_run(grid, each.n) if each.state in (State.FAILED, State.KILLED) else None
+            if left and left.record:
+                owed[f"{grid}.{each.n}.{each.state.value}/stdout"] = left.attempt
+            elif left:
+                owed[f"{grid}.{each.n}.{each.state.value}/stdout.unverified"] = left.attempt
+        if "tar" not in job.result and (job.place in self.torn or not owed):
             return
-        last = {(each.n, each.attempt): each for each in self.gateway.store.attempts(grid)}
-        attempts = {
-            f"{grid}.{each.n}/stdout": f"{self.key_of(last[each.n, each.attempt])[0]} {each.n} {each.attempt}\n"
-            for each in jobs
-            if each.attempt
-        }
-        killed = {f"{grid}.{each.n}/stdout" for each in jobs if each.state is State.KILLED}
+        attempts = {(each.n, each.attempt): each for each in store.attempts(grid)}
         with tarfile.open(job.result["tar"]) as tar:
-            outputs = [name for name in tar.getnames() if name.endswith("/stdout")]
-            assert len(outputs) == len(set(outputs)), f"twice in the tar: {outputs}"
-            assert owed <= set(outputs), f"not in the tar: {owed - set(outputs)}"
-            assert not killed & set(outputs), f"killed, and in the tar: {killed & set(outputs)}"
-            for each in outputs:
-                assert tar.extractfile(each).read().decode() == attempts[each], f"another attempt's output: {each}"
+            names = [name for name in tar.getnames() if name != "summary.json" and not name.startswith("jim/")]
+            assert len(names) == len(set(names)), f"twice in the tar: {names}"
+            must = {name for name in owed if not name.endswith(".unverified")}
+            assert must <= set(names), f"not in the tar: {must - set(names)}"
+            assert set(names) <= owed.keys(), f"in the tar, but nobody's: {set(names) - owed.keys()}"
+            for each in names:
+                mark, _ = self.key_of(attempts[_n(each), owed[each]])
+                told = tar.extractfile(each).read().decode()
+                assert told == f"{mark} {_n(each)} {owed[each]}\n", f"another attempt's output: {each}"
 
     def key_of(self, attempt: Attempt) -> tuple[str, int]:
         """Name an attempt as the batch system knows it."""
@@ -240,3 +244,8 @@ class Oracle:
 def is_forced(job: LocalJob) -> bool:
     """Tell whether a person has said what a local job shall be."""
     return job.reason.startswith("forced")
+
+
+def _n(name: str) -> int:
+    """Return the local job of a member of a tar."""
+    return int(name.split("/")[0].split(".")[1])

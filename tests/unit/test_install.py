@@ -65,7 +65,8 @@ def small(source, tmp_path):
     (place / "jim/adapters").mkdir(parents=True)
     (place / "jim/adapters/base.py").touch()
     shutil.copy(source / "jim/__init__.py", place / "jim")
-    (place / "packaging/man.py").write_text("")
+    for name in ("man", "completions"):
+        (place / f"packaging/{name}.py").write_text("")
     return place
 
 
@@ -144,6 +145,10 @@ def test_it_works_without_the_tree_it_came_from(source, tmp_path):
     assert "local jobs   1\n" in said(prefix / "bin/jim", "submit", "--dry-run", hello, JIM_STATE=f"{tmp_path}/state")
     page = (prefix / "share/man/man1/jim.1").read_text()
     assert set(re.findall(r"^\.B (\w+)$", page, re.MULTILINE)) >= {*VERBS, *map(str, EXIT_CODES)}
+    pages = {"jim.1", *(f"jim-{verb}.1" for verb in VERBS)}
+    assert {each.name for each in (prefix / "share/man/man1").iterdir()} == pages
+    for shell in ("bash-completion/completions/jim", "zsh/site-functions/_jim", "fish/vendor_completions.d/jim.fish"):
+        assert "dry-run" in (prefix / "share" / shell).read_text()
     # What GRAM is told stays true with the next version.
     ask = "from jim.admin import gram_service; print(gram_service.ADAPTER)"
     tree = (prefix / "libexec/jim").resolve()

@@ -27,7 +27,8 @@ from jim.statusdb import open_store
 
 UNCHANGED = b"\n"
 STREAMS = ("stdout", "stderr")
-STREAM = re.compile(r"\d+\.(\d+)/(stdout|stderr)(?:\.last)?")  # of a failed local job, the tar may have the end only
+# Those of failed local jobs, too. An older version added only the end, without a folder of its own.
+STREAM = re.compile(r"\d+\.(\d+)(?:\.failed)?/(stdout|stderr)(?:\.last)?")
 PROGRAMS = (USUAL_JOB_TYPE, "parametric")  # the job types that run any program
 BLOCK = 1024 * 1024
 RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,16 @@ def test_76_an_output_is_the_same_before_and_after_the_tar(done: Ground, person:
         path.unlink()
     after = person.get("/jobs/1/0/output/out/z.dat")
     assert (after.status_code, after.data, after.headers["Content-Length"]) == (200, b"7 bytes", "7")
+
+
+def test_76_an_output_that_the_tar_has_with_a_stem_is_found_by_its_own_name(done: Ground, person: Person) -> None:
+    """Neither another local job's nor another size is taken for it; its own name counts more."""
+    others = {"1.1/out/z_13669_0000.dat": b"1 bytes", "1.0/out/z_13669_0001.dat": b"2 bytes"}
+    done.collect(1, {"summary.json": b"{}", **others, "1.0/out/z_13669_0000.dat": b"7 bytes"})
+    shutil.rmtree(done.site.work / "1/s1")
+    assert person.get("/jobs/1/0/output/out/z.dat").data == b"7 bytes"
+    done.collect(1, {"1.0/out/z_13669_0000.dat": b"a other", "1.0/out/z.dat": b"7 bytes"})
+    assert person.get("/jobs/1/0/output/out/z.dat").data == b"7 bytes"
 
 
 @pytest.mark.parametrize("path", ["/jobs/1/1/output/out/z.dat", "/jobs/1/2/output/stdout", "/jobs/1/0/output/other"])

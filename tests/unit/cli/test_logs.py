@@ -1,6 +1,7 @@
 """The people's door: logs, outputs, xml, and watch, which follows them all."""
 
 from jim.errors import Unheard
+from jim.model import Piece, State, Step
 from tests.cli_home import sent
 
 # logs
@@ -89,3 +90,55 @@ def test_logs_of_what_did_not_start(home):
         1,
         "jim: the logs of 1.0 no longer exist: their directory was removed\n",
     )
+
+
+# logs --follow
+
+
+def following(home, monkeypatch, *steps):
+    """Let something happen at each pause of `jim logs --follow`."""
+    left = list(steps)
+    monkeypatch.setattr("jim.cli.logs._follow.__defaults__", (lambda seconds: left.pop(0)(),))
+
+
+def test_what_comes_is_followed_until_the_attempt_has_ended(home, monkeypatch):
+    sent(home)
+    place = write_logs(home)
+    (place / "stdout").write_text("one")
+
+    def more():
+        (place / "stdout").write_bytes(b"one\xc3")
+
+    def rest():
+        (place / "stdout").write_bytes(b"one\xc3\xa9\x1b\ntwo\n")
+        (place / "stderr").write_text("oops\n")
+        home.store.set_attempt(1, 1, 1, verdict="failed", reason="exit 3")
+
+    following(home, monkeypatch, more, rest)
+    code, out, err = home.run("logs", "--follow", "1.0")
+    assert (code, out) == (0, f"== {place}/stdout\noneé\\x1b\ntwo\n== {place}/stderr\noops\n")
+    assert err == "jim: 1.0: attempt 1 ended: failed: exit 3\n"
+
+
+def test_a_local_job_that_waits_is_waited_for(home, monkeypatch):
+    home.add(size=1)
+    following(home, monkeypatch, lambda: None, lambda: home.move(0, State.KILLED, reason="cancelled"))
+    assert home.run("logs", "-f", "1.0") == (0, "", "jim: 1.0: killed: cancelled\n")
+
+
+def test_a_grid_job_that_is_not_split_yet_is_waited_for(home, monkeypatch):
+    home.add(size=0)
+    home.store.set_grid_job(1, step=Step.ACCEPTED)
+
+    def split():
+        home.store.add_pieces(1, 0, [Piece()])
+        home.store.end_split(1, 1)
+        home.move(0, State.KILLED)
+
+    following(home, monkeypatch, lambda: None, split)
+    assert home.run("logs", "-f", "1.0") == (0, "", "jim: 1.0: killed\n")
+
+
+def test_several_are_not_followed(home):
+    home.add(size=2)
+    assert home.run("logs", "-f", "1.0-1")[::2] == (2, "jim: --follow is for one local job, and prints no JSON\n")

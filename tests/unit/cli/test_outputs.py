@@ -25,6 +25,17 @@ def test_the_tar_and_the_files_beside_it_are_listed(home, tmp_path):
     assert home.run("outputs", "1", "--json") == (1, "", lost)
 
 
+def test_what_failed_and_killed_local_jobs_have_left_is_counted(home, tmp_path):
+    home.add()
+    tar = tmp_path / "1.tar"
+    tar.touch()
+    for count, words in ((1, "1 failed or killed one has left"), (1200, "1,200 failed or killed ones have left")):
+        home.finish("failed", tar=str(tar), bytes=5_500_000, local_jobs=3, unfinished=count, line="")
+        assert (
+            home.out("outputs", "1") == f"tar          {tar} (5.5 MB, outputs of 3 of 4 local jobs, and what {words})\n"
+        )
+
+
 def test_a_grid_job_without_a_tar_says_why(home):
     home.add()
     home.finish("failed", "cannot be split: x")

@@ -1,5 +1,6 @@
 """jim submit."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -194,3 +195,50 @@ def test_a_test_becomes_one_local_job_and_is_kept_for_a_day(
     monkeypatch.setattr(world.clock, "utc", lambda: later)
     world.go(3, seconds=3600.0)
     assert [job.id for job in world.store.grid_jobs()] == [other]
+
+
+# several requests, and stdin
+
+
+def test_several_requests_are_all_checked_before_the_first_is_stored(home, request_file, tmp_path):
+    bad = tmp_path / "bad.toml"
+    bad.write_text('job_type = "executable"\n')
+    code, out, err = home.run("submit", request_file, str(bad))
+    assert (code, out, "bad.toml" in err) == (2, "", True)
+    assert list((home.site.state / "inbox").iterdir()) == []
+    bad.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    assert home.run("submit", request_file, str(bad))[:2] == (0, "1\n2\n")
+    assert [each["id"] for each in home.json("submit", request_file, str(bad))] == [3, 4]
+    told = home.out("submit", request_file, str(bad), "--dry-run").splitlines()
+    assert [line for line in told if line.startswith("==")] == [f"== {request_file}", f"== {bad}"]
+
+
+def test_a_request_comes_from_stdin(home, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog").write_text("#!/bin/sh\n")
+    (tmp_path / "prog").chmod(0o755)
+    words = b'job_type = "executable"\nexecutable = "/bin/true"\ninputs = ["prog"]\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(words)))
+    assert home.run("submit", "-")[:2] == (0, "1\n")
+    (handed_in,) = (each for each in (home.site.state / "inbox").iterdir() if each.is_file())
+    assert str(tmp_path / "prog") in handed_in.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"job_type = ", "-: not TOML: Invalid value (at line 1, column 12)"),
+        (b"", "-: the request is empty; it needs at least the attribute job_type"),
+        (b"# " + b"x" * 1_048_576, "cannot read the request: stdin holds more than 1,048,576 bytes"),
+    ],
+)
+def test_a_bad_request_from_stdin_is_told(home, monkeypatch, content, told):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    code, _, err = home.run("submit", "-")
+    assert (code, err) == (2, f"jim: {told}\n")
+
+
+def test_what_several_requests_cannot_share_is_refused(home, request_file):
+    assert home.run("submit", request_file, "-")[::2] == (2, "jim: stdin (`-`) must be the only request\n")
+    refused = home.run("submit", request_file, request_file, "--key", "a")
+    assert refused[::2] == (2, "jim: --key is for one request: a key belongs to one grid job\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jim.model import Piece, State
+from jim.model import Piece, State, Step
 from tests.stand_ins import World
 
 
@@ -145,3 +145,47 @@ def test_why_there_is_nothing_to_retry_is_said(home):
         told = f"{target}: the failed local jobs failed on their creation, and can never run; retry changes nothing\n"
         assert home.out("retry", target) == told
     assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
+
+
+# All that fit
+
+
+def several(home):
+    home.add(1, job_type="parametric")
+    home.add(2)
+    home.add(3)
+    home.store.set_grid_job(3, step=Step.FINISHED, outcome="completed")
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        (["cancel", "--all"], ["1", "2"]),
+        (["suspend", "--type", "executable"], ["2"]),
+        (["cancel", "--type", "executable", "--type", "parametric"], ["1", "2"]),
+        (["cancel", "--status", "submitted"], ["1", "2"]),
+        (["cancel", "--status", "running"], []),
+        (["cancel", "--failed"], []),
+    ],
+)
+def test_all_that_fit_are_told(home, words, chosen):
+    several(home)
+    told = [line.partition(":")[0] for line in home.out(*words).splitlines()]
+    assert told == (chosen or [f"no unfinished grid job fits; {words[0]} changes nothing"])
+    wishes = [json.loads(each.read_text())["target"] for each in sorted((home.site.state / "inbox").iterdir())]
+    assert sorted(wishes) == chosen
+
+
+def test_a_grid_job_in_the_inbox_is_among_all(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    assert home.run("submit", str(file))[0] == 0
+    assert home.out("cancel", "--all").startswith("1: cancel requested: ")
+
+
+@pytest.mark.parametrize("words", [["cancel"], ["suspend", "1", "--all"], ["cancel", "1", "--type", "executable"]])
+def test_either_grid_jobs_or_filters(home, words):
+    several(home)
+    verb = words[0]
+    told = f"jim: {verb} takes either grid jobs, or --all, or filters such as --type (see `jim {verb} --help`)\n"
+    assert home.run(*words)[::2] == (2, told)

@@ -276,7 +276,7 @@ class Site0:
             for phase in PHASES
             for ending in ("", ".json")
         }
-        plain = {f"1.{n}/{name}" for n in range(len(starts)) for name in ("stdout", "stderr")}
+        plain = {f"1.{n}/{name}_13669_{n:04d}" for n in range(len(starts)) for name in ("stdout", "stderr")}
         assert brought.keys() == names | plain | {"summary.json"}
         good = [event for event in range(1, events + 1) if event not in missing]
         for phase in PHASES:
@@ -294,7 +294,10 @@ class Site0:
         assert self.submit(merge) == "2"
         self.jim("watch", "2")
         merged = self.tar(2)
-        assert merged.keys() == {*("2.0/merged_2.0", "2.0/merged_2.0.json", "2.0/stdout", "2.0/stderr", "summary.json")}
+        assert merged.keys() == {
+            *("2.0/merged_2.0", "2.0/merged_2.0.json", "summary.json"),
+            *(f"2.0/{name}_request-13669-d0reco_0000" for name in ("stdout", "stderr")),
+        }
         assert events_in(merged["2.0/merged_2.0"]) == good
         assert len(merged["2.0/merged_2.0"]) == 80 * len(good)
 

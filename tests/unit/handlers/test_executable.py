@@ -1,5 +1,7 @@
 """The job type executable."""
 
+import re
+
 import pytest
 
 from jim.errors import BadRequest
@@ -59,3 +61,40 @@ def test_programs_that_are_possible(program):
 def test_programs_that_are_refused(job_type, program):
     with pytest.raises(BadRequest, match="executable"):
         checked(job_type=job_type, executable=program, argument_sets=[[]])
+
+
+# A program that is sent along
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "my prog"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def words(**attributes):
+    handler, request = checked(job_type="executable", arguments=["a b"], **attributes)
+    (piece,) = handler.work(request).pieces
+    return tuple(handler.command_and_arguments(request, JOB, piece))
+
+
+@pytest.mark.parametrize("name", ["my prog", "./my prog"])
+def test_a_program_among_the_inputs_is_run_from_there(program, name):
+    assert words(executable=name, inputs=[str(program)]) == ("./my prog", "a b")
+    elsewhere = ("/bin/sh", "-c", 'exec "$JIM_INPUT/$0" "$@"', "my prog", "a b")
+    assert words(executable=name, inputs=[str(program)], directory="/tmp") == elsewhere
+
+
+def test_the_same_name_at_another_place_is_another_program(program):
+    assert words(executable="/bin/my prog", inputs=[str(program)]) == ("/bin/my prog", "a b")
+
+
+def test_a_program_that_is_not_sent_or_cannot_be_executed_is_refused(program):
+    told = """./run is not among inputs: send it along, with inputs = ["run"], or give an absolute path"""
+    with pytest.raises(BadRequest, match=re.escape(told)):
+        checked(job_type="executable", executable="./run", inputs=[str(program)])
+    program.chmod(0o644)
+    with pytest.raises(BadRequest, match=re.escape(f"{program} cannot be executed; `chmod +x` allows it")):
+        checked(job_type="executable", executable="my prog", inputs=[str(program)])

@@ -2,128 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import io
-import itertools
-import json
-import os
-import subprocess
-import tarfile
-import time
-from pathlib import Path
-
 import pytest
 
 from jim.handlers.parametric import Parametric
-from jim.keeper import collecting, verifying
+from jim.keeper import collecting
 from jim.keeper.accepting import TakingInbox
 from jim.model import Piece, State, Step
 from jim.site.file import Limits
-from jim.workdir.tar import Tar
-from tests.stand_ins import World
-
-
-def files(**contents: bytes) -> dict:
-    """Give what the stand-in of the wrapper writes, and what it says of it."""
-    lines = [f"file {len(c)} {hashlib.sha256(c).hexdigest()} {name}\n" for name, c in contents.items()]
-    return {"extra": "".join(lines), "files": list(contents.items())}
-
-
-def started(world: World, size: int) -> int:
-    grid = world.submit(size)
-    world.until(lambda: len(world.batch.tasks) == size)
-    for index in range(1, size + 1):
-        world.batch.start(1, index)
-    world.go(2)
-    return grid
-
-
-def run_of(world: World, grid: int, index: int) -> Path:
-    return world.site.work / str(grid) / "s1" / f"run.{index}"
-
-
-def tar_of(world: World, grid: int) -> dict[str, bytes]:
-    """Return what is in the tar, but for its folder jim/."""
-    world.until(lambda: world.finished(grid))
-    with tarfile.open(world.store.grid_job(grid).result["tar"]) as tar:
-        chosen = [each for each in tar if not each.name.startswith("jim/")]
-        return {member.name: tar.extractfile(member).read() for member in chosen}
-
-
-def test_the_last_words_of_what_failed_are_there_and_nothing_else_of_it(world):
-    grid = started(world, 2)
-    world.batch.finish(1, 1, **files(stdout=b"good\n", stderr=b"", dat=b"data"))
-    world.batch.finish(1, 2, code=3, **files(stdout=b"step 1\n", stderr=b"no such calibration\n", dat=b"half"))
-    content = tar_of(world, grid)
-    summary = json.loads(content.pop("summary.json"))
-    assert content == {
-        "1.0/stdout": b"good\n",
-        "1.0/stderr": b"",
-        "1.0/dat": b"data",
-        "1.1/stdout": b"step 1\n",
-        "1.1/stderr": b"no such calibration\n",
-    }
-    assert summary["id"] == grid
-    assert summary["request"]["argument_sets"] == [["0"], ["1"]]
-    assert summary["local_jobs"] == [
-        {"n": 0, "state": "completed", "attempt": 1, "reason": ""},
-        {"n": 1, "state": "failed", "attempt": 1, "reason": "exit 3"},
-    ]
-    assert world.store.grid_job(grid).result["local_jobs"] == 1
-    assert world.store.grid_job(grid).outcome == "failed"
-
-
-def test_a_grid_job_of_which_all_failed_has_a_tar_that_tells_why(world):
-    grid = started(world, 1)
-    world.batch.finish(1, 1, code=None, signal=11, **files(stdout=b"", stderr=b"bad event 117\n"))
-    content = tar_of(world, grid)
-    assert json.loads(content["summary.json"])["local_jobs"][0]["reason"] == "signal 11"
-    assert content["1.0/stderr"] == b"bad event 117\n"
-    assert world.store.grid_job(grid).result["local_jobs"] == 0
-
-
-def test_the_last_words_are_those_of_the_last_attempt(world):
-    grid = started(world, 1)
-    world.batch.finish(1, 1, code=1, recovery="recoverable", **files(stdout=b"first\n"))
-    world.until(lambda: len(world.batch.tasks) == 2)
-    world.batch.start(2, 1)
-    world.batch.finish(2, 1, code=1, **files(stdout=b"second\n"))
-    assert tar_of(world, grid)["1.0/stdout"] == b"second\n"
-
-
-@pytest.mark.parametrize("spoil", ["changed", "gone", "link"])
-def test_last_words_that_cannot_be_trusted_are_left_out(world, spoil):
-    grid, said = started(world, 1), b"012345678"
-    world.batch.finish(1, 1, code=1, **files(stdout=said, stderr=b"why"))
-    stdout = run_of(world, grid, 1) / "stdout"
-    if spoil == "changed":
-        stdout.write_bytes(b"876543210")
-    elif spoil in ("gone", "link"):
-        stdout.unlink()
-    if spoil == "link":
-        (stdout.parent / "elsewhere").write_bytes(said)
-        stdout.symlink_to("elsewhere")
-    content = tar_of(world, grid)
-    assert set(content) == {"summary.json", "1.0/stderr"}
-
-
-def test_of_very_many_last_words_the_last_are_there(world, monkeypatch):
-    grid = started(world, 1)
-    monkeypatch.setattr(collecting, "LARGEST_LAST_WORDS", 9)
-    world.batch.finish(1, 1, code=1, **files(stdout=b"012345678", stderr=b"0123456789"))
-    content = tar_of(world, grid)
-    assert (content["1.0/stdout"], content["1.0/stderr.last"]) == (b"012345678", b"123456789")
-    assert set(content) == {"summary.json", "1.0/stdout", "1.0/stderr.last"}
-
-
-def test_what_was_cancelled_brings_nothing(world):
-    grid = started(world, 2)
-    world.batch.finish(1, 1, **files(stdout=b"good\n"))
-    world.until(lambda: world.state(grid, 0) is State.COMPLETED)
-    world.wish("cancel", str(grid))
-    world.until(lambda: "cancel" in world.batch.calls)
-    assert set(tar_of(world, grid)) == {"summary.json", "1.0/stdout"}
+from tests.unit.keeper.runs import files, started, tar_of
 
 
 @pytest.mark.parametrize("few", [100, 2])
@@ -158,20 +44,6 @@ def test_what_was_half_split_before_a_restore_is_forgotten_once_it_is_cancelled(
     world.wish("cancel", str(grid))
     world.until(lambda: world.finished(grid))
     assert (world.store.grid_job(grid).outcome, world.store.local_jobs(grid)) == ("killed", [])
-
-
-@pytest.mark.parametrize("change", [b"DATA", b"da", b"data and more"])
-def test_an_output_that_changed_after_it_was_verified_does_not_get_in(world, change):
-    grid = started(world, 2)
-    world.batch.finish(1, 1, **files(dat=b"data"))
-    world.until(lambda: world.state(grid, 0) is State.COMPLETED)
-    (run_of(world, grid, 1) / "dat").write_bytes(change)
-    world.batch.finish(1, 2, **files(dat=b"data"))
-    world.until(lambda: world.store.grid_job(grid).tries == 1)
-    assert "output 1.0/dat changed after it was verified" in world.store.grid_job(grid).reason
-    assert list((world.site.work / str(grid) / "result").iterdir()) == []
-    (run_of(world, grid, 1) / "dat").write_bytes(b"data")
-    assert tar_of(world, grid)["1.0/dat"] == b"data"
 
 
 @pytest.mark.parametrize(
@@ -209,64 +81,3 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
     job = world.store.grid_job(grid)
     line = "the job type could not use the outputs: [Errno 111] Connection refused"
     assert (job.outcome, job.result["line"]) == ("completed", line)
-
-
-# Its format
-
-
-NAMES = {"empty": b"", "é": b"x" * 511, "d/" + "n" * 200: b"y" * 512, "a b\t*": b"z" * 513, "large": bytes(3_000_000)}
-
-
-@pytest.mark.parametrize("size", [0, 1, 3])
-def test_the_summary_is_one_json_document_however_many_there_are(world, size):
-    """Byte for byte as JIM has always written it: after a restore, tars are compared with the store."""
-    grid = world.submit(3)
-    world.until(lambda: len(world.batch.tasks) == 3)
-    why = 'says "no"\n  }, \u2028 \\ é'
-    with world.store.transaction():
-        world.store.db.execute("DELETE FROM local_job WHERE n >= ?", (size,))
-        world.store.db.execute("UPDATE local_job SET reason = ?", (why,))
-    job = world.store.grid_job(grid)
-    local_jobs = [{"n": n, "state": "submitted", "attempt": 1, "reason": why} for n in range(size)]
-    whole = {"id": 1, "key": "k1", "type": "parametric", "request": job.request, "local_jobs": local_jobs}
-    assert b"".join(collecting._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
-
-
-def test_a_tar_is_read_by_others(tmp_path):
-    file = tmp_path / "x.tar"
-    with file.open("wb") as out:
-        tar = Tar(out)
-        for name, content in NAMES.items():
-            tar.add(name, len(content), [content[:100], content[100:]])
-        tar.end()
-    assert file.stat().st_size % 10240 == 0
-    with tarfile.open(file) as found:
-        assert {member.name: found.extractfile(member).read() for member in found} == NAMES
-        assert {(member.mode, member.type) for member in found} == {(0o600, tarfile.REGTYPE)}
-    done = subprocess.run(["tar", "-xOf", file, "a b\t*"], capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"z" * 513, b"")
-
-
-def test_a_tar_of_nothing_is_whole():
-    out = io.BytesIO()
-    Tar(out).end()
-    assert out.getvalue() == bytes(10240)
-
-
-def test_a_file_server_that_refuses_every_third_call_does_not_keep_the_tar_from_being_made(world, monkeypatch):
-    """With 30 files to open, no try without a refusal would ever come."""
-    asked, opened = itertools.count(1), verifying.open_regular
-
-    def refused(path):
-        if next(asked) % 3 == 0:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-        return opened(path)
-
-    monkeypatch.setattr(verifying, "open_regular", refused)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    grid = started(world, 10)
-    for index in range(1, 11):
-        world.batch.finish(1, index, **files(stdout=b"good\n", stderr=b"", dat=b"data"))
-    assert len(tar_of(world, grid)) == 31
-    assert not [each.now for each in world.store.journal(grid) if "again" in each.now]
-    assert next(asked) > 60, "each file was opened twice: to verify, and for the tar"

@@ -11,16 +11,12 @@ import tarfile
 import pytest
 
 from tests.stand_ins import World
+from tests.unit.keeper.runs import files
 
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
     return World(tmp_path, monkeypatch)
-
-
-def files(**contents):
-    lines = [f"file {len(c)} {hashlib.sha256(c).hexdigest()} {name}\n" for name, c in contents.items()]
-    return {"extra": "".join(lines), "files": list(contents.items())}
 
 
 def started(world, size):
@@ -82,3 +78,28 @@ def test_a_local_job_that_never_ran_is_told_too(world):
         ("completed", "node1", "1"),
         ("killed", "", "0"),
     ]
+
+
+def test_it_is_in_order_however_many_parts_are_read(world, monkeypatch):
+    """Ends, pieces and lines of the journal are read in parts; each local job has its own piece."""
+    monkeypatch.setattr("jim.keeper.enclosed.AT_ONCE", 2)
+    monkeypatch.setattr("jim.statusdb.sqlite.LINES_AT_ONCE", 3)
+    grid = started(world, 5)
+    for index in range(1, 6):
+        world.batch.finish(1, index, **files(stdout=b"good\n"))
+    told = enclosed(world, grid)
+    facts = json.loads(told["jim/summary.json"])
+    assert [(each["local_job"], each["arguments"]) for each in facts] == [(n, [str(n)]) for n in range(5)]
+    assert [each["arguments"] for each in table(told["jim/jobs.csv"])] == [f'["{n}"]' for n in range(5)]
+    ends = [each["local_job"] for each in table(told["jim/journal.csv"]) if each["now"] == "completed"]
+    assert ends == ["0", "1", "2", "3", "4"]
+
+
+def test_a_grid_job_without_local_jobs_has_an_empty_list(world):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    with world.store.transaction():
+        world.store.db.execute("DELETE FROM local_job")
+        world.store.db.execute("DELETE FROM tally")
+    told = enclosed(world, grid)
+    assert json.loads(told["jim/summary.json"]) == table(told["jim/jobs.csv"]) == []

@@ -216,6 +216,18 @@ def test_starts_and_exits_come_first_and_publications_within_their_allowance(wor
     assert spool(world) == []
 
 
+def test_a_keeper_does_not_leave_while_publications_wait(world, monkeypatch):
+    monkeypatch.setattr(arrivals.publishing, "A_SECOND", 30)
+    for n in range(50):
+        publish(world, f"<a>{n}</a>", f"key{n}")
+    world.batch.finish(1, code=0)
+    world.until(lambda: not world.store.unfinished(), seconds=0.001)
+    assert len(spool(world)) == 20
+    assert (world.rounds.idle(), world.rounds.rest() <= 2) == (False, True)
+    world.go(2, seconds=1)
+    assert (spool(world), world.rounds.idle()) == ([], True)
+
+
 # About the grid job itself
 
 

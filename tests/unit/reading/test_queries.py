@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from jim.clock import Clock
 from jim.errors import BadRequest, JimError
+from jim.model import State
 from jim.reading import queries
 from jim.reading.queries import Answer, begun, ended, planned
 from jim.reading.view import View
 from jim.reading.xml_documents import Of
 from jim.site.file import Site
+from jim.statusdb import open_store
+from jim.statusdb.published import phase_element
 from jim.statusdb.xpath import Most
 from tests.unit.statusdb.documented import stored
+from tests.unit.statusdb.grounds import add
 
 
 @pytest.fixture
@@ -72,3 +77,22 @@ def test_an_expression_over_some_grid_jobs_counts_only_these(view: View) -> None
     assert planned(view, TRANSLATED, Of((12, 13))).sentence().endswith("over 2 documents with 2 local jobs")
     assert [each.text for each in asked(view, "//jim:grid_job/@id", Of((13, 12)), Most())] == ["12", "13"]
     assert [each.text for each in asked(view, "//jim:grid_job/@key", Of((13,)), Most())] == ["gk-2"]
+
+
+@pytest.mark.parametrize("expression", ["//jim:local_job", "//jim:attempt", "//jim:phase"])
+def test_elements_are_read_in_parts(tmp_path: Path, expression: str) -> None:
+    """A query for each of 1,000 elements would take longer than all the rest."""
+    asked_of: dict[int, int] = {}
+    for size in (2, 40):
+        (tmp_path / f"{size}").mkdir()
+        with closing(open_store(tmp_path / f"{size}", Clock(), write=True)) as store:
+            add(store, size=size)
+            store.intend(1, 1, "mark", store.local_jobs(1, (State.WAITING,)))
+            for n in range(size):
+                store.publish(1, n, "sim", phase_element("phase sim 1 2 R&D\n"))
+            said: list[str] = []
+            store.db.set_trace_callback(said.append)  # type: ignore[attr-defined]
+            found = [*asked(View(Site(state=tmp_path), store), expression, Of(), Most())]
+            assert [each.job for each in found] == [f"1.{n}" for n in range(size)]
+            asked_of[size] = len(said)
+    assert asked_of[2] == asked_of[40]

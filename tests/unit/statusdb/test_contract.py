@@ -130,6 +130,39 @@ def test_the_journal_gives_the_last_lines_oldest_first(store: Store) -> None:
     assert all(line.n is None for line in store.own_journal(1))
 
 
+def test_a_long_journal_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jim.statusdb.sqlite.LINES_AT_ONCE", 3)
+    add(store)
+    store.add_grid_job(2, "other", "someone", CREATED, REQUEST)
+    for number in range(10):
+        store.note(1 + number % 2, f"line {number}", Witness.USER, "why", n=number)
+    wanted = [f"line {number}" for number in (0, 2, 4, 6, 8)]
+    for last in (1, 3, 4, 5):
+        assert [line.now for line in store.journal_in_parts(1, last)] == wanted[-last:]
+    assert list(store.journal_in_parts(1, 4)) == store.journal(1, last=4)
+    assert list(store.journal_in_parts(3, 4)) == []
+
+
+def test_the_last_run_is_the_last_attempt_that_has_started(store: Store) -> None:
+    add(store)
+    sent(store)
+    assert store.last_run(1, 0) is None
+    store.set_attempt(1, 1, 1, started=CREATED, verdict="again")
+    moved(store, State.SUBMITTING, State.WAITING, 0)
+    store.intend(1, 2, "mark-1-2", store.local_jobs(1, WAITING))
+    first = store.last_run(1, 0)
+    assert first is not None
+    assert (first.attempt, first.k, store.local_job(1, 0).attempt) == (1, 1, 2)
+    store.set_attempt(1, 2, 1, record="what a wrapper wrote")
+    second = store.last_run(1, 0)
+    assert second is not None
+    assert (second.attempt, second.record) == (2, "what a wrapper wrote")
+    assert [(each.n, each.state, each.attempt, each.record) for each in store.ended(1, records=False)] == [
+        (0, "submitting", 2, ""),
+        *((n, "submitting", 1, "") for n in (1, 2)),
+    ]
+
+
 # Local jobs
 
 
@@ -513,9 +546,9 @@ def test_a_snapshot_shows_one_moment(store: Store, reader: Store) -> None:
 def test_a_slow_reader_holds_up_nobody(store: Store, reader: Store) -> None:
     add(store)
     sent(store)
-    slow, live = reader.ended(1), reader.live()
-    next(slow)
-    next(live)
+    store.note(1, "a line", Witness.USER)
+    for slow in (reader.ended(1), reader.ended(1, records=False), reader.journal_in_parts(1, 10), reader.live()):
+        next(slow)
     store.set_local_job(1, 0, state=State.KILLED, witness=Witness.USER)
     assert reader.state(1, 0) is State.KILLED
 

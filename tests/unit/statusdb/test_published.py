@@ -41,6 +41,11 @@ def test_what_is_no_phase_is_left_to_others(content):
     assert phase_of(content) is None
 
 
+@pytest.mark.parametrize("unit", ["R&D", "<b>", 'a"b', "&lt;", "&" * 40])
+def test_a_unit_of_any_characters_is_a_unit_of_the_phase(unit):
+    assert phase_of(phase_element(f"phase sim 1 2 {unit}\n")) == PhaseTold("sim", unit, 1, 2)
+
+
 def test_a_phase_without_a_unit_has_none():
     assert phase_of('<phase name="sim" done="1" total="2"/>') == PhaseTold("sim", "", 1, 2)
 

@@ -156,7 +156,7 @@ def test_outputs_are_not_spoilt_by_a_store_that_cannot_be_read(world, monkeypatc
     world.batch.finish(1)
     world.until(lambda: world.state(1) is State.COMPLETED or world.store.grid_jobs(Step.COLLECTING))
     with monkeypatch.context() as patch:
-        patch.setattr("jim.keeper.collecting._fill", fails)
+        patch.setattr("jim.keeper.collecting.fill", fails)
         with pytest.raises(DiskFull):
             world.until(lambda: world.finished(1))
         world.store.set_grid_job(1, wish="cancel")
@@ -173,14 +173,14 @@ def test_a_picture_is_not_given_up_for_a_store_that_cannot_be_read(world, monkey
             assert len(list(results)) == 1
             return "drawn"
 
-    claims, asked, failures = collecting._claims, [], [DiskFull("database or disk is full")]
+    claims, asked, failures = collecting.completed_in, [], [DiskFull("database or disk is full")]
 
     def fails_once(*about):
-        if asked and failures:  # else it is the tar that is filled
+        if failures:
             raise failures.pop()
         yield from claims(*about)
 
-    monkeypatch.setattr(collecting, "_claims", fails_once)
+    monkeypatch.setattr(collecting, "completed_in", fails_once)
     monkeypatch.setattr(collecting, "handler_of", lambda *_: asked.append(True) or Draws())
     world.submit(1)
     world.until(lambda: world.batch.tasks)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import tarfile
 
-from jim.workdir.tar import Tar
+import pytest
+
+from jim.errors import JimError
+from jim.workdir.tar import Tar, _header, may_be, stemmed
 
 
 def test_what_is_written_is_a_tar_that_others_read():
@@ -24,3 +28,76 @@ def test_what_is_written_is_a_tar_that_others_read():
         "1.1/empty": (0o600, b""),
         "long/" + "x" * 300: (0o600, bytes(512)),
     }
+
+
+NAMES = ("", "1.0/stdout", "a" * 100, "a" * 101, "1.0/" + "é" * 60, "tab\tand space ", "d/" + "b/" * 49, "ends in /")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [0, 1, 511, 8**11 - 1, 8**11])
+def test_a_header_is_that_of_tarfile(name, size):
+    """Also where it is made without it: names of at most 100 bytes, contents below 8 GiB."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
+    assert _header(name, size) == member.tobuf(tarfile.PAX_FORMAT)
+
+
+@pytest.mark.parametrize("before", [0, 1, 600])
+def test_a_member_whose_content_turns_out_to_be_wrong_leaves_nothing(before):
+    def content():
+        yield bytes(before)
+        raise JimError("not what it was")
+
+    out = io.BytesIO()
+    tar = Tar(out)
+    tar.add("first", 3, [b"abc"])
+    with pytest.raises(JimError, match="not what it was"):
+        tar.add("x" * 200, 600, content())
+    tar.add("second", 2, [b"de"])
+    tar.end()
+    assert len(out.getvalue()) == tarfile.RECORDSIZE
+    out.seek(0)
+    with tarfile.open(fileobj=out) as found:
+        assert {each.name: found.extractfile(each).read() for each in found} == {"first": b"abc", "second": b"de"}
+
+
+CONTENTS = {"empty": b"", "é": b"x" * 511, "d/" + "n" * 200: b"y" * 512, "a b\t*": b"z" * 513, "large": bytes(3**13)}
+
+
+def test_a_tar_is_read_by_others(tmp_path):
+    file = tmp_path / "x.tar"
+    with file.open("wb") as out:
+        tar = Tar(out)
+        for name, content in CONTENTS.items():
+            tar.add(name, len(content), [content[:100], content[100:]])
+        tar.end()
+    assert file.stat().st_size % 10240 == 0
+    with tarfile.open(file) as found:
+        assert {member.name: found.extractfile(member).read() for member in found} == CONTENTS
+        assert {(member.mode, member.type) for member in found} == {(0o600, tarfile.REGTYPE)}
+    done = subprocess.run(["tar", "-xOf", file, "a b\t*"], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"z" * 513, b"")
+
+
+def test_a_tar_of_nothing_is_whole():
+    out = io.BytesIO()
+    Tar(out).end()
+    assert out.getvalue() == bytes(10240)
+
+
+@pytest.mark.parametrize(
+    ("member", "is_it"),
+    [
+        ("1.17/hist_13669_0017.root", True),
+        ("1.17/hist_a_b-c+_017.root", True),
+        ("1.17/hist_13669_0018.root", False),
+        ("1.17/hist_13669_0117.root", False),
+        ("1.17/hist_0017.root", False),
+        ("1.17/hist_x/y_0017.root", False),
+        ("1.18/hist_13669_0017.root", False),
+        ("1.17/hist_13669_0017xroot", False),
+    ],
+)
+def test_an_output_is_found_under_its_name_with_a_stem(member, is_it):
+    assert may_be(member, "1.17/hist.root", 17) is is_it
+    assert may_be(stemmed("1.17/a.b/c(.tar.gz", "x_0017"), "1.17/a.b/c(.tar.gz", 17)

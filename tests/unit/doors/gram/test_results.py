@@ -44,9 +44,11 @@ OF_MANY = {
     "7.2/stdout": b"two\n" * 300_000,
     "7.10/stdout": b"ten\n",
     "7.10/stderr": b"e10 ",
-    # of local jobs that have failed
-    "7.1/stdout.last": b"end of one\n",
-    "7.1/stderr": b"e1 ",
+    "7.1.failed/stdout": b"end of one\n",
+    "7.1.failed/stderr": b"e1 ",
+    "7.3/stderr.last": b"e3 ",  # of a failed one, from an older version
+    "7.4.failed/stdout.unverified": b"perhaps not all of it",
+    "7.5.killed/stdout": b"not asked for any more",
 }
 
 
@@ -57,11 +59,11 @@ def test_of_many_runs_of_a_program_each_stdout_comes_back_whole(place, job_type)
     for _ in range(2):
         assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == FAILED
         assert (place.directory / "out").read_bytes() == b"zero\nend of one\n" + b"two\n" * 300_000 + b"ten\n"
-        assert (place.directory / "err").read_bytes() == b"e0 e1 e10 "
+        assert (place.directory / "err").read_bytes() == b"e0 e1 e3 e10 "
         assert (place.directory / "jim-results/all.tar").read_bytes() == tar
     assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["both"])) == FAILED
     both = (place.directory / "both").read_bytes()
-    assert (both[:16], both[-14:]) == (b"zero\nend of one\n"[:16], b"ten\ne0 e1 e10 ")
+    assert (both[:16], both[-17:]) == (b"zero\nend of one\n"[:16], b"ten\ne0 e1 e3 e10 ")
 
 
 def test_what_a_program_with_outputs_writes_comes_back_beside_its_tar(place):
