@@ -142,7 +142,7 @@ def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
 
 
 def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
-    (job, sender, asked), record, own = sent, _record(each), each.piece.attributes
+    (job, sender, asked), own = sent, each.piece.attributes
     if own:
         asked = _asked(keeper, job.job_type, {**job.request, **own})
     instance = each.mark.split("-")[1]
@@ -166,13 +166,21 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "host": each.host,
         "cores": asked.cores or 1,
         "memory_mb": asked.memory_mb,
+        **_measured(each),
+        "verdict": each.verdict,
+    }
+
+
+def _measured(each: Unaccounted) -> dict[str, Any]:
+    """Return what the exit record says; without one, nobody has measured anything."""
+    record = _record(each)
+    return {
         "started": record.started if record else each.started,
         "ended": record.ended if record else each.at,
         "wall_seconds": round(record.seconds, 2) if record else None,
         "cpu_seconds": record.cpu if record else None,
         "exit_code": record.code if record else None,
         "signal": record.signal if record else None,
-        "verdict": each.verdict,
     }
 
 
