@@ -46,6 +46,30 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
         raise
 
 
+def append_whole(file: Path, lines: bytes, mode: int) -> None:
+    """Append whole lines that survive a power cut, or nothing: readers would wait for ever at half a line."""
+    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        size = _whole(descriptor)
+        if lines and os.write(descriptor, lines) != len(lines):
+            os.ftruncate(descriptor, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+        if lines:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _whole(descriptor: int) -> int:
+    """Cut off half a line that an interrupted write has left; return the size of the file."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        size = os.pread(descriptor, size, 0).rfind(b"\n") + 1
+        os.ftruncate(descriptor, size)
+    return size
+
+
 def put_once(path: Path, content: bytes) -> bytes:
     """Make a file unless it exists, even if others do so at the same moment; return its content.
 

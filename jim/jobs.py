@@ -219,4 +219,36 @@ class Journal(NamedTuple):
     reason: str
 
 
+class Sender(NamedTuple):
+    """Who sent a grid job, as its proxy claims; JIM verifies no signature."""
+
+    dn: str = ""
+    fqans: tuple[str, ...] = ()  # groups and roles in a VO; the first one counts
+    contact: str = ""  # the gatekeeper's name for the grid job
+
+    @property
+    def vo(self) -> str:
+        """Return the claimed VO: the first part of the first FQAN."""
+        return self.fqans[0].strip("/").partition("/")[0] if self.fqans else ""
+
+
+class Unaccounted(NamedTuple):
+    """An ended attempt whose line of the accounting is to be written."""
+
+    seq: int
+    at: str  # when it ended, by the keeper's clock
+    grid: int
+    idx: int
+    n: int
+    attempt: int
+    host: str
+    started: str
+    record: str
+    verdict: str
+    mark: str
+    batch_id: str
+    size: int
+    piece: Piece
+
+
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

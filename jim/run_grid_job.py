@@ -40,7 +40,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     from jim.doors.intake import to_hand_in  # loaded only here: most verbs take in no request
 
     door, site = through or door_of(), site_file.load()
-    checked, apart = to_hand_in(file, site, door, **more)
+    checked, apart, sender = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
@@ -50,7 +50,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
 
         require_open(site)
     door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
-    number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door)
+    number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender)
     wake(site.state)
     return number
 
@@ -96,6 +96,7 @@ def wake(state: Path) -> None:
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
     from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
+    from jim.keeper.accounting import Accounting
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.fulfilling import Fulfilling
@@ -127,6 +128,7 @@ def moves() -> tuple[Move, ...]:
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
         of_site(Validating()),  # has publications compared with grammars of their job types
+        of_site(Accounting()),  # writes the accounting of attempts that have ended
         of_site(Aging()),  # removes finished grid jobs above the age limit
         of_site(answering.publish),  # writes the summary for the site's Unix group
         of_site(telling.tell),  # tells gatekeepers that do not poll

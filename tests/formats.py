@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-TO_FORMAT_8 = """
+TO_FORMAT_9 = """
+    DROP TABLE sender;
+    DROP TABLE unaccounted;
+    DROP TABLE in_vain;
+    PRAGMA user_version = 9;
+"""
+TO_FORMAT_8 = f"""
+    {TO_FORMAT_9}
     DROP TABLE phase;
     DROP TABLE refused;
     DROP INDEX detail_unchecked;

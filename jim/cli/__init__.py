@@ -32,6 +32,7 @@ VERBS = {
     "explain": Verb(
         "explain", "explain what a job waits for, on which evidence, and what happens next", "jim explain 12"
     ),
+    "accounting": Verb("accounting", "add up what ended attempts have used", "jim accounting --since 30d --by vo,type"),
     "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
     "outputs": Verb("outputs", "show where the tar and its further files are", "jim outputs 12"),
     "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
@@ -68,7 +69,15 @@ VERBS = {
     "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
     "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),
 }
-READING = ("status", "show", "explain", "logs", "outputs", "xml")  # verbs by which root may look into an account
+READING = (
+    "status",
+    "show",
+    "explain",
+    "logs",
+    "outputs",
+    "xml",
+    "accounting",
+)  # verbs by which root may look into an account
 NOT_YET = 6
 EXIT_CODES = {
     0: "success; for a watched grid job: completed",

@@ -23,7 +23,11 @@ from jim.reading.view import View, add_json, look
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim show`."""
-    parser.add_argument("target", metavar="G|G.n", help="a grid job, or local jobs of it: 12.3, 12.1-4,7")
+    parser.add_argument(
+        "target",
+        metavar="G|G.n|CONTACT|KEY",
+        help="a grid job, or local jobs of it: 12.3, 12.1-4,7; or what a gatekeeper or its client calls the grid job",
+    )
     parser.add_argument(
         "--from", type=whole_number(0), default=0, dest="first", metavar="N", help="the local jobs from G.N on"
     )
@@ -50,9 +54,9 @@ def _wanted(arguments: argparse.Namespace) -> Wanted:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the store has about the job."""
     view, wanted = look(), _wanted(arguments)
-    job, members = view.members(arguments.target)
+    job, members = view.members(view.numbered(arguments.target))
     if arguments.json and not members:
-        say_json_in_parts(of_job_in_parts(view, job, wanted))
+        say_json_in_parts({**of_job_in_parts(view, job, wanted), **_sender(view, job)})
     elif arguments.json:
         documents = [of_member(view, job, each) for each in members]
         say_json(documents if len(documents) > 1 else documents[0])
@@ -95,6 +99,10 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "key", plain(job.key)
+    sender = view.store.sender(job.id)
+    yield "sent by", plain(f"{sender.dn} (as its proxy claims)") if sender.dn else ""
+    yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (as its proxy claims)") if sender.vo else ""
+    yield "contact", plain(sender.contact)
     yield "status", f"{record['status']} (step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
@@ -108,6 +116,13 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
             yield "asked", plain(f"{name} = {_value(value)}")
     for phase in phases(view, job):
         yield "phase", plain(", ".join(filter(None, (phase.words(), phase.beside()))))
+
+
+def _sender(view: View, job: GridJob) -> dict[str, Any]:
+    """Return who sent a grid job, as the proxy claims. Only this verb has that: pages are shown to others, too."""
+    sender = view.store.sender(job.id)
+    told = {"dn": sender.dn, "vo": sender.vo, "fqans": list(sender.fqans), "contact": sender.contact}
+    return {"sender": told} if any(told.values()) else {}
 
 
 def _value(value: Any) -> str:

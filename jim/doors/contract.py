@@ -95,6 +95,10 @@ class Door(ABC):
         """Return the parts of a request in the door's own language that may differ when it is submitted again."""
         return {}
 
+    def contact(self, asked: Attributes) -> str:
+        """Return the gatekeeper's own name for the job of a request; empty if it has none."""
+        return ""
+
     # Other work of the door
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:

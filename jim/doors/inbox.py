@@ -32,7 +32,12 @@ LONGEST = 4 * 1024 * 1024
 
 
 def deposit(
-    state: Path, key: str, request: dict[str, Any], apart: Apart | None = None, door: Door | None = None
+    state: Path,
+    key: str,
+    request: dict[str, Any],
+    apart: Apart | None = None,
+    door: Door | None = None,
+    sender: dict[str, Any] | None = None,
 ) -> int:
     """Store a request durably and return its grid job's id; the same key returns the same id.
 
@@ -49,6 +54,8 @@ def deposit(
     content |= {"nonce": os.urandom(8).hex(), "door": door.name}
     if apart is not None:
         content["apart"] = apart
+    if sender:
+        content["sender"] = sender
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
     try:
@@ -221,6 +228,14 @@ def kept_id(state: Path, name: str) -> int:
         return int(_read(state / "keys" / name).get("id", 0))
     except (ValueError, TypeError, AttributeError, JimError):
         return 0
+
+
+def forget_sender(state: Path, key: str, number: int) -> None:
+    """Forget who sent a grid job, in the file of its key."""
+    path = state / "keys" / request_name(key)
+    kept = _read(path)
+    if kept.get("id") == number and kept.pop("sender", None):
+        replace_durably(path, json.dumps(kept).encode())
 
 
 def free(state: Path, key: str, number: int) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
+Checked = tuple["Prepared", "Apart", str]  # with the parts that may differ, and the gatekeeper's name for it
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
@@ -38,22 +39,32 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     return _prepared(file, site, door_of(), ask_catalogue, more)[0]
 
 
-def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> tuple[dict[str, Any], Apart]:
-    """Prepare a request; return the text to store, and the parts that may differ if its key comes again."""
-    (_, checked, _), apart = _prepared(file, site, door, False, more)
-    return checked, apart
+def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> tuple[dict[str, Any], Apart, dict[str, Any]]:
+    """Prepare a request; return the text to store, the parts that may differ if its key comes again, and its sender."""
+    (_, checked, _), apart, contact = _prepared(file, site, door, False, more)
+    return checked, apart, _sender(checked, contact)
 
 
-def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dict[str, Any]) -> tuple[Prepared, Apart]:
+def _sender(checked: dict[str, Any], contact: str) -> dict[str, Any]:
+    """Return who sent a request, as far as its gatekeeper and its proxy say that."""
+    said: dict[str, Any] = {"contact": contact} if contact else {}
+    if checked.get("proxy"):
+        from jim.workdir import credentials, senders  # most requests need none of these modules
+
+        said |= senders.claims(credentials.content_of("proxy", checked["proxy"]))
+    return said
+
+
+def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dict[str, Any]) -> Checked:
     site_file.check_system(site)
     asked = door.read(file, site.site.handlers)
     if not door.reads(asked):
         with _at_its_place(file, but=more):
-            return _prepare(asked | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}
+            return _prepare(asked | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}, ""
     with door.in_its_words(asked):
         prepared = _prepare(door.attributes(asked, site.site.handlers) | more, file, site, ask_catalogue)
     door.require(asked, site)
-    return prepared, door.apart(asked)
+    return prepared, door.apart(asked), door.contact(asked)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import logging
 import shutil
 import time
 from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,7 @@ class Aging:
         for number, place in keeper.store.removed():  # by a keeper that was killed or failed before the files were gone
             self._remove_files(keeper, number, place)
         keeper.store.thin()
+        _forget_senders(keeper)
         self._look_through(keeper, 0)
         _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
         packages = partial(sweep, keeper.site.work)
@@ -47,7 +49,7 @@ class Aging:
         """Remove grid jobs whose time is over, in parts: very many may have finished."""
         jobs = keeper.store.finished(above, AT_ONCE)
         for job in jobs:
-            if is_over(keeper, job):
+            if is_over(keeper, job) and not keeper.store.is_unaccounted(job.id):
                 # Check first: another keeper may have taken the work directory and retried the grid job there.
                 remove = partial(self._remove, keeper, job)
                 self._start(keeper, Errand(("age", job.id), keeper.hold.reach, remove, partial(self._failed, job.id)))
@@ -94,6 +96,14 @@ class Aging:
         if self._told.get(what) != str(error):
             log.warning("%s: cannot be removed: %s; tried again hourly", what, error)
         self._told[what] = str(error)
+
+
+def _forget_senders(keeper: Keeper) -> None:
+    """Forget who sent grid jobs that finished longer ago than the site keeps that: first in the files of their keys."""
+    before = datetime.fromisoformat(keeper.clock.utc()) - timedelta(days=keeper.site.keep.identity_days)
+    for number, key in keeper.store.old_senders(before.strftime("%Y-%m-%dT%H:%M:%S.000Z"), AT_ONCE):
+        inbox.forget_sender(keeper.site.state, key, number)
+        keeper.store.forget_sender(number)
 
 
 def is_over(keeper: Keeper, job: GridJob) -> bool:

@@ -24,24 +24,27 @@ Holders = Mapping[Key, Claim | None]  # None: nobody can make a claim any more
 
 
 class InVain:
-    """The move that gives up attempts which wait in vain. A new keeper begins to count anew."""
+    """The move that gives up attempts which wait in vain. The next keeper goes on counting."""
 
     def __init__(self) -> None:
-        self._told: Mapping[Key, str] = {}
-        self._since: dict[Key, float] = {}  # when a listing first gave such a reason, in seconds since boot
+        self._told: Mapping[Key, str] | None = None  # by the last listing
 
     def __call__(self, keeper: Keeper) -> None:
         """After each listing, let a worker take the claims of attempts whose time is over."""
-        if keeper.listed.in_vain is self._told:
+        if not keeper.listed.at or keeper.listed.in_vain is self._told:
             return
-        self._told, now = keeper.listed.in_vain, keeper.clock.boot()
-        self._since = {key: self._since.get(key, now) for key in self._told}
+        self._told, now = keeper.listed.in_vain, keeper.clock.steady()
+        since = {key: then for key, then in keeper.store.in_vain().items() if then <= now}  # a clock may be set back
+        begun, over = dict.fromkeys(self._told.keys() - since.keys(), now), since.keys() - self._told.keys()
+        if begun or over:
+            keeper.store.set_in_vain(begun, over)
+        since |= begun
         patience = keeper.site.limits.stuck_seconds
-        over = [key for key, since in self._since.items() if now - since >= patience][:AT_ONCE]
+        late = [key for key in self._told if now - since[key] >= patience][:AT_ONCE]
         # A fence that does not reach the worker nodes forbids nothing.
-        if over and keeper.adapter.shared_work and keeper.workers.ready(IN_VAIN):
+        if late and keeper.adapter.shared_work and keeper.workers.ready(IN_VAIN):
             taken = partial(_taken, keeper, self._told)
-            keeper.workers.start(Errand(IN_VAIN, partial(_take_claims, keeper, over), taken))
+            keeper.workers.start(Errand(IN_VAIN, partial(_take_claims, keeper, late), taken))
 
 
 def _take_claims(keeper: Keeper, keys: list[Key]) -> Holders:

@@ -123,8 +123,8 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
         owners=filters.of("owner"),
         herds=filters.of("herd"),
         words=tuple(filters.one("q").split()),
-        since=max((_time(view, each) for each in filters.of("since")), default=""),
-        until=min((_time(view, each) for each in filters.of("until")), default=""),
+        since=max((time_of(view, each) for each in filters.of("since")), default=""),
+        until=min((time_of(view, each) for each in filters.of("until")), default=""),
         failed=bool(filters.of("failed")),
         changed=filters.one("sort") == "changed",
         after=_after(filters),
@@ -143,7 +143,7 @@ def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
     return [job.id for job in jobs if status(job, tallies.get(job.id, {}), strict=strict) in wanted]
 
 
-def _time(view: View, text: str) -> str:
+def time_of(view: View, text: str) -> str:
     """Read a time or an age, and return the time in the store's form."""
     if text[-1] in "smhdw":
         unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[text[-1]]

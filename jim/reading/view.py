@@ -132,6 +132,14 @@ class View:
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
 
+    def numbered(self, text: str) -> str:
+        """Return the number of the grid job with this gatekeeper's contact or this key; other text as it is."""
+        if re.fullmatch(r"[1-9]\d{0,14}(\.[\d,-]*)?", text, re.ASCII):
+            return text
+        number = self.store.sent_as(text) or self.store.known_as(text)
+        number = number or next((job.id for job in self.handed_in() if job.key == text), 0)
+        return str(number) if number else text
+
     def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
         """Return the local jobs that `G.n`, or slices such as `G.1-4,7`, name; none for `G`."""
         number, slices = inbox.slices_of(text)

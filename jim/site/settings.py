@@ -102,10 +102,7 @@ class General(NamedTuple):
         ),
     ] = ""
     catalogue: Annotated[
-        str,
-        Setting(
-            "catalogue of request ids (events) and datasets (files): a directory or an SQLite file", wrong=_wrong_file
-        ),
+        str, Setting("catalogue of request ids and datasets: a directory or an SQLite file", wrong=_wrong_file)
     ] = ""
     locations: Annotated[
         tuple[str, ...],
@@ -274,8 +271,10 @@ class Keep(NamedTuple):
     """Section [keep]: how long JIM keeps finished grid jobs."""
 
     finished_days: Annotated[
-        float, Setting("days to keep the rows, directory and tar of a finished grid job", 0, 36_500)
+        float, Setting("days to keep rows, directory and tar of a finished grid job", 0, 36_500)
     ] = 30.0
+    identity_days: Annotated[float, Setting("days to keep who sent a finished grid job", 0, 36_500)] = 36_500.0
+    accounting_days: Annotated[float, Setting("days to keep the accounting; 0: write none", 0, 36_500)] = 400.0
     idle_seconds: Annotated[float, Setting("seconds without work after which a keeper ends", 0, 86_400)] = 60.0
 
     def seconds(self, *, test: bool) -> float:

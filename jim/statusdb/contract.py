@@ -25,7 +25,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jim.clock import Clock
-from jim.jobs import Alike, Attempt, Change, Compared, Ended, GridJob, Journal, Key, Live, LocalJob, Submission
+from jim.jobs import (
+    Alike,
+    Attempt,
+    Change,
+    Compared,
+    Ended,
+    GridJob,
+    Journal,
+    Key,
+    Live,
+    LocalJob,
+    Sender,
+    Submission,
+    Unaccounted,
+)
 from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import (
     AttemptSeen,
@@ -332,6 +346,41 @@ class Store(Protocol):
 
     def last_run(self, grid: int, n: int) -> Attempt | None:
         """Return the last attempt of a local job that has started; None if none has."""
+
+    # Who sent grid jobs, and what is left to be accounted
+
+    def set_sender(self, grid: int, sender: Sender) -> None:
+        """Record who sent a grid job."""
+
+    def sender(self, grid: int) -> Sender:
+        """Return who sent a grid job; empty if that is not known, or not any more."""
+
+    def sent_as(self, contact: str) -> int:
+        """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
+
+    def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
+        """Return grid jobs with senders, and their keys, that finished before a time."""
+
+    def forget_sender(self, grid: int) -> None:
+        """Forget who sent a grid job."""
+
+    def unaccounted(self, limit: int) -> list[Unaccounted]:
+        """Return ended attempts whose line of the accounting may not be written yet, in the order of their ends.
+
+        The transaction that gives an attempt its verdict puts the attempt here.
+        """
+
+    def is_unaccounted(self, grid: int) -> bool:
+        """Tell whether a line about a grid job may not be written yet."""
+
+    def are_accounted(self, last: int) -> None:
+        """Record that the lines are written, up to the one with this number."""
+
+    def in_vain(self) -> dict[Key, float]:
+        """Return since when attempts can never start, in seconds since 1970."""
+
+    def set_in_vain(self, begun: Mapping[Key, float], over: Iterable[Key]) -> None:
+        """Record since when attempts can never start, and which may start again or have ended."""
 
     # What payloads and people publish. n is -1 in publications about the grid job itself
 

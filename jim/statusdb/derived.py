@@ -97,6 +97,8 @@ class Derived(Connected):
             hosts[key[0], *new] += 1
             if host and verdict:  # the time of the last one may be that of another one now
                 anew |= {(key[0], host), (key[0], new[0])}
+        ended = [(*key, now) for key, (_, verdict, _) in before.items() if not verdict and after[key].get("verdict")]
+        self.db.executemany("INSERT INTO unaccounted (grid, k, idx, at) VALUES (?, ?, ?, ?)", ended)
         self._count_pulse(pulse)
         self.db.executemany(
             COUNT_ON_HOST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
-WITH_KINDS, WITH_DERIVED, WITH_VERSIONS = 6, 8, 9
+WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS = 6, 8, 9, 10
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -75,6 +75,15 @@ UPGRADES = (
     CREATE TABLE phase (grid INTEGER NOT NULL, key TEXT NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL,
         unit TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL, attempt INTEGER NOT NULL,
         updated TEXT NOT NULL, PRIMARY KEY (grid, key, n)) WITHOUT ROWID;
+    """,
+    # Attempts that ended under an older version have no line in the accounting.
+    """
+    CREATE TABLE sender (grid INTEGER PRIMARY KEY, dn TEXT NOT NULL, fqans TEXT NOT NULL, contact TEXT NOT NULL);
+    CREATE INDEX sender_by_contact ON sender (contact) WHERE contact <> '';
+    CREATE TABLE unaccounted (seq INTEGER PRIMARY KEY, grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL,
+        at TEXT NOT NULL);
+    CREATE TABLE in_vain (grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL,
+        PRIMARY KEY (grid, k, idx)) WITHOUT ROWID;
     """,
 )
 

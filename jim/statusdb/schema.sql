@@ -143,6 +143,20 @@ CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
+-- Who sent a grid job, as the proxy claims. FQANs are JSON; the first one counts.
+CREATE TABLE sender (grid INTEGER PRIMARY KEY, dn TEXT NOT NULL, fqans TEXT NOT NULL, contact TEXT NOT NULL);
+CREATE INDEX sender_by_contact ON sender (contact) WHERE contact <> '';
+
+-- Attempts that have ended, and whose line of the accounting may not be written yet.
+CREATE TABLE unaccounted (
+    seq INTEGER PRIMARY KEY, grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, at TEXT NOT NULL
+);
+
+-- Since when the batch system says that an attempt can never start, in seconds since 1970.
+CREATE TABLE in_vain (
+    grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL, PRIMARY KEY (grid, k, idx)
+) WITHOUT ROWID;
+
 -- Derived from the rows above, for lists, maps and pictures: derived.py.
 
 -- The states of local jobs, a byte for each (CODES), once the split has ended.

@@ -17,13 +17,17 @@ from jim.statusdb import rows
 from jim.statusdb.elements import Elements
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
+from jim.statusdb.senders import Senders
 from jim.statusdb.submissions import Submissions
 
 if TYPE_CHECKING:
     from jim.database import Cursor
 
 
-OF_GRID_JOB = ("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered")
+OF_GRID_JOB = (
+    *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
+    *("sender", "unaccounted", "in_vain"),
+)
 LINES_AT_ONCE = 1000  # of the journal
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -32,7 +36,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions):
+class Store(Elements, Submissions, Senders):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

@@ -88,13 +88,13 @@ def _end_of_token(content: bytes) -> float | None:
 
 def _end_of(certificate: bytes) -> float:
     """Read when a certificate expires: the second time of its validity, as in RFC 5280."""
-    _, start, _ = _element(certificate, 0)
-    _, start, _ = _element(certificate, start)
-    parts = list(_elements(certificate, start, BEFORE_VALIDITY + 2))
+    _, start, _ = element(certificate, 0)
+    _, start, _ = element(certificate, start)
+    parts = list(elements(certificate, start, BEFORE_VALIDITY + 2))
     validity = parts[BEFORE_VALIDITY + (parts[0][0] == VERSION)]
     if validity[0] != SEQUENCE:
         raise ValueError("there is no validity in its place")
-    *_, (tag, first, last) = _elements(certificate, validity[1], 2)
+    *_, (tag, first, last) = elements(certificate, validity[1], 2)
     if tag not in (SHORT_YEAR, LONG_YEAR):
         raise ValueError("there is no time in its place")
     text = certificate[first:last].decode("ascii")
@@ -102,13 +102,14 @@ def _end_of(certificate: bytes) -> float:
     return datetime.strptime(century + text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
-def _elements(der: bytes, at: int, count: int) -> Iterator[tuple[int, int, int]]:
+def elements(der: bytes, at: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the first elements from a place on, each as `element` returns them, but for the end."""
     for _ in range(count):
-        tag, start, at = _element(der, at)
+        tag, start, at = element(der, at)
         yield tag, start, at
 
 
-def _element(der: bytes, at: int) -> tuple[int, int, int]:
+def element(der: bytes, at: int) -> tuple[int, int, int]:
     """Return the tag of an element, and the begin and end of its content."""
     tag, length, start = der[at], der[at + 1], at + 2
     if length & 0x80:

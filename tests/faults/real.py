@@ -8,6 +8,7 @@ find each other by a lock that all their descendants hold.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shlex
 import signal
@@ -247,6 +248,14 @@ class Place:
         lines = [line.split() for line in self.ledger.read_text().splitlines()]
         return [(int(n), int(attempt)) for event, g, n, attempt in lines if event == word and int(g) == grid]
 
+    def accounted(self, grid: int = 1) -> Counter[tuple[int, int]]:
+        """Count the lines of the accounting by local job and attempt; a living keeper may still have some to write."""
+        with self.store() as store:
+            marked = Counter((each.n, each.attempt) for each in store.unaccounted(1000) if each.grid == grid)
+        found = [line for file in self.state.glob("accounting/*.jsonl") for line in file.read_text().splitlines()]
+        lines = [line for line in map(json.loads, found) if line["grid_job"] == grid]
+        return Counter((line["local_job"], line["attempt"]) for line in lines) | marked
+
     def batch(self, *words: str) -> str:
         """Run a command of the local batch system."""
         command = [*BATCH, str(self.state / "batch"), *words]
@@ -285,6 +294,8 @@ class Place:
                 for each in done:
                     assert each in self.events("end", grid), "completed without its payload's end"
                     expected[f"{grid}.{each[0]}/out.txt"] = f"data {each[0]} {each[1]}\n".encode()
+            ended = Counter((n, attempt) for (n, attempt), each in attempts.items() if each.verdict)
+        assert self.accounted(grid) == ended, "an attempt has no line in the accounting, or several"
         with tarfile.open(job.result["tar"]) as tar:
             names = Counter(tar.getnames())
             apart = tuple(f".{end}/out.txt" for end in ("failed", "killed"))  # what others have left

@@ -92,6 +92,12 @@ class Gram(Door):
 
         return apart(asked)
 
+    def contact(self, asked: Mapping[str, Any]) -> str:
+        """Return the job contact, which GRAM shows to its client."""
+        from jim.doors.gram.request import contact
+
+        return contact(asked)
+
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
         """Deliver the results of a grid job to the places that GRAM expects; return the output of its poll."""
         from jim.doors.gram.results import deliver  # this module writes files and is needed once for each grid job

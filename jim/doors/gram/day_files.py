@@ -16,7 +16,7 @@ from jim import request
 from jim.doors import inbox
 from jim.doors.gram import protocol
 from jim.errors import BadSite
-from jim.files import replace_durably
+from jim.files import append_whole, replace_durably
 
 if TYPE_CHECKING:
     from jim.clock import Clock
@@ -27,6 +27,7 @@ NEW = "new"
 # If the file of a day is missing, job managers look again only after 30 s. A keeper that ends for want of work makes no
 # files, so files are made for some days ahead.
 DAYS_AHEAD = 30
+READABLE = 0o644  # job managers read these files
 A_DAY = "[0-9]" * 8  # pattern of the name of a day's file
 
 
@@ -66,17 +67,11 @@ def make_days(directory: Path, now: float, keep_days: float = 30.0) -> None:
     if file_of(directory, now + DAYS_AHEAD * DAY).exists() and file_of(directory, now).exists():
         return
     for ahead in range(DAYS_AHEAD + 1):
-        os.close(_open(file_of(directory, now + ahead * DAY)))
+        append_whole(file_of(directory, now + ahead * DAY), b"", READABLE)
     oldest = file_of(directory, now - max(keep_days, 1) * DAY).name
     for file in directory.glob(A_DAY):
         if file.name < oldest:
             file.unlink()
-
-
-def _open(file: Path) -> int:
-    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    os.fchmod(descriptor, 0o644)  # job managers read it
-    return descriptor
 
 
 def append(directory: Path, clock: Clock, events: list[Event]) -> None:
@@ -87,27 +82,5 @@ def append(directory: Path, clock: Clock, events: list[Event]) -> None:
     """
     told: set[Path] = set()
     while events and (file := file_of(directory, now := clock.epoch())) not in told:
-        _append_whole(file, b"".join(b"1;%d;%d;%d;%d\n" % (now, *each) for each in events))
+        append_whole(file, b"".join(b"1;%d;%d;%d;%d\n" % (now, *each) for each in events), READABLE)
         told.add(file)
-
-
-def _append_whole(file: Path, lines: bytes) -> None:
-    """Append whole lines that survive a power cut, or nothing: readers would wait for ever at half a line."""
-    descriptor = _open(file)
-    try:
-        size = _whole(descriptor)
-        if os.write(descriptor, lines) != len(lines):
-            os.ftruncate(descriptor, size)
-            raise OSError(f"the disk of {file.parent} is full")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _whole(descriptor: int) -> int:
-    """Cut off half a line that an interrupted write has left; return the size of the file."""
-    size = os.fstat(descriptor).st_size
-    if size and os.pread(descriptor, 1, size - 1) != b"\n":
-        size = os.pread(descriptor, size, 0).rfind(b"\n") + 1
-        os.ftruncate(descriptor, size)
-    return size

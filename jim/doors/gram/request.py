@@ -59,6 +59,7 @@ SERVICE = Path("/etc/grid-services/jobmanager-samgrid")
 EVENTS_OPTION = " -seg-module samgrid"
 NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROXY})
 # These variables name the job manager and its client, and places of one submission.
+CONTACT = "GLOBUS_GRAM_JOB_CONTACT"
 CONTACTS, SCRATCH = ("GLOBUS_", "X509_"), "SCRATCH_DIRECTORY"
 CACHED = re.compile(r"/[^\s'\"]*/\.gass_cache/[^\s'\"]+")  # a file that GRAM has fetched
 Description = Mapping[str, list[Any]]
@@ -131,6 +132,12 @@ def _leave_the_payloads(attributes: dict[str, Any], environment: dict[str, Any])
     attributes["environment"] = {name: value for name, value in environment.items() if name not in NOT_THE_PAYLOADS}
     if PROXY in environment:  # GRAM renews that file
         attributes.setdefault("proxy", environment[PROXY])
+
+
+def contact(description: Description) -> str:
+    """Return the contact under which the client knows the job."""
+    pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
+    return next((text for name, text in pairs if name == CONTACT and isinstance(text, str)), "")
 
 
 def apart(description: Description) -> dict[str, list[str]]:

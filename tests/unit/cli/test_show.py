@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from jim.cli.text import say_json, say_json_in_parts
+from jim.jobs import Sender
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb.sqlite import Store
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
@@ -41,6 +42,19 @@ def test_colours_only_on_a_terminal(home, monkeypatch):
 
 
 # show
+
+
+def test_a_grid_job_is_found_by_its_key_or_its_contact_and_shows_who_sent_it(home):
+    home.add()
+    contact, dn = "https://gk.example:2119/16/5/", "/O=Test/CN=\x1b[31mA"
+    home.store.set_sender(1, Sender(dn, ("/dteam/Role=NULL/Capability=NULL",), contact))
+    for name in (contact, "key-1"):
+        said = home.out("show", name)
+        assert "\nsent by      /O=Test/CN=\\x1b[31mA (as its proxy claims)\n" in said
+        assert "\nVO           dteam, /dteam/Role=NULL/Capability=NULL (as its proxy claims)\n" in said
+        assert f"\ncontact      {contact}\n" in said
+    told = json.loads(home.out("show", "key-1", "--json"))["sender"]
+    assert told == {"dn": dn, "vo": "dteam", "fqans": ["/dteam/Role=NULL/Capability=NULL"], "contact": contact}
 
 
 def test_a_grid_job_is_shown_in_detail(home):

@@ -11,6 +11,7 @@ from jim import run_grid_job
 from jim.doors import inbox
 from jim.doors.gram.request import apart
 from jim.errors import BadRequest
+from tests.certificates import PROXY
 from tests.gram.script import HOME, call, description
 
 ASKED = 'job_type = "executable"\nexecutable = "/bin/echo"\narguments = ["a"]\nkey = "mine"\n'
@@ -139,6 +140,20 @@ def of_a_job_manager(place, run, **more):
     told = {"jobdir": [str(jobdir)], "directory": [str(scratch)], "executable": [str(cached)]}
     told |= {"remoteiourl": [contact], "stdout": [str(jobdir / "out")], "stderr": [str(jobdir / "err")]}
     return told | {"environment": environment, "arguments": [f"--in={scratch}/a", "x"]} | more
+
+
+def test_the_contact_and_the_owner_of_the_proxy_are_kept_with_the_request(place):
+    proxy = place.directory / "proxy"
+    proxy.write_bytes(PROXY)
+    told = of_a_job_manager(place, 1)
+    told["environment"].append(["X509_USER_PROXY", str(proxy)])
+    assert "GRAM_SCRIPT_JOB_ID:1\n" in call(place, "submit", **told)
+    (file,) = [*(place.state / "inbox").glob("request-*"), *(place.state / "keys").glob("request-*")][:1]
+    assert json.loads(file.read_text())["sender"] == {
+        "contact": "https://host:40001/16/5/",
+        "dn": "/DC=org/DC=example/O=People/CN=José Ramón 17",
+        "fqans": ["/dteam/prod/Role=production/Capability=NULL", "/dteam/Role=NULL/Capability=NULL"],
+    }
 
 
 @pytest.mark.parametrize("method", ["submit"])

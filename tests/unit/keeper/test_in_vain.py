@@ -40,6 +40,14 @@ def test_it_is_fenced_and_cancelled_and_fails_with_the_words_of_the_batch_system
     assert len(world.batch.ledger) == 1
 
 
+def test_the_next_keeper_goes_on_counting(world):
+    forbid(world, 1)
+    world.go(40, 1.0)
+    world.restart()
+    world.go(25, 1.0)
+    assert world.state(1, 0) is State.FAILED
+
+
 def test_the_time_begins_anew_when_the_batch_system_thinks_better_of_it(world):
     forbid(world, 1)
     world.go(40, 1.0)

@@ -204,7 +204,7 @@ class Killed(KeyboardInterrupt):
     "step",
     [
         *("doors.gram.events.Events._answer", "doors.gram.events.Events._end", "doors.gram.events.Events._forget"),
-        *("doors.gram.day_files.make_days", "doors.gram.day_files.append", "doors.gram.day_files._append_whole"),
+        *("doors.gram.day_files.make_days", "doors.gram.day_files.append", "doors.gram.day_files.append_whole"),
     ],
 )
 def test_a_keeper_killed_anywhere_on_the_way_loses_no_line(telling, place, monkeypatch, step):

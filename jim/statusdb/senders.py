@@ -1,0 +1,84 @@
+"""Who sent grid jobs, which attempts await their line of the accounting, and which can never start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from jim.jobs import Key, Sender, Unaccounted
+from jim.statusdb.connected import Connected
+from jim.statusdb.formats import WITH_SENDERS
+from jim.statusdb.packed import unpacked
+from jim.statusdb.pieces import piece_of
+from jim.statusdb.rows import column
+
+UNACCOUNTED = (
+    "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
+    "s.size, l.piece FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
+    "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
+)
+OLD = (
+    "SELECT g.id, g.key FROM sender JOIN grid_job g ON g.id = sender.grid "
+    "WHERE g.step = 'finished' AND g.updated < ? LIMIT ?"
+)
+
+
+class Senders(Connected):
+    """The parts of a status DB about senders and accounting."""
+
+    def set_sender(self, grid: int, sender: Sender) -> None:
+        """Record who sent a grid job."""
+        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact)
+        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?)", told)
+
+    def sender(self, grid: int) -> Sender:
+        """Return who sent a grid job; empty if that is not known, or not any more."""
+        if self._format < WITH_SENDERS:
+            return Sender()
+        row = self.db.execute("SELECT dn, fqans, contact FROM sender WHERE grid = ?", (grid,)).fetchone()
+        return Sender(row[0], tuple(json.loads(row[1])), row[2]) if row else Sender()
+
+    def sent_as(self, contact: str) -> int:
+        """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
+        if self._format < WITH_SENDERS:
+            return 0
+        row = self.db.execute("SELECT max(grid) FROM sender WHERE contact = ? AND contact <> ''", (contact,)).fetchone()
+        return int(row[0] or 0)
+
+    def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
+        """Return grid jobs with senders, and their keys, that finished before a time."""
+        return list(self.db.execute(OLD, (before, limit)))
+
+    def forget_sender(self, grid: int) -> None:
+        """Forget who sent a grid job."""
+        self.db.execute("DELETE FROM sender WHERE grid = ?", (grid,))
+
+    # Accounting
+
+    def unaccounted(self, limit: int) -> list[Unaccounted]:
+        """Return ended attempts whose line may not be written yet, the first ones."""
+        rows = self.db.execute(UNACCOUNTED, (limit,))
+        return [Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]))) for row in rows]
+
+    def is_unaccounted(self, grid: int) -> bool:
+        """Tell whether a line about a grid job may not be written yet."""
+        return self.db.execute("SELECT 1 FROM unaccounted WHERE grid = ? LIMIT 1", (grid,)).fetchone() is not None
+
+    def are_accounted(self, last: int) -> None:
+        """Record that the lines up to this one are written."""
+        self.db.execute("DELETE FROM unaccounted WHERE seq <= ?", (last,))
+
+    # Attempts that can never start
+
+    def in_vain(self) -> dict[Key, float]:
+        """Return since when attempts can never start, in seconds since 1970."""
+        found = self.db.execute("SELECT grid, k, idx, since FROM in_vain")
+        return {(grid, k, idx): since for grid, k, idx, since in found}
+
+    def set_in_vain(self, begun: Mapping[Key, float], over: Iterable[Key]) -> None:
+        """Record since when attempts can never start, and which may start again or have ended."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM in_vain WHERE grid = ? AND k = ? AND idx = ?", over)
+            told = ((*key, since) for key, since in begun.items())
+            self.db.executemany("INSERT OR REPLACE INTO in_vain VALUES (?, ?, ?, ?)", told)
