@@ -275,12 +275,12 @@ def tree_of(process: psutil.Process) -> int:
 
 def test_93_two_children_over_100_mb_stay_below_the_maximum(ground: Ground, served: Serving, patient: None) -> None:
     for number in (1, 2):
-        add_many(ground.store, number, 250_000)
+        add_many(ground.store, number, 215_000)
     known, answers, most = cookie(served), list[tuple[int, bytes]](), 0
 
     def ask(number: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
-        path = f"/query.xml?grid={number}&xpath={quote('//jim:local_job[string-length(@n) = 6][@n > 249998]/@n')}"
+        path = f"/query.xml?grid={number}&xpath={quote('//jim:local_job[string-length(@n) = 6][@n > 214998]/@n')}"
         connection.request("GET", path, headers={"Cookie": known})
         answer = connection.getresponse()
         answers.append((answer.status, answer.read()))
@@ -293,7 +293,7 @@ def test_93_two_children_over_100_mb_stay_below_the_maximum(ground: Ground, serv
         most = max(most, tree_of(psutil.Process()))
         time.sleep(0.05)
     assert [status for status, _ in answers] == [200, 200], answers
-    assert all(b"249999" in body for _, body in answers)
+    assert all(b"214999" in body for _, body in answers)
     assert 10**9 < most < MAXIMUM
 
 
