@@ -64,7 +64,8 @@ def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
 def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
     """Write a grid job's document, in `jim.statusdb.record.record`'s sense of `strict`."""
     with store.snapshot():
-        _write(out, [DECLARATION, *grid_job(store, store.grid_job(grid), OUTER, strict=strict)])
+        _write(out, (DECLARATION,))
+        _write(out, grid_job(store, store.grid_job(grid), OUTER, strict=strict))
 
 
 def write_site(

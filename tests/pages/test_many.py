@@ -273,7 +273,9 @@ def tree_of(process: psutil.Process) -> int:
     return total
 
 
-def test_93_two_children_over_large_documents_stay_below_the_maximum(ground: Ground, served: Serving, patient: None) -> None:
+def test_93_two_children_over_large_documents_stay_below_the_maximum(
+    ground: Ground, served: Serving, patient: None
+) -> None:
     for number in (1, 2):
         add_many(ground.store, number, 130_000)  # 78 MB each
     known, answers, most = cookie(served), list[tuple[int, bytes]](), 0
