@@ -9,7 +9,7 @@ umask 022
 cd -P -- "${0%/*}/.."
 
 DOORS='jim jim-submit jim-poll jim-cancel'
-UNITS='jim-keepers.service jim-keepers.timer jim-pages@.service'
+UNITS='jim-keepers.service jim-keepers.timer jim-pages@.service jim-pages-site@.service'
 
 complain() { # REASON
     printf 'make: %s\n' "$1" >&2

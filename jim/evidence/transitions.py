@@ -36,7 +36,7 @@ class NotPossible(JimError):
 def too_late(job: GridJob, verb: str) -> str:
     """Return why a wish for a whole grid job would have no effect. Nothing reverses a cancel."""
     if job.step is Step.FINISHED:
-        return f"has already finished as {job.outcome}"
+        return f"the grid job has already finished as {job.outcome}"
     if job.wish == Verb.CANCEL != verb:
         return "a cancel of it is in progress"
     # A cancel ends a collection that is no longer needed.

@@ -65,7 +65,7 @@ def _change(
 def _end(keeper: Keeper, job: GridJob, verb: str, slices: Slices) -> str:
     """Wish the end of those local jobs that have not ended."""
     if job.step is Step.FINISHED:
-        raise NotPossible(f"{job.id} {too_late(job, verb)}")
+        raise NotPossible(too_late(job, verb))
     named = list(chosen(keeper.store, job.id, slices))
     alive = [each for each in named if not each.state.final]
     for each in alive:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import Access, Large, Rates
 from jim.pages.admission import DOING, admit, require_look
+from jim.pages.beside import Beside, Find
 from jim.pages.forms import Forms
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings, tag_of
@@ -87,6 +89,7 @@ class Pages:
     lately: Lately = field(init=False)
     forms: Forms = field(init=False)
     watch: Watch = field(init=False)
+    beside: Beside = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: _hashed(Path(__file__).with_name("static")),
     )
@@ -95,6 +98,7 @@ class Pages:
         self.lately = Lately(self._opened)
         self.forms = Forms(self.access.key)
         self.watch = Watch(self._opened, lambda: self.lately.news, lambda: self.renderings.clock())
+        self.beside = Beside(self._opened, lambda read: self.disk(read), lambda: self.renderings.clock())
 
     def _opened(self) -> View:
         view = self.open()
@@ -141,27 +145,37 @@ class Pages:
             beat = now
         return Made(body, HTML, now, beat, seen.seen)
 
-    def add(self, app: Flask, rule: str, make: Make, *formats: str, name: str = "", versioned: bool = False) -> None:
+    def add(
+        self,
+        app: Flask,
+        rule: str,
+        make: Make,
+        *formats: str,
+        name: str = "",
+        versioned: bool = False,
+        files: Find | None = None,
+    ) -> None:
         """Serve a page at a rule, and its other formats at the rule with a suffix.
 
-        A versioned page changes only if its grid job changes, or without one if any does.
+        A versioned page changes only if its grid job changes, or without one if any does, or if one of its files does.
         """
         name, rule = name or make.__name__, in_full(rule)
-        app.add_url_rule(rule, name, self._serving(make, "", formats, versioned=versioned))
+        moment = partial(self.beside.at, self.watch, files) if versioned else None
+        app.add_url_rule(rule, name, self._serving(make, "", formats, moment))
         for each in formats:
             if each != "html":
                 mirror = f"{'/index' if rule == '/' else rule}.{each}"
                 app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats))
 
     def _serving(
-        self, make: Make, fixed: str, formats: tuple[str, ...], *, versioned: bool = False
+        self, make: Make, fixed: str, formats: tuple[str, ...], told: Callable[..., Moment | None] | None = None
     ) -> Callable[..., Response]:
         def serve(**names: Any) -> Response:
             kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
             cached = f"{g.role} {kind} {g.root} {request.full_path}"
-            moment = self.watch.at(names.get("number")) if versioned and kind == "html" else None
+            moment = told(**names) if told and kind == "html" else None
             if moment and tag_of(cached, moment.mark) in request.headers.get("If-None-Match", ""):
                 return unchanged(moment, tag_of(cached, moment.mark))
             mark = moment.mark if moment else ""

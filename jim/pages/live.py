@@ -39,7 +39,6 @@ class Made:
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     mark: str = ""  # of the moment that it shows, if that is known
-    stored: bool = True  # else it shows files as well, which change without a change in the store
 
     def tag(self, name: str) -> str:
         """Return the ETag of the content: the same while only ages change, for half a minute at most."""
@@ -89,7 +88,7 @@ class Renderings:
             if made is None or self.clock() > until + more:
                 began = self.cost()
                 made = make()
-                made = replace(made, mark=mark if made.stored else "")
+                made = replace(made, mark=mark)
                 self._keep(name, made, min(LONGEST_FRESH, max(FRESH_SECONDS, (self.cost() - began) / SHARE)))
         return made
 

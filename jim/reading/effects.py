@@ -101,7 +101,7 @@ def _too_late(job: GridJob, slices: Slices, verb: str, states: Counter[State], m
     if not slices:
         return too_late(job, verb)
     if job.step is Step.FINISHED:  # the outcome belongs to the grid job, not to a local job
-        return f"{job.id} {too_late(job, verb)}"
+        return too_late(job, verb)
     return too_late_to_end(states.keys())
 
 
@@ -172,11 +172,17 @@ def _ended(view: View, job: GridJob, slices: Slices) -> list[LocalJob]:
 
 
 def _nothing_to_retry(job: GridJob, ended: list[LocalJob], more: Mapping[str, Any]) -> str:
-    if any(more.values()):
-        return "no local job matches --failed and --reason"
+    if more.get("failed") or more.get("reason"):
+        return _none_like(**more)
     if job.step is Step.FINISHED and not job.size:
         return "it has no local jobs"
     if any(each.piece.failure for each in ended):
         return "the failed local jobs failed on their creation, and can never run"
     finished = job.step is Step.FINISHED
     return f"no local job {'failed' if finished else 'has failed'} or was killed{'' if finished else ' so far'}"
+
+
+def _none_like(*, failed: bool = False, reason: str = "", **_: Any) -> str:
+    """Say that nothing was chosen by kind and words of a reason, as options of `jim retry` or fields of a page."""
+    kind = "failed" if failed else "failed, held or killed"
+    return f"there is no {kind} local job{f' with {reason!r} in its reason' if reason else ''}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ def document(store: Store, grid: int, *, strict: bool = False) -> bytes:
 def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> None:
     """Write a grid job's document, in `jim.statusdb.record.record`'s sense of `strict`."""
     with store.snapshot():
-        _write(out, [DECLARATION, *grid_job(store, store.grid_job(grid), OUTER, strict=strict)])
+        _write(out, chain((DECLARATION,), grid_job(store, store.grid_job(grid), OUTER, strict=strict)))
 
 
 def write_site(

@@ -141,8 +141,11 @@ def evaluate(file: IO[bytes], expression: str) -> Sequence[tuple[str, str, bool]
     """Evaluate an XPath expression over a document, in a process with limits; return each result with its job."""
     try:
         root = etree.parse(file, _parser()).getroot()
+    except etree.XMLSyntaxError as error:  # JIM wrote the document: libxml2 says so, or nothing, if memory runs out
+        raise MemoryError from error
+    try:
         found = root.xpath(expression, namespaces=PREFIXES, smart_strings=True)
-    except (etree.XPathError, etree.XMLSyntaxError, ValueError) as error:
+    except (etree.XPathError, ValueError) as error:
         raise JimError(f"XPath {expression!r}: {error}") from error
     return _Later(found if isinstance(found, list) else [found])
 

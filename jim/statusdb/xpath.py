@@ -51,7 +51,8 @@ def xpath(document: IO[bytes], expression: str, out: IO[bytes], most: Most = ALL
     said = answer.err.strip().splitlines()[-1:] if answer.code == 1 else []
     limits = (
         f"it needs more than {CPU_SECONDS} s of CPU time, {WALL_SECONDS} s or {MEMORY_BYTES >> 20:,} MiB of memory, or "
-        f"its result has more than {ANSWER_BYTES >> 20} MiB"
+        f"its result has more than {ANSWER_BYTES >> 20} MiB. Name fewer grid jobs, or write an expression that JIM "
+        "translates (docs/xpath.md)"
     )
     raise BadRequest(said[0]) if said else JimError(f"JIM stopped XPath {expression[:200]!r}: {limits}")
 

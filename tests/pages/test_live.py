@@ -92,8 +92,7 @@ def test_84_a_poll_of_what_has_not_changed_renders_nothing(
     tags: dict[str, str], person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(person.pages), "html", None)
-    stored = [path for path in PATHS if path not in ("/jobs/1/0", "/jobs/2/0")]
-    assert [person.get(path, If_None_Match=tags[path]).status_code for path in stored] == [304, 304, 304]
+    assert {person.get(path, If_None_Match=tags[path]).status_code for path in PATHS} == {304}
 
 
 def test_a_log_that_grows_changes_the_page_of_its_local_job(

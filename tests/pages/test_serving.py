@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -171,3 +172,12 @@ def test_43_a_request_that_does_not_come_in_time_is_closed(
         assert slow.recv(100) == b""
         assert time.monotonic() - began < 10
     assert reader.get("/jobs").status == 200, "a connection that has asked in time is kept"
+
+
+def test_all_threads_share_one_arena_where_the_c_library_has_arenas(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    monkeypatch.setattr("ctypes.CDLL", lambda _: SimpleNamespace(mallopt=lambda *words: told.append(words)))
+    server.share_memory()
+    assert told == [(-8, 1)]
+    monkeypatch.setattr("ctypes.CDLL", lambda _: SimpleNamespace())
+    server.share_memory()

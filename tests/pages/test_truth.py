@@ -56,7 +56,7 @@ def test_13_a_silent_batch_system_is_told_with_its_last_words(running: Ground, p
     running.store.set_fact("seen", text(running.now - 600))
     running.site.summary.write_text(json.dumps({"trouble": "sinfo: <b>timed out</b>", "failures": 7}))
     page = person.page("/jobs/1")
-    assert "The batch system (local) has given no good answer since 10 min" in page.text
+    assert "The last good answer of the batch system (local) came 10 min" in page.text
     assert "last words: sinfo: <b>timed out</b>" in page.text
     assert "the batch system has not answered for 10 min" in page.text, "the sentence of explain"
     assert page.all("time", **{"data-clock": "batch"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, g
@@ -18,7 +18,7 @@ from jim.reading import documents, history
 from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running
 from jim.reading.effects import offered
-from jim.reading.files import outputs, sizes
+from jim.reading.files import log_files, outputs, sizes
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
 from jim.reading.view import View
@@ -31,7 +31,7 @@ BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", versioned=True)
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", versioned=True, files=_logs)
     pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
 
 
@@ -47,7 +47,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     attempts = view.store.attempts(number, n=n)
     mine = running(view, local) if local.state is State.RUNNING else None
     made, files = outputs(view, local)
-    page = pages.html(
+    return pages.html(
         view,
         "local_job.html",
         job=job,
@@ -66,7 +66,14 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         last=job.size - 1,
         offered=offered(job, (local.state,), local),
     )
-    return replace(page, stored=local.state.final)  # until then, logs grow and a claim may come
+
+
+def _logs(view: View, number: int, n: int) -> list[Path]:
+    """Return the files that change, without a change in the store, what the page of a local job shows."""
+    if view.store.local_job(number, n).state.final:
+        return []
+    latest = list(reversed(view.store.attempts(number, n=n)))[:LOGS_OF]
+    return [path for attempt in latest for path in log_files(view, attempt).values()]
 
 
 def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait]:

@@ -81,6 +81,10 @@ def _ages(view: View) -> Iterator[Metric]:
     if seen.seen:
         words = "Seconds since the batch system's last good answer"
         yield GaugeMetricFamily("jim_batch_answer_age_seconds", words, value=view.age(seen.seen))
+    failures = GaugeMetricFamily("jim_batch_failures_in_a_row", "Batch commands without a good answer", labels=["of"])
+    failures.add_metric(["batch system"], view.published.trouble.failures)
+    failures.add_metric(["history"], view.published.history.failures)
+    yield failures
 
 
 def _counters(pages: Pages, view: View) -> Iterator[Metric]:

@@ -145,7 +145,7 @@ def test_a_wish_that_comes_too_late_is_not_left(grounded: Ground, boss: Person) 
     grounded.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
     answer = boss.post(f"{CANCEL}/do", shown)
     assert answer.status_code == 409
-    assert "has already finished as completed; cancel changes nothing" in Page(answer.text).text
+    assert "The grid job has already finished as completed. Cancel would change nothing." in Page(answer.text).text
     assert wishes(grounded) == []
     assert "<form method" not in boss.get(CANCEL).text
 
@@ -294,3 +294,15 @@ def test_42_cancelled_by_page_and_by_jim_at_once_one_effect_both_in_the_journal(
     ]
     assert world.store.counts(grid) == {State.KILLED: 2}
     assert world.batch.calls.count("cancel") == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ("", "all local jobs that failed or are held (if there are none, those that were killed)."),
+        ("?failed=yes&reason=exit+3&max=2", "all local jobs that failed and have “exit 3” in their reason; of these, "),
+        ("?n=3", "the named local jobs that failed, were killed or are held."),
+    ],
+)
+def test_a_retry_says_what_its_fields_choose(grounded: Ground, boss: Person, asked: str, chosen: str) -> None:
+    assert f"Chosen are {chosen}" in boss.page(f"/jobs/1/control/retry{asked}").text

@@ -136,7 +136,7 @@ def test_78_without_completions_there_are_no_quartiles_and_no_end(ground: Ground
 def test_the_slowest_local_job_and_exactly_the_failed_ones_are_linked(ground: Ground, person: Person) -> None:
     ended(ground, 2, 5, 60, bad=2)
     page = person.page("/jobs/2")
-    assert "Slowest: 2.0 6 min 40 s" in page.text
+    assert "Slowest that have ended: 2.0 6 min 40 s" in page.text
     assert '<a href="/jobs/2/0">2.0</a> 6 min 40 s' in page.html
     assert '<a href="?state=failed">2 failed</a>' in page.html
 

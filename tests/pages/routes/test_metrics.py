@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from typing import Any
 
 import pytest
@@ -35,6 +36,17 @@ def test_states_steps_and_ages_are_those_of_the_store(ground: Ground, person: Pe
     assert (found["jim_keeper_at_work",], found["jim_unfinished",]) == (1, 1)
     assert 2 <= found["jim_keeper_heartbeat_age_seconds",] < 30
     assert 90 <= found["jim_batch_answer_age_seconds",] < 120
+
+
+def test_failures_of_batch_commands_are_those_that_the_keeper_published(ground: Ground, person: Person) -> None:
+    name = "jim_batch_failures_in_a_row"
+    found = scraped(person)
+    assert (found[name, "batch system"], found[name, "history"]) == (0, 0)
+    ground.site.summary.write_text(
+        json.dumps({"trouble": "alice: timed out", "failures": 7, "history": {"failures": 2}})
+    )
+    found = scraped(person)
+    assert (found[name, "batch system"], found[name, "history"]) == (7, 2)
 
 
 def test_a_keeper_at_rest_has_no_heartbeat(ground: Ground, person: Person) -> None:

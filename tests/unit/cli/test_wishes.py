@@ -46,10 +46,17 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
     assert out == f"{words[0]}: retry requested: {what} another set of attempts; `jim cancel {chosen}` undoes it\n"
 
 
-@pytest.mark.parametrize("words", [["--reason", "no such"], ["--reason", "5"], ["--failed", "--reason", "cancelled"]])
-def test_nothing_has_ended_like_that(home, words):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--reason", "no such"], "failed, held or killed local job with 'no such' in its reason"),
+        (["--reason", "5"], "failed, held or killed local job with '5' in its reason"),
+        (["--failed", "--reason", "cancelled"], "failed local job with 'cancelled' in its reason"),
+    ],
+)
+def test_nothing_has_ended_like_that(home, words, told):
     ended(home)
-    assert home.out("retry", "1", *words) == "1: no local job matches --failed and --reason; retry changes nothing\n"
+    assert home.out("retry", "1", *words) == f"1: there is no {told}; retry changes nothing\n"
     assert list((home.site.state / "inbox").iterdir()) == []
 
 
@@ -116,8 +123,8 @@ def test_several_are_cancelled_or_none(home):
 def test_a_wish_that_comes_too_late(home):
     home.add()
     home.finish()
-    assert home.out("cancel", "1") == "1: has already finished as completed; cancel changes nothing\n"
-    assert home.out("cancel", "1.0") == "1.0: 1 has already finished as completed; cancel changes nothing\n"
+    assert home.out("cancel", "1") == "1: the grid job has already finished as completed; cancel changes nothing\n"
+    assert home.out("cancel", "1.0") == "1.0: the grid job has already finished as completed; cancel changes nothing\n"
     assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
     assert wishes(home) == []
 

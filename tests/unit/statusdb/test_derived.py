@@ -15,7 +15,7 @@ from jim.jobs import Change
 from jim.model import Piece, State, Witness
 from jim.statusdb.asked import LocalJobsAsked, Minute
 from jim.statusdb.derived import minute_of
-from jim.statusdb.making import BLOCK
+from jim.statusdb.making import BLOCK, DERIVED
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_7
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
@@ -190,20 +190,27 @@ def test_grid_jobs_that_were_removed_long_ago_are_forgotten_once_their_files_are
         ("tally", "UPDATE tally SET count = count + 1 WHERE state = 'failed'"),
         ("cells", "UPDATE cells SET states = zeroblob(5)"),
         ("pulse", "DELETE FROM pulse WHERE what = 'failed' AND grid > 0"),
+        ("phase", "UPDATE phase SET done = 6"),
         ("on_host", "INSERT INTO on_host VALUES (1, 'nowhere', 'failed', 1, '')"),
     ],
 )
-def test_a_wrong_row_is_found_and_put_right(store, table, harm):
+def test_80_a_wrong_row_is_found_and_put_right(store, table, harm):
     add(store, 1, 5)
     send(store, 1, 5)
     store.set_attempt(1, 1, 1, host="a", started=store.clock.utc(), verdict="failed")
     move(store, 1, State.SUBMITTING, State.FAILED, 0)
+    store.publish(1, 0, "phase-sim", '<phase name="sim" done="5" total="9" unit="events"/>')
     before = store.lately("2000-01-01T00:00Z")
     store.db.execute(harm)
     assert store.wrong() == {**RIGHT, table: 1}
     store.make_anew()
     assert store.wrong() == RIGHT
     assert store.lately("2000-01-01T00:00Z") == before
+    assert [(each.done, each.total) for each in store.phases(1)] == [(5, 9)]
+
+
+def test_80_each_derived_table_is_checked(store):
+    assert {*store.wrong()} == {*DERIVED}
 
 
 def test_a_format_of_before_is_read_as_if_it_had_it_and_gets_it_with_its_keeper(tmp_path):

@@ -3,10 +3,12 @@
 import io
 import re
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 from lxml import etree
 
+from jim.clock import Clock
 from jim.errors import UnknownJob
 from jim.model import State, Step, Witness
 from jim.statusdb import writing
@@ -14,6 +16,7 @@ from jim.statusdb.published import OF_ALL
 from jim.statusdb.sqlite import Store
 from jim.statusdb.writing import document, of_local_job, write
 from jim.statusdb.xml import NAMESPACE, fragment, schema
+from tests.unit.statusdb.by_hand import add
 from tests.unit.statusdb.documented import NOON, NOON_S, RECORD, SUM, FixedClock, stored
 
 NAMES = {"jim": NAMESPACE}
@@ -281,3 +284,20 @@ def test_a_mark_is_readable_whatever_prefixes_an_element_declares(store):
     store.publish(12, 0, "mine", '<jim:a xmlns:jim="urn:x" xmlns:jim0="urn:y"/>', 2, False, "no <b>")
     (mine,) = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
     assert (mine.tag, mine.get(f"{{{NAMESPACE}}}words")) == ("{urn:x}a", "no <b>")
+
+
+@pytest.mark.parametrize("of_site", [False, True])
+def test_a_document_is_written_in_parts_and_never_held_whole(tmp_path, monkeypatch, of_site):
+    """As most of a million local jobs would be, in the process that serves all pages."""
+    monkeypatch.setattr(writing, "AT_ONCE", 10)
+    with closing(Store(tmp_path / "status.db", Clock(), write=True)) as store:
+        add(store, 1, 60)
+        made, real = [], writing.local_jobs
+        monkeypatch.setattr(writing, "local_jobs", lambda *more: made.append(more) or real(*more))
+        out = SimpleNamespace(write=lambda content: held.append((len(made), content.count(b"<jim:local_job "))))
+        held = []
+        if of_site:
+            writing.write_site(store, {"site": {}}, [1], out, strict=False)
+        else:
+            writing.write(store, 1, out)
+    assert [count for count in held if count[1]] == [(part, 10) for part in range(1, 7)]

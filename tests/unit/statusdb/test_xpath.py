@@ -80,6 +80,12 @@ def test_a_document_that_refers_to_others_is_not_followed(tmp_path):
     assert "secret" not in json.dumps(asked(content.encode(), "string(/a)"))
 
 
+def test_93_a_document_that_does_not_fit_into_memory_is_no_fault_of_the_expression(store):
+    """libxml2 reports an unknown error of the document then; a whole document that JIM wrote has none."""
+    with pytest.raises(MemoryError):
+        evaluate(io.BytesIO(document(store, 12)[:-20]), "//jim:local_job")
+
+
 def test_48_an_expression_that_takes_for_ever_is_ended(monkeypatch):
     monkeypatch.setattr(room, "WALL_SECONDS", 1)
     many = b"<a>" + b"<b/>" * 3000 + b"</a>"
