@@ -31,7 +31,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from types import ModuleType
 
+from jim.adapters.capacity import Capacity
 from jim.errors import BadSite, BatchError, Full, Refused, Unclear, nearest
 from jim.model import Answer, Batch, Ids, Kind, Listing, Observation
 
@@ -40,8 +42,8 @@ class Adapter(ABC):
     """One batch system. Subclasses give words and parsers; a dialect overrides what differs."""
 
     name: str
-    # The first words of each command: submit query history find cancel change ping. A site may replace any
-    # of them in [batch.commands].
+    # The first words of each command: submit query history find cancel change ping, and for `capacity` some of
+    # nodes queues pending. A site may replace any of them in [batch.commands].
     commands: Mapping[str, tuple[str, ...]]
     index_variable: str  # set by the batch system in a job: the array index
     id_variable: str  # set by the batch system in a job: the batch id
@@ -55,6 +57,7 @@ class Adapter(ABC):
     leaves_nothing: bool = False  # likewise, and the process that touches the claim has ended, too: no wait is needed
     can_suspend: bool = False  # users may suspend running jobs
     can_avoid: bool = False  # a submission may name hosts that it must not use
+    capacity: str = ""  # the module of adapters/capacity that reads how much room there is; empty: nobody knows
 
     # Patterns for the kinds of failure, searched in this order; capitals do not matter.
     unclear: tuple[str, ...] = ()  # a lost answer: nobody knows what was done
@@ -162,6 +165,17 @@ class Adapter(ABC):
     def set_up_command(self, slots: int) -> list[str] | None:
         """Build the command that prepares JIM's own batch system; None for all others."""
         return None
+
+    def capacity_commands(self) -> dict[str, list[str]]:
+        """Build the commands, by name, that tell how much room the batch system has; none if no command tells."""
+        return {name: [*self.commands[name], *words] for name, words in _capacity(self.capacity).COMMANDS.items()}
+
+    def parse_capacity(self, answers: Mapping[str, Answer]) -> Capacity:
+        """Read the answers to these commands; what a failed command would have told stays unknown."""
+        found: Capacity = _capacity(self.capacity).read(
+            {name: answer.out for name, answer in answers.items() if answer.code == 0}
+        )
+        return found
 
     def output(self, answer: Answer) -> str:
         """Return the output of a command, or raise the error of its failure."""
@@ -307,6 +321,10 @@ def source(name: str) -> type[History]:
     """Load a source of history by its name."""
     found: type[History] = importlib.import_module(f"jim.adapters.history.{name}").HISTORY
     return found
+
+
+def _capacity(name: str) -> ModuleType:
+    return importlib.import_module(f"jim.adapters.capacity.{name or 'unknown'}")
 
 
 def option(name: str, value: str | int | None, unit: str = "") -> list[str]:

@@ -61,13 +61,14 @@ TOLD = (
 )
 COMMANDS = {
     "submit": ("condor_submit",),
-    **dict.fromkeys(("query", "find", "ping"), ("condor_q",)),
+    **dict.fromkeys(("query", "find", "ping", "pending"), ("condor_q",)),
     "history": ("condor_history",),
     "cancel": ("condor_rm",),
     "hold": ("condor_hold",),
     "release": ("condor_release",),
     "suspend": ("condor_suspend",),
     "resume": ("condor_continue",),
+    "nodes": ("condor_status",),
 }
 CHANGES: dict[str, tuple[str, ...]] = dict.fromkeys(("hold", "release", "suspend", "resume"), ())
 
@@ -79,7 +80,7 @@ class Condor(DeclaredAdapter):
     commands = COMMANDS
     index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by the submit description
     array_limit, name_length = 10_000, 200
-    can_suspend = True
+    can_suspend, capacity = True, "condor"
     began: str = "NumJobStarts"  # the attribute that counts the starts of a job
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE

@@ -29,7 +29,7 @@ class Local(Adapter):
     index_variable, id_variable = "LOCALBATCH_INDEX", "LOCALBATCH_ID"
     array_limit, name_length = 10_000, 200
     end_is_death = leaves_nothing = True  # leftover processes of a task are killed before its end is reported
-    can_suspend = True
+    can_suspend, capacity = True, "local"
     # SQLite may have stored the transaction all the same.
     unclear = (r"cannot record: disk I/O error", r"done, but cannot answer")
     transient = (
@@ -49,6 +49,7 @@ class Local(Adapter):
             "cancel": (*program, "cancel"),
             "change": program,  # each change and the set-up have their own verbs
             "ping": (*program, "ping"),
+            "nodes": (*program, "ping"),
         }
         super().__init__(commands, area)
 

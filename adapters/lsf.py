@@ -35,7 +35,8 @@ COMMANDS = {
     "cancel": ("bkill",),
     **dict.fromkeys(("hold", "suspend"), ("bstop",)),
     **dict.fromkeys(("release", "resume"), ("bresume",)),
-    "ping": ("bqueues",),  # it asks mbatchd; lsid does not
+    **dict.fromkeys(("ping", "queues"), ("bqueues",)),  # it asks mbatchd; lsid does not
+    "nodes": ("bhosts",),
 }
 CHANGES: dict[str, tuple[str, ...]] = dict.fromkeys(("hold", "release", "suspend", "resume"), ())
 
@@ -47,7 +48,7 @@ class Lsf(DeclaredAdapter):
     commands = COMMANDS
     index_variable, id_variable = "LSB_JOBINDEX", "LSB_JOBID"
     array_limit, name_length = 1000, 4000  # MAX_JOB_ARRAY_SIZE
-    can_suspend = True
+    can_suspend, capacity = True, "lsf"
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^Job <{id}> is submitted to .*queue"

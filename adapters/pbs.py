@@ -52,10 +52,11 @@ JSON = ("-F", "json")
 ID, INDEX = re.compile(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?"), re.compile(r"\[[0-9]+\]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "submit": ("qsub",),
-    **dict.fromkeys(("query", "history", "find", "ping"), ("qstat",)),
+    **dict.fromkeys(("query", "history", "find", "ping", "queues"), ("qstat",)),
     "cancel": ("qdel",),
     "hold": ("qhold",),
     "release": ("qrls",),
+    "nodes": ("pbsnodes",),
 }
 CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # only operators may suspend
 
@@ -64,6 +65,7 @@ class Pbs(DeclaredAdapter):
     """A batch id is `4.server`, or `4[].server` for an array, whose member 2 is `4[2].server`."""
 
     name = "pbs"
+    capacity = "pbs"
     commands = COMMANDS
     index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
     array_limit, name_length = 10_000, 230  # the server has max_array_size

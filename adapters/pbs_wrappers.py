@@ -21,6 +21,7 @@ class PbsWrappers(Torque):
     """A batch id is a number. Each submission is one job."""
 
     name = "pbs_wrappers"
+    capacity = ""
     commands = COMMANDS | {"hold": ("qhold", "-h", "u")}
     index_variable, id_variable = "PBS_ARRAY_INDEX", "SLURM_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"

@@ -29,11 +29,11 @@ def installed(name: str) -> tuple[str, ...]:
 
 COMMANDS = {
     "submit": installed("qsub"),
-    **dict.fromkeys(("query", "find"), installed("qstat")),
+    **dict.fromkeys(("query", "find", "nodes", "pending"), installed("qstat")),
     "history": ("grep", "-hE", f"{ROOT}/{CELL}/common/accounting"),
     "cancel": installed("qdel"),
     "change": installed("qalter"),
-    "ping": installed("qconf"),
+    **dict.fromkeys(("ping", "queues"), installed("qconf")),
 }
 CHANGES = {"hold": ("-h", "u"), "release": ("-h", "U")}  # only operators may suspend
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
@@ -55,7 +55,7 @@ class Sge(DeclaredAdapter):
     name = "sge"
     commands = COMMANDS
     index_variable, id_variable, restart_variable = "SGE_TASK_ID", "JOB_ID", "RESTARTED"
-    can_avoid = True
+    can_avoid, capacity = True, "sge"
     array_limit = 75_000
     end_is_death = True  # execd writes the accounting of a job, which qacct reads, once all its processes are dead
     # Both names depend on the site; these are the usual ones. Memory is counted for each slot.

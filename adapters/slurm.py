@@ -11,9 +11,10 @@ from jim.model import Answer, Batch, Ids, Listing, Observation, State
 
 COMMANDS = {
     "submit": ("sbatch",),
-    **dict.fromkeys(("query", "history", "find"), ("squeue",)),
+    **dict.fromkeys(("query", "history", "find", "pending"), ("squeue",)),
     "cancel": ("scancel",),
     **dict.fromkeys(("change", "ping"), ("scontrol",)),
+    "nodes": ("sinfo",),
 }
 # Ends whose word tells more than the exit code.
 NOT_EXITED = {
@@ -66,7 +67,7 @@ class Slurm(DeclaredAdapter):
     commands = COMMANDS
     index_variable, id_variable = "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
-    can_avoid = True
+    can_avoid, capacity = True, "slurm"
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
+from statistics import median
 from typing import Any
 
 from jim import __version__
+from jim.adapters.capacity import Room
 from jim.admin.gram_service import job_types
 from jim.clock import Clock
+from jim.idealizer.channel import Channel
+from jim.keeper.opening import adapter_of
 from jim.model import State
 from jim.reading.accounts import ODD, document, moment, published
 from jim.site.drain import in_words
@@ -35,15 +39,27 @@ def offer(site: Site, clock: Clock) -> dict[str, Any]:
         "most_cores": site.batch.most_cores,
         "most_local_jobs": site.limits.local_jobs,
         "drained": in_words(site),
+        **_room(site, clock),
         **_live(site),
         "site_test": _last_test(site),
     }
 
 
+def _room(site: Site, clock: Clock) -> dict[str, Any]:
+    """Ask the batch system how much room it has, now and in each queue that requests may name."""
+    found = Channel(adapter_of(site), site.batch.command_seconds, clock).capacity()
+    named = [name for name in found.queues if not site.batch.queues or name in (*site.batch.queues, site.batch.queue)]
+    return {**_known(found.room), "queue_rooms": {name: _known(found.queues[name]) for name in named}}
+
+
+def _known(room: Room) -> dict[str, Any]:
+    return {name: value for name, value in room._asdict().items() if value is not None}
+
+
 def _live(site: Site) -> dict[str, Any]:
     """Add up the summaries of all keepers that this account may read."""
     grid_jobs, counts = 0, Counter({state.value: 0 for state in State if state is not State.UNKNOWN})
-    troubles, changed, unread = set(), "", 0
+    troubles, changed, unread, waits = set(), "", 0, list[int]()
     for file in published(site, site.summary):
         try:
             summary = document(file)
@@ -51,6 +67,7 @@ def _live(site: Site) -> dict[str, Any]:
             for job in jobs:
                 mine.update({State(word).value: int(count) for word, count in job["counts"].items()})
             at, trouble = moment(summary["at"]), str(summary["trouble"])
+            waits += [int(each) for each in summary.get("waits", ())]
         except FileNotFoundError:  # an account without grid jobs
             continue
         except ODD:
@@ -60,7 +77,14 @@ def _live(site: Site) -> dict[str, Any]:
         counts.update(mine)
         troubles.update({trouble} - {""})
     trouble = "; ".join(sorted(troubles))
-    return {"grid_jobs": grid_jobs, "counts": dict(counts), "changed": changed, "trouble": trouble, "unread": unread}
+    return {
+        "grid_jobs": grid_jobs,
+        "counts": dict(counts),
+        "waiting_seconds": round(median(waits)) if waits else None,
+        "changed": changed,
+        "trouble": trouble,
+        "unread": unread,
+    }
 
 
 def _last_test(site: Site) -> dict[str, str] | None:

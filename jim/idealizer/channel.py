@@ -16,11 +16,13 @@ from jim import command
 from jim.clock import Clock
 from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
 from jim.idealizer.health import Health, history
+from jim.idealizer.starts import Starts
 from jim.model import Answer, Batch, Kind, Listing, Observation
 from jim.plugins import foreign
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter
+    from jim.adapters.capacity import Capacity
 
 T = TypeVar("T")
 IDS_AT_ONCE = 1000  # the kernel limits an argument list, and a single argument to 128 KiB
@@ -42,7 +44,7 @@ class Channel:
 
     def __init__(self, adapter: Adapter, limit: float, clock: Clock, programs: Programs = command) -> None:
         self.adapter, self._limit, self._clock, self.programs = adapter, limit, clock, programs
-        self.health, self.past = Health(clock), history(clock)
+        self.health, self.past, self.starts = Health(clock), history(clock), Starts()
         self._looking = threading.Lock()
         self._looked: tuple[float, Listing] = (-1.0, {})  # the time and the result of the last full listing for `find`
 
@@ -70,6 +72,12 @@ class Channel:
     def answers(self) -> bool:
         """Tell whether the batch system answers at all."""
         return self._run(self.adapter.ping_command()).code == 0
+
+    def capacity(self) -> Capacity:
+        """Ask how much room the batch system has. What a command cannot tell stays unknown, and harms nothing."""
+        with foreign(f"the adapter {self.adapter.name!r} cannot tell how much room there is"):
+            answers = {name: self._run(words) for name, words in self.adapter.capacity_commands().items()}
+            return self.adapter.parse_capacity(answers)
 
     def find(self, mark: str, since: float) -> str:
         """Find the batch id of the submission with this mark; empty: not found. Older listings do not count."""

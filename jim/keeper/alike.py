@@ -111,13 +111,15 @@ def take(keeper: Keeper, found: Iterable[Report]) -> set[Told]:
     moves: Moves = {}
     columns: dict[Key, dict[str, Any]] = {}
     taken: set[Told] = set()
-    now = keeper.clock.utc()
+    now, at = keeper.clock.utc(), keeper.clock.boot()
     for report in found:
         about = seen.get(report.key)
         steps = _steps(report, about) if about else []
         if about is None or not steps or report.key in columns:
             continue
         columns[report.key] = _columns(report, about, now)
+        if not about.started:
+            keeper.channel.starts.started(report.key[:2], at)
         for step in steps:
             moves.setdefault((about.grid, about.attempt, *step), []).append(about.n)
         taken |= {(report.mark, report.key, "start")} | ({(report.mark, report.key, "exit")} if report.text else set())

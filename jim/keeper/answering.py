@@ -122,5 +122,6 @@ def _page(keeper: Keeper, records: Iterable[str]) -> str:
             "grid_jobs": sorted({key[0] for key in keeper.doubts}),
         },
         "unsaid": unsaid(keeper),
+        "waits": list(keeper.channel.starts.waits),
     }
     return f'{json.dumps(summary)[:-1]}, "jobs": [{", ".join(records)}]}}'

@@ -215,6 +215,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str) -> None:
         return
     store, grid, key = keeper.store, attempt.grid, (attempt.grid, attempt.k, attempt.idx)
     store.set_attempt(*key, started=keeper.clock.utc(), host=host)
+    keeper.channel.starts.started(key[:2], keeper.clock.boot())
     confirm(keeper, key, batch_id)
     was = store.state(grid, attempt.n)
     if was in alike.PENDING:

@@ -15,6 +15,7 @@ from jim.adapters.base import Adapter
 from jim.clock import Clock
 from jim.command import run
 from jim.errors import BadSite, JimError
+from jim.files import read_regular
 from jim.idealizer.channel import Channel
 from jim.keeper import due, serial
 from jim.keeper.keeper import Keeper
@@ -31,6 +32,7 @@ from jim.statusdb.contract import Store
 log = logging.getLogger(__name__)
 ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
 LOG_BYTES, LOG_FILES = 10_000_000, 5
+LONGEST_SUMMARY = 64 * 1024 * 1024
 WORKED_IN = "work"  # the fact that names the last work directory
 IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # steps in which a grid job has its directory
 
@@ -56,6 +58,7 @@ def open_keeper(site: Site) -> Keeper:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
+    channel.starts.waits.extend(published_waits(site.summary))
     return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
 
 
@@ -73,6 +76,14 @@ def hold_of(site: Site, store: Store) -> Hold:
 def is_used(site: Site, store: Store) -> bool:
     """Tell whether this state directory has worked in this work directory, by its own records."""
     return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
+
+
+def published_waits(summary: Path) -> list[int]:
+    """Return the waiting times of the last starts that an earlier keeper has published."""
+    try:
+        return [int(each) for each in json.loads(read_regular(summary, LONGEST_SUMMARY)).get("waits", ())]
+    except (OSError, JimError, ValueError, TypeError, AttributeError, RecursionError):
+        return []  # there is none, or another hand wrote it: the times begin anew
 
 
 def adapter_of(site: Site) -> Adapter:

@@ -119,6 +119,7 @@ class Sending:
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         keeper.workers.forget(FULL)
         self.most = max(self.most, 2 * submission.size)
+        keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
 
     def _not_recorded(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:

@@ -70,7 +70,11 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, Gone):
         return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
     if isinstance(error, UnknownJob):
-        return 404, str(error), "Grid jobs are removed some time after they have ended; the page Site says after how many days."
+        return (
+            404,
+            str(error),
+            "Grid jobs are removed some time after they have ended; the page Site says after how many days.",
+        )
     if isinstance(error, TooLong):
         return 503, str(error), "Give a state or a range of numbers, and try again."
     if isinstance(error, JimError | OSError):

@@ -12,7 +12,10 @@ from jim.errors import nearest
 from jim.model import BATCH_NAME
 
 # The questions to a batch system. Some systems have one command for each change, others one for all.
-COMMANDS = ("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping")
+COMMANDS = (
+    *("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping"),
+    *("nodes", "queues", "pending"),  # for `jim advertise`
+)
 NONE = "none"  # instead of a number: the batch system's own
 
 

@@ -53,6 +53,22 @@ def test_a_whole_ad_is_what_was_meant(classad2):
     assert "SiteTestStatus" not in parsed(classad2, offered)
 
 
+def test_requirements_choose_sites_by_what_a_job_asks_for(classad2):
+    """A job that asks for nothing may come; a drained site takes no job."""
+    offered = advertise.offer(Site(state=Path("/nowhere")), SetClock())
+    offered |= {"job_types": ["executable", "parametric"], "most_wall_seconds": 3600, "free_slots": 7}
+
+    def takes(job: str, **changed: object) -> bool:
+        site = classad2.parseOne("\n".join(classad(offered | changed)), classad2.ParserType.Old)
+        return bool(classad2.ClassAd(f"[{job}; Requirements = true]").symmetricMatch(site))
+
+    assert takes("a = 1")
+    assert takes('JIM_job_type = "parametric"; JIM_wall_seconds = 3600')
+    assert not takes('JIM_job_type = "other"')
+    assert not takes("JIM_wall_seconds = 3601")
+    assert not takes("a = 1", drained="since today")
+
+
 @pytest.mark.parametrize(
     ("text", "read"), [*((each, each) for each in TEXTS), ("two\nlines", "two\\nlines"), (EVIL, EVIL_SHOWN)]
 )

@@ -197,7 +197,7 @@ def test_the_keeper_knows_no_step() -> None:
 def test_adapters_and_the_local_batch_system_meet_only_at_a_command_line() -> None:
     assert {file for file in importers("jim.localbatch") if not file.startswith("jim/localbatch/")} == set()
     # The first imports it by its name, the others for types.
-    by_name = {"jim/keeper/opening.py", "jim/keeper/keeper.py", "jim/idealizer/channel.py"}
+    by_name = {"jim/keeper/opening.py", "jim/keeper/keeper.py", "jim/idealizer/channel.py", "jim/admin/advertise.py"}
     assert {file for file in importers("jim.adapters") if not file.startswith("adapters/")} == by_name
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from jim import __version__
+from jim.adapters.capacity import Capacity, Room
 from jim.admin import advertise
 from jim.cli.advertise import classad
+from jim.idealizer.channel import Channel
 from jim.reading import accounts
 from jim.site import file as site_file
 from tests.cli_home import SetClock
-from tests.offering import offering, summary
+from tests.offering import CAPACITY, LONG, offering, summary
 
 
 @pytest.fixture
@@ -41,7 +43,13 @@ def test_a_site_that_never_ran_a_job_says_what_it_offers(home):
         "most_cores": 8,
         "most_local_jobs": 5000,
         "drained": "",
+        "slots": 16,
+        "free_slots": 0,
+        "pending": 3,
+        "load": 0.19,
+        "queue_rooms": {"long": {"slots": 16, "free_slots": 0, "pending": 3, "load": 0.19, "wall_seconds": 604_800}},
         "grid_jobs": 0,
+        "waiting_seconds": None,
         "changed": "",
         "trouble": "",
         "unread": 0,
@@ -100,7 +108,17 @@ def test_every_attribute_is_told():
     told = (Path(__file__).parents[3] / "docs/installing.md").read_text()
     named = set(re.findall(r"`(\w+)`", told.split("## Advertise the site")[1].split("\n## ")[0]))
     site = site_file.Site(state=Path("/nowhere"))
+    rooms = {"queue_rooms": {"long": CAPACITY.queues["long"]._asdict()}, "waiting_seconds": 4} | LONG._asdict()
     tested = dict.fromkeys(advertise.TOLD, "2026-01-31T11:00:00.000Z")
     offered = advertise.offer(site, SetClock())
-    names = {line.partition(" =")[0] for line in classad(offered | {"site_test": tested, "changed": tested["at"]})}
+    names = {
+        line.partition(" =")[0] for line in classad(offered | rooms | {"site_test": tested, "changed": tested["at"]})
+    }
     assert {name for name in names if not name.startswith("LocalJobs")} <= named
+
+
+def test_what_the_batch_system_does_not_tell_is_not_in_the_ad(home, monkeypatch):
+    monkeypatch.setattr(Channel, "capacity", lambda channel: Capacity(Room(pending=4)))
+    offered = advertise.offer(home.site, home.clock)
+    assert (offered["pending"], offered["queue_rooms"]) == (4, {})
+    assert not {"slots", "free_slots", "load"} & offered.keys()

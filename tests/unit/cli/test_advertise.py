@@ -16,7 +16,9 @@ def home(tmp_path, capsys, monkeypatch):
 
 
 def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
-    (home.site.state / "summary.json").write_text(summary({"running": 3, "waiting": 2}, {"running": 1}))
+    (home.site.state / "summary.json").write_text(
+        summary({"running": 3, "waiting": 2}, {"running": 1}, waits=[2, 4, 90])
+    )
     tested = {"at": "2026-01-31T11:00:00.000Z", "status": "ok", "line": "JIM SITE OK - 9 checks, 33 local jobs"}
     (home.site.state / "site-test.json").write_text(json.dumps(tested | {"checks": []}))
     lines = home.out("advertise").splitlines()
@@ -54,13 +56,35 @@ def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
         "MostCores = 8",
         "MostLocalJobs = 5000",
         'Drained = ""',
+        "Slots = 16",
+        "FreeSlots = 0",
+        "Pending = 3",
+        "Load = 0.19",
+        "QueueLongSlots = 16",
+        "QueueLongFreeSlots = 0",
+        "QueueLongPending = 3",
+        "QueueLongLoad = 0.19",
+        "QueueLongWallSeconds = 604800",
         "GridJobs = 2",
+        "WaitingSeconds = 4",
         "Changed = 1769860740",
         'Trouble = ""',
         "Unread = 0",
         "SiteTestAt = 1769857200",
         'SiteTestStatus = "ok"',
         'SiteTestLine = "JIM SITE OK - 9 checks, 33 local jobs"',
+        (
+            'Requirements = MY.Drained == "" && MY.SiteTestStatus =!= "critical"'
+            " && (TARGET.JIM_job_type =?= undefined || stringListMember(TARGET.JIM_job_type, MY.JobTypes))"
+            ' && (TARGET.JIM_queue =?= undefined || MY.Queues == "" || stringListMember(TARGET.JIM_queue, MY.Queues))'
+            " && (TARGET.JIM_wall_seconds =?= undefined || MY.MostWallSeconds =?= undefined"
+            " || TARGET.JIM_wall_seconds <= MY.MostWallSeconds)"
+            " && (TARGET.JIM_memory_mb =?= undefined || MY.MostMemoryMb =?= undefined"
+            " || TARGET.JIM_memory_mb <= MY.MostMemoryMb)"
+            " && (TARGET.JIM_cores =?= undefined || MY.MostCores =?= undefined || TARGET.JIM_cores <= MY.MostCores)"
+            " && (TARGET.JIM_local_jobs =?= undefined || MY.MostLocalJobs =?= undefined"
+            " || TARGET.JIM_local_jobs <= MY.MostLocalJobs)"
+        ),
     ]
 
 
@@ -77,4 +101,4 @@ def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
 )
 def test_texts_stay_in_their_quotes_and_in_their_line(text, shown):
     offered = {"site": "s", "host": "h", "trouble": text}
-    assert list(classad(offered))[-1] == f"Trouble = {shown}"
+    assert list(classad(offered))[-2] == f"Trouble = {shown}"
