@@ -12,10 +12,9 @@ from jim.errors import nearest
 from jim.model import BATCH_NAME
 
 # The questions to a batch system. Some systems have one command for each change, others one for all.
-COMMANDS = (
-    *("submit", "query", "history", "find", "cancel", "change", "hold", "release", "suspend", "resume", "ping"),
-    *("nodes", "queues", "pending"),  # for `jim advertise`
-)
+# `jim advertise` asks for room, and can do without.
+CHANGES, ROOM = ("change", "hold", "release", "suspend", "resume"), ("nodes", "queues", "pending")
+COMMANDS = ("submit", "query", "history", "find", "cancel", "ping", *CHANGES, *ROOM)
 NONE = "none"  # instead of a number: the batch system's own
 
 

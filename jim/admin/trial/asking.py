@@ -12,6 +12,7 @@ from jim.errors import BatchError
 from jim.keeper import opening
 from jim.model import Answer
 from jim.site.file import Site
+from jim.site.settings import ROOM
 
 COMMANDS = "commands"
 SOME_ID = "1"  # has the form of every batch system's ids; the job need not exist
@@ -19,7 +20,7 @@ SOME_ID = "1"  # has the form of every batch system's ids; the job need not exis
 
 def commands(site: Site) -> Finding:
     """Look for the program of every batch command."""
-    known = opening.adapter_of(site).commands
+    known = {verb: words for verb, words in opening.adapter_of(site).commands.items() if verb not in ROOM}
     path = scrubbed_environment()["PATH"]
     missing: dict[str, list[str]] = {}
     for verb, words in known.items():
