@@ -22,7 +22,9 @@ class PbsWrappers(Torque):
 
     name = "pbs_wrappers"
     capacity = ""
-    commands = COMMANDS | {"hold": ("qhold", "-h", "u")}
+    commands = {each: words for each, words in COMMANDS.items() if each not in ("nodes", "queues")} | {
+        "hold": ("qhold", "-h", "u")
+    }
     index_variable, id_variable = "PBS_ARRAY_INDEX", "SLURM_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
     array_limit = 1  # a listing does not say which member of an array a job is

@@ -339,7 +339,8 @@ def as_sites_have_it(adapter, captured):
 
 def test_a_site_may_replace_the_first_words_of_each(adapter):
     own = {name: ["/opt/site/bin/own", name] for name in adapter.commands}
-    built = commands(type(adapter)(own, "/area"))
+    replaced = type(adapter)(own, "/area")
+    built = [*commands(replaced), *replaced.capacity_commands().values()]
     used = [{name for name, words in own.items() if conformance.has(command, words)} for command in built]
     assert all(used), built[used.index(set())]
     assert set().union(*used) == set(own)
