@@ -32,9 +32,12 @@ $(VENV)/tests: $(VENV)/core $(VENV)/pages
 	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
 	@touch $@
 
-# A real browser, which looks at the pages; axe judges whether everybody can use them.
+# A real browser, which looks at the pages; axe judges whether everybody can use them. Only what is missing is installed:
+# Debian's npm cannot stand beside a nodejs from elsewhere.
 $(VENV)/browser: $(VENV)/tests
-	@command -v chromium >/dev/null && command -v npm >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install chromium and npm, as root: apt-get install chromium npm" >&2; exit 3; }; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium npm >/dev/null; }
+	@missing=; for program in chromium npm; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	test -z "$$missing" || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "as root: apt-get install$$missing" >&2; exit 3; }; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	$(BIN)/pip install --quiet --disable-pip-version-check playwright
 	npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core
 	@touch $@
