@@ -42,8 +42,9 @@ class Answering:
             answered.setdefault(job.id, b"")
             return keeper.workers.due(("door", job.door))
         file = keeper.site.state / "answers" / str(job.id)
-        if answered.get(job.id) != answer:
-            if _written(file) != answer:
+        before = answered.get(job.id)
+        if before != answer:
+            if before or _written(file) != answer:
                 replace(file, answer)
             keeper.doors.changed.add(job.id)
         answered[job.id] = answer

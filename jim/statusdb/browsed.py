@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -152,13 +152,15 @@ class Browsed(Hosts):
         return [*_local_jobs(grid, asked), *few]
 
     def _few(self, grid: int, states: Sequence[State]) -> list[int] | None:
-        """Return the local jobs in these states; None if there are many: then to look at each takes no longer."""
-        many = not states or self._times(grid, states) > MOST_NAMED
-        return None if many else list(self._found(grid, states))
+        """Return the local jobs in these states; None if there are many, or all: to look at each takes no longer."""
+        counts = self.tallies([grid]).get(grid, {}) if states else {}
+        times = _times_in(counts, states)
+        if not states or times > MOST_NAMED or 0 < times == sum(counts.values()):
+            return None
+        return list(self._found(grid, states))
 
     def _times(self, grid: int, states: Sequence[State]) -> int:
-        counts = self.tallies([grid]).get(grid, {})
-        return sum(counts.get(state, 0) for state in set(states))
+        return _times_in(self.tallies([grid]).get(grid, {}), states)
 
     def _found(self, grid: int, states: Sequence[State], first: int = 0) -> Iterator[int]:
         """Find local jobs in these states by their cells."""
@@ -245,6 +247,10 @@ class Browsed(Hosts):
 
 def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
     return " AND ".join(sql for sql, _ in clauses) or "true", tuple(each for _, values in clauses for each in values)
+
+
+def _times_in(counts: Mapping[State, int], states: Sequence[State]) -> int:
+    return sum(counts.get(state, 0) for state in set(states))
 
 
 def _named_in(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:

@@ -71,7 +71,8 @@ def herd(job: GridJob) -> str:
 def failures(store: Store, grid: int) -> str:
     """Return why local jobs did not complete, the most frequent reasons first."""
     ended_badly = (State.FAILED, State.KILLED, State.NEW)
-    if not any(store.counts(grid).get(state) for state in ended_badly):
+    counts = store.counts(grid)
+    if not any(counts.get(state) for state in ended_badly):
         return ""
     found, different = store.reasons(grid, ended_badly, REASONS_TOLD)
     if different == 1:
