@@ -85,7 +85,7 @@ def _list_own() -> int:
     unfinished = len(view.unfinished())
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
     keeper = view.heart().words if holder(view.site.state) else "no keeper runs"
-    say(f"{account()}: {keeper}; {left}")
+    say(f"{account()}: {keeper}; {left}; {view.site.state}")
     return 0
 
 

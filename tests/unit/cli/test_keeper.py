@@ -103,12 +103,12 @@ def test_a_child_runs_as_the_account(home, monkeypatch, option):
 def test_keeper_list_tells_who_keeps_and_what_is_left(home, monkeypatch):
     monkeypatch.setattr("jim.cli.keeper.account", lambda: "alice")
     home.add()
-    assert home.out("keeper", "--list") == "alice: no keeper runs; 1 grid job is unfinished\n"
+    assert home.out("keeper", "--list") == f"alice: no keeper runs; 1 grid job is unfinished; {home.site.state}\n"
     lock = Lock(home.site.state)
     assert lock.take()
     home.beat(ago=3)
     assert home.out("keeper", "--list") == (
-        f"alice: keeper {os.getpid()}, last heartbeat 3 s ago; 1 grid job is unfinished\n"
+        f"alice: keeper {os.getpid()}, last heartbeat 3 s ago; 1 grid job is unfinished; {home.site.state}\n"
     )
     lock.release()
 
