@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from jim.errors import Outdated
+from jim.files import append_whole
 from jim.idealizer.channel import Programs
+from jim.keeper import accounting
 from jim.keeper.loop import FAILURES
 from jim.model import Step
 from jim.site.file import Batch, Keep, Limits, Site, make_state
@@ -67,11 +70,14 @@ class Gateway(World):
         self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
         self.kill = Kill(monkeypatch)
         self.liar.tick = self.kill.tick
+        self.dooms_accounting = (False, False)  # whether the keeper dies when it writes next, and amid a line
+        monkeypatch.setattr(accounting, "append_whole", self._append)
         self.away = False  # the head node does not see the work directory just now
         self.shaken = 0  # so many rounds may still fail, for it was away
         self.stopped = ""  # why no keeper can be opened just now
         self.may_be_outdated = False  # the state directory was put back, copied or moved, and nobody has said so yet
         self.restores = 0
+        self.doubled = False  # a state directory was put back or copied: the accounting may be of another past
         self.superseded: set[tuple[str, int]] = set()  # what a restore has told to end
         self.restart()
 
@@ -82,6 +88,15 @@ class Gateway(World):
     def programs(self) -> Programs:
         """Let the batch system that lies answer."""
         return self.liar
+
+    def _append(self, file: Path, lines: bytes, mode: int) -> None:
+        """Append lines of the accounting; the keeper may die of that."""
+        (dies, half), self.dooms_accounting = self.dooms_accounting, (False, False)
+        append_whole(file, lines, mode)
+        if dies and half and lines:
+            os.truncate(file, file.stat().st_size - 5)
+        if dies:
+            raise Killed
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""

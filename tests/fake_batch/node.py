@@ -29,6 +29,9 @@ class Run:
     told: str  # its batch id, as the job was told
     facts: dict[str, str]
     touched: float
+    code: int | None = None
+    signal: int | None = None
+    recorded: bool = False  # its exit record was written
 
     @property
     def piece(self) -> tuple[str, str]:
@@ -43,6 +46,7 @@ class Nodes:
     engine: Engine
     dialect: Dialect
     runs: list[Run] = field(default_factory=list)
+    ever: list[Run] = field(default_factory=list)  # all payloads that were ever started, in this order
     later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)  # files that are seen late
     wrappers: int = 0
     warned: bool = True  # a wrapper has time to write its record before it is killed
@@ -90,6 +94,7 @@ class Nodes:
         assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
         self.engine.about("started", task)
         self.runs.append(run)
+        self.ever.append(run)
         self._touch(run)
         return run
 
@@ -110,6 +115,7 @@ class Nodes:
     ) -> None:
         """End a payload by itself, or by a signal; its record, written last, may be seen late."""
         self.runs.remove(run)
+        run.code, run.signal = (None, signal) if signal else (code, None)
         self.engine.about("payload ended", run.task, f"signal {signal}" if signal else f"exit {code}")
         facts = run.facts
         content = f"{facts['mark']} {facts['n']} {facts['attempt']}\n".encode()
@@ -129,6 +135,7 @@ class Nodes:
     def _record(self, run: Run, record: str, *, reported: bool) -> None:
         with suppress(FileNotFoundError):  # its grid job is not there any more
             (run.directory / f"exit.{run.index}").write_text(record)
+            run.recorded = True
             if reported:
                 self._spool(run, "exit", record)
 

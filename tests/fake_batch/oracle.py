@@ -9,6 +9,7 @@ from jim.clock import age_seconds
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import FINAL, State, Step, Witness
 from jim.statusdb.found import AFTER_THE_BACKUP
+from tests.fake_batch.accounts import accounted
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import TOUCH
 from tests.statuses import may_become, seen_as
@@ -109,6 +110,7 @@ class Oracle:
         events = self.happened()
         for grid in self.gateway.grids():
             self.one_in_the_end(grid, events)
+        accounted(self.gateway)
         assert set(self.gateway.store.wrong().values()) == {0}, "what is derived differs from what it is derived from"
 
     def one_in_the_end(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:

@@ -186,6 +186,7 @@ class Restores(People):
 
     def have_back(self, backup, whole, elsewhere):
         gateway = self.gateway
+        gateway.doubled = True
         gateway.keeper.store.close()
         self.files_back(backup, whole)
         if elsewhere:
@@ -239,6 +240,7 @@ class Restores(People):
     def say_restored(self, steps=0):
         """Say what has happened; the command may be killed, or stop for people to act, and is then given again."""
         gateway, before = self.gateway, self.told_over()
+        gateway.doubled = True
         gateway.keeper.store.close()
         gateway.kill.left, gateway.kill.instead, gateway.kill.armed = steps, None, bool(steps)
         try:
@@ -324,6 +326,7 @@ class Restores(People):
         A cloned machine has the same id, and the same paths: there nobody asks.
         """
         gateway = self.gateway
+        gateway.doubled = True
         self.others.append((gateway.keeper, gateway.rounds))
         self.copies += 1
         new = Path(self.place) / f"copy{self.copies}" / "state"

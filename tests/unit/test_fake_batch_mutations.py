@@ -12,7 +12,7 @@ from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.idealizer import health
-from jim.keeper import accepting, asking, doubts, fulfilling, judging, looking_up, sending, settling
+from jim.keeper import accepting, accounting, asking, doubts, fulfilling, judging, looking_up, sending, settling
 from jim.keeper.accepting import take_request
 from jim.keeper.serial import Hold, Serials
 from jim.model import NO_REASON, State, Witness
@@ -149,6 +149,22 @@ def one_change_is_forgotten(patch):
     patch.setattr(Store, "changed", forgetful)
 
 
+def lines_are_written_again(patch):
+    """Never look which lines of the accounting a killed keeper has written."""
+    patch.setattr(accounting, "_tail", lambda file: b"")
+
+
+def marked_before_they_are_written(patch):
+    """Take what is about to be accounted for accounted."""
+    lines_of = accounting.lines_of
+
+    def hasty(keeper, ended):
+        keeper.store.are_accounted(ended[-1].seq)
+        return lines_of(keeper, ended)
+
+    patch.setattr(accounting, "lines_of", hasty)
+
+
 def play_enough(machine, dialect, seed, block):
     for number in range(seed, seed + ENOUGH // block):
         play(machine, dialect, number, block, (Phase.generate,))
@@ -160,6 +176,7 @@ def play_enough(machine, dialect, seed, block):
         (no_fence, "Troubles", "local", 1, FEW),
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
         (one_change_is_forgotten, "Glitches", "slurm", 1, FEW),
+        (marked_before_they_are_written, "Troubles", "slurm", 1, FEW),
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [
@@ -172,6 +189,7 @@ def play_enough(machine, dialect, seed, block):
                 (completed_says_the_batch_system, "Troubles", "slurm", 2),
                 (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 4),
                 (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
+                (lines_are_written_again, "Troubles", "slurm", 1),
                 (over_time_says_the_batch_system, "Troubles", "lsf", 3),
             ]
         ),
