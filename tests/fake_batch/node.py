@@ -38,6 +38,22 @@ class Run:
         """Name what it works on: no two of these may live at once."""
         return self.directory.parent.name, self.facts["n"]
 
+    @property
+    def place(self) -> Path:
+        """Name the working directory of the payload."""
+        return self.directory / f"run.{self.index}"
+
+    @property
+    def outputs(self) -> dict[str, bytes]:
+        """Give what it has written by its end; no other attempt writes the same."""
+        told = f"{self.facts['mark']} {self.facts['n']} {self.facts['attempt']}\n".encode()
+        return {"stdout": told, "stderr": b"", "out.dat": hashlib.sha256(told).digest() * int(self.facts["attempt"])}
+
+    @property
+    def begun(self) -> dict[str, bytes]:
+        """Give what it has written until it ends: half of its words."""
+        return {"stdout": self.outputs["stdout"][:20], "stderr": b""}
+
 
 @dataclass
 class Nodes:
@@ -95,8 +111,14 @@ class Nodes:
         self.engine.about("started", task)
         self.runs.append(run)
         self.ever.append(run)
+        self._begin_outputs(run)
         self._touch(run)
         return run
+
+    def _begin_outputs(self, run: Run) -> None:
+        run.place.mkdir()
+        for name, content in run.begun.items():
+            (run.place / name).write_bytes(content)
 
     def _facts(self, directory: Path, index: int) -> dict[str, str]:
         lines = (directory / "jobs").read_text().split("\n")
@@ -118,16 +140,19 @@ class Nodes:
         run.code, run.signal = (None, signal) if signal else (code, None)
         self.engine.about("payload ended", run.task, f"signal {signal}" if signal else f"exit {code}")
         facts = run.facts
-        content = f"{facts['mark']} {facts['n']} {facts['attempt']}\n".encode()
-        place = run.directory / f"run.{run.index}"
-        place.mkdir()
-        (place / "stdout").write_bytes(content)
+        run.place.mkdir(exist_ok=True)
+        for name, content in run.outputs.items():
+            (run.place / name).write_bytes(content)
+        files = "".join(
+            f"file {len(content)} {hashlib.sha256(content).hexdigest()} {name}\n"
+            for name, content in run.outputs.items()
+        )
         end = f"code -\nsignal {signal}\nreason signal TERM" if signal else f"code {code}\nsignal -\nreason -"
         record = (
             f"jim-exit 1\nmark {facts['mark']}\nindex {run.index}\nnonce {run.nonce}\nn {facts['n']}\n"
             f"attempt {facts['attempt']}\nhost node1\nbatch {run.told or '-'}\nstarted 2026-01-01T00:00:00Z\n"
             f"ended 2026-01-01T00:00:01Z\ncpu 0.10\n{end}\nrecovery -\n"
-            f"file {len(content)} {hashlib.sha256(content).hexdigest()} stdout\nend\n"
+            f"{files}end\n"
         )
         self._after(lag, lambda: self._record(run, record, reported=reported))
         self.engine.end(run.task, None if signal else int(code != 0), signal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections import Counter, defaultdict
 
 from jim.clock import age_seconds
@@ -12,6 +11,7 @@ from jim.statusdb.found import AFTER_THE_BACKUP
 from tests.fake_batch.accounts import accounted
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import TOUCH
+from tests.fake_batch.tars import TarOf, is_forced
 from tests.statuses import may_become, seen_as
 
 SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
@@ -131,7 +131,8 @@ class Oracle:
             completed = [each for each in mine if each.verdict == "completed"]
             assert len(completed) == (job.state in COMPLETED), f"{job} {mine} {self.story(grid)}"
             self._right_end(job, mine, events)
-        self._tar(grid)
+        assert self.gateway.store.grid_job(grid).step is Step.FINISHED
+        TarOf(self.gateway, grid, torn=torn).judge()
         states = Counter(job.state for job in self.gateway.store.local_jobs(grid))
         assert self.gateway.store.counts(grid) == states
 
@@ -181,35 +182,6 @@ class Oracle:
         at = {entry.event: entry.at for entry in self.gateway.engine.ledger if (entry.mark, entry.index) == key}
         return at.get("vanished", at["ended"]) - int(at["started"]) + 3 * TOUCH
 
-    def _tar(self, grid: int) -> None:
-        """Each completed piece is in the tar once, and is what its attempt wrote; others apart, as their last wrote."""
-        store = self.gateway.store
-        job = store.grid_job(grid)
-        assert job.step is Step.FINISHED
-        jobs = {each.n: each for each in store.local_jobs(grid)}
-        done = {(each.n, each.attempt) for each in store.attempts(grid) if each.verdict == "completed"}
-        owed = {f"{grid}.{each.n}/stdout": each.attempt for each in jobs.values() if (each.n, each.attempt) in done}
-        owed = {name: attempt for name, attempt in owed.items() if jobs[_n(name)].state is State.COMPLETED}
-        for each in jobs.values():
-            left = store.last_run(grid, each.n) if each.state in (State.FAILED, State.KILLED) else None
-            if left and left.record:
-                owed[f"{grid}.{each.n}.{each.state.value}/stdout"] = left.attempt
-            elif left:
-                owed[f"{grid}.{each.n}.{each.state.value}/stdout.unverified"] = left.attempt
-        if "tar" not in job.result and (job.place in self.torn or not owed):
-            return
-        attempts = {(each.n, each.attempt): each for each in store.attempts(grid)}
-        with tarfile.open(job.result["tar"]) as tar:
-            names = [name for name in tar.getnames() if name != "summary.json" and not name.startswith("jim/")]
-            assert len(names) == len(set(names)), f"twice in the tar: {names}"
-            must = {name for name in owed if not name.endswith(".unverified")}
-            assert must <= set(names), f"not in the tar: {must - set(names)}"
-            assert set(names) <= owed.keys(), f"in the tar, but nobody's: {set(names) - owed.keys()}"
-            for each in names:
-                mark, _ = self.key_of(attempts[_n(each), owed[each]])
-                told = tar.extractfile(each).read().decode()
-                assert told == f"{mark} {_n(each)} {owed[each]}\n", f"another attempt's output: {each}"
-
     def key_of(self, attempt: Attempt) -> tuple[str, int]:
         """Name an attempt as the batch system knows it."""
         return self.gateway.store.submission(attempt.grid, attempt.k).mark, attempt.idx
@@ -241,13 +213,3 @@ class Oracle:
             for each in engine.ledger
         ]
         return "\n" + "\n".join(lines) + "\n"
-
-
-def is_forced(job: LocalJob) -> bool:
-    """Tell whether a person has said what a local job shall be."""
-    return job.reason.startswith("forced")
-
-
-def _n(name: str) -> int:
-    """Return the local job of a member of a tar."""
-    return int(name.split("/")[0].split(".")[1])

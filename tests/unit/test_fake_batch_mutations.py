@@ -12,9 +12,22 @@ from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.idealizer import health
-from jim.keeper import accepting, accounting, asking, doubts, fulfilling, judging, looking_up, sending, settling
+from jim.keeper import (
+    accepting,
+    accounting,
+    asking,
+    doubts,
+    fulfilling,
+    judging,
+    looking_up,
+    sending,
+    settling,
+    verifying,
+)
 from jim.keeper.accepting import take_request
+from jim.keeper.enclosed import Enclosure
 from jim.keeper.serial import Hold, Serials
+from jim.keeper.unfinished import Unfinished
 from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
@@ -165,6 +178,30 @@ def marked_before_they_are_written(patch):
     patch.setattr(accounting, "lines_of", hasty)
 
 
+def nothing_of_what_was_killed(patch):
+    """Leave out what killed local jobs have left."""
+    add = Unfinished.add
+    killed = State.KILLED.value
+    patch.setattr(Unfinished, "add", lambda self, ended: {} if ended.state == killed else add(self, ended))
+
+
+def without_the_second_output(patch):
+    """Leave out what a payload wrote beside its standard output and error."""
+    read = verifying.read_exit_record
+
+    def reading(text):
+        record = read(text)
+        return record._replace(files=record.files[:2])
+
+    patch.setattr(verifying, "read_exit_record", reading)
+
+
+def tables_of_another_attempt(patch):
+    """Tell of the first attempt in the tables of a tar."""
+    tell = Enclosure.tell
+    patch.setattr(Enclosure, "tell", lambda self, ended, *more: tell(self, ended._replace(attempt=1), *more))
+
+
 def play_enough(machine, dialect, seed, block):
     for number in range(seed, seed + ENOUGH // block):
         play(machine, dialect, number, block, (Phase.generate,))
@@ -177,6 +214,8 @@ def play_enough(machine, dialect, seed, block):
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
         (one_change_is_forgotten, "Glitches", "slurm", 1, FEW),
         (marked_before_they_are_written, "Troubles", "slurm", 1, FEW),
+        (without_the_second_output, "Glitches", "slurm", 1, FEW),
+        (tables_of_another_attempt, "Troubles", "slurm", 1, FEW),
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [
@@ -189,6 +228,7 @@ def play_enough(machine, dialect, seed, block):
                 (completed_says_the_batch_system, "Troubles", "slurm", 2),
                 (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 4),
                 (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
+                (nothing_of_what_was_killed, "Troubles", "slurm", 1),
                 (lines_are_written_again, "Troubles", "slurm", 1),
                 (over_time_says_the_batch_system, "Troubles", "lsf", 3),
             ]
