@@ -48,8 +48,9 @@ def name_of(run: Run) -> str:
 
 
 def _agrees(line: dict[str, Any], run: Run | None) -> None:
-    """Compare a line with what the payload did; a record that nobody has read in time counts as not measured."""
+    """Compare a line with what the payload did, and has told in an exit record."""
     told = line["exit_code"], line["signal"]
+    assert told != UNMEASURED or not run or not run.recorded, f"its exit record is left out: {line}"
     if told != UNMEASURED or line["verdict"] == "completed":
         assert run, f"accounted as ended by itself, though it never ran: {line}"
         assert run.recorded, f"who has measured that? {line}"
