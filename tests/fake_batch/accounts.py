@@ -38,7 +38,14 @@ def accounted(gateway: Gateway) -> None:
 def lines_of(gateway: Gateway) -> list[dict[str, Any]]:
     """Give all lines of all days; each must be whole."""
     files = sorted((gateway.site.state / "accounting").glob("*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+    return [_read(line) for file in files for line in file.read_bytes().splitlines()]
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise AssertionError(f"not a line of the accounting: {line}") from None
 
 
 def name_of(run: Run) -> str:

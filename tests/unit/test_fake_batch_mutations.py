@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 
 import pytest
 from hypothesis import Phase
 
+from jim import files
 from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
@@ -167,6 +169,11 @@ def lines_are_written_again(patch):
     patch.setattr(accounting, "_tail", lambda file: b"")
 
 
+def half_a_line_stays(patch):
+    """Append to half a line that a killed keeper has left."""
+    patch.setattr(files, "_whole", lambda descriptor: os.fstat(descriptor).st_size)
+
+
 def marked_before_they_are_written(patch):
     """Take what is about to be accounted for accounted."""
     lines_of = accounting.lines_of
@@ -229,6 +236,7 @@ def play_enough(machine, dialect, seed, block):
                 (killed_as_soon_as_the_cancel_was_answered, "Troubles", "slurm", 4),
                 (given_up_when_the_controller_is_down, "Troubles", "slurm", 3),
                 (nothing_of_what_was_killed, "Troubles", "slurm", 1),
+                (half_a_line_stays, "Troubles", "slurm", 1),
                 (lines_are_written_again, "Troubles", "slurm", 1),
                 (over_time_says_the_batch_system, "Troubles", "lsf", 3),
             ]
