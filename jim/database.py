@@ -105,13 +105,11 @@ class Connection(sqlite3.Connection):
 
     def execute(self, sql: str, values: Any = (), /) -> Cursor:
         """Run a statement."""
-        found: Cursor = self.cursor().execute(sql, values)
-        return found
+        return Cursor(self).execute(sql, values)
 
     def executemany(self, sql: str, values: Iterable[Any], /) -> Cursor:
         """Run a statement for each of several values."""
-        found: Cursor = self.cursor().executemany(sql, values)
-        return found
+        return Cursor(self).executemany(sql, values)
 
     def executescript(self, sql: str, /) -> Cursor:
         """Run several statements."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from jim.clock import Clock
@@ -15,6 +15,8 @@ from jim.jobs import HELD
 from jim.statusdb.formats import VERSION, WITH_DERIVED, WITH_VERSIONS, schema
 from jim.statusdb.making import as_views, let_make, of_upgrade
 from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
+
+WITHIN = nullcontext()  # a transaction within a larger one, which undoes and forgets for both
 
 
 class Connected:
@@ -82,7 +84,7 @@ class Connected:
 
     def transaction(self) -> AbstractContextManager[None]:
         """Store all changes or none; inside a larger transaction, be a part of that transaction."""
-        return self._counted(transaction(self.db))
+        return WITHIN if self.db.in_transaction else self._counted(transaction(self.db))
 
     def part(self) -> AbstractContextManager[None]:
         """Store all changes of a part or none, inside a larger transaction that continues in either case."""

@@ -258,43 +258,46 @@ class Store(Elements, Submissions, Senders):
             for each in changes:
                 which, values = rows.among(each.numbers)
                 told = {"state": each.now, "witness": each.witness, "reason": each.reason}
-                self._move(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt), told, each.spent)
+                there = self._in_state(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt))
+                self._move(each.grid, each.was, there, told, each.spent)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state is written to the journal, and counts."""
         if "recovery" in columns:
             columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
         with self.transaction():
-            self._move(grid, self.state(grid, n), "n = ?", (n,), columns)
+            self._move(grid, self.state(grid, n), [n], columns)
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Kill the first waiting local jobs, as someone wished; return the number."""
         told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             numbers = [n for (n,) in self.db.execute(rows.FIRST_WAITING, (grid, at_most))]
-            return self._move(grid, State.WAITING, *rows.among(numbers), told) if numbers else 0
+            self._move(grid, State.WAITING, numbers, told)
+        return len(numbers)
 
-    def _move(
-        self, grid: int, was: State, which: str, values: Sequence[Any], told: Mapping[str, Any], spent: int = 0
-    ) -> int:
-        """Change columns of those of these local jobs that are in state `was`; return their number.
+    def _in_state(self, grid: int, was: State, which: str, values: Sequence[Any]) -> list[int]:
+        """Return those of these local jobs that are in state `was`."""
+        sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
+        return [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
+
+    def _move(self, grid: int, was: State, numbers: Sequence[int], told: Mapping[str, Any], spent: int = 0) -> None:
+        """Change columns of local jobs, which are in state `was`.
 
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
         journal took as long again as all of this.)
         """
+        if not numbers:
+            return
         self._touch(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
-        sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
-        numbers = [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
-        if numbers:
-            now = self.clock.utc()
-            self._note_state(grid, numbers, was, columns, now)
-            names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
-            names += f", spent = spent + {spent}" if spent else ""
-            which, values = rows.among(numbers)
-            changed = f"UPDATE local_job SET {names} WHERE grid = ? AND {which}"
-            self.db.execute(changed, (*columns.values(), now, grid, *values))
-        return len(numbers)
+        now = self.clock.utc()
+        self._note_state(grid, numbers, was, columns, now)
+        names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
+        names += f", spent = spent + {spent}" if spent else ""
+        which, values = rows.among(numbers)
+        changed = f"UPDATE local_job SET {names} WHERE grid = ? AND {which}"
+        self.db.execute(changed, (*columns.values(), now, grid, *values))
 
     def _note_state(self, grid: int, numbers: Sequence[int], was: State, columns: Mapping[str, Any], now: str) -> None:
         """Write a new state into the journal, before it changes, and let what is derived from states follow."""
@@ -329,7 +332,8 @@ class Store(Elements, Submissions, Senders):
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
             told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
-            self._move(grid, State.WAITING, which, values, told)  # which also marks the grid job as changed
+            waited = self._in_state(grid, State.WAITING, which, values)
+            self._move(grid, State.WAITING, waited, told)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
 
     def remove(self, job: GridJob) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission, whole_reason
@@ -11,17 +12,21 @@ from jim.statusdb import rows
 from jim.statusdb.derived import Derived
 
 
+@lru_cache(256)
+def _update(table: str, columns: tuple[str, ...], where: tuple[str, ...]) -> str:
+    which = " AND ".join(f"{name} = ?" for name in where)
+    return f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in columns)} WHERE {which}"
+
+
 class Submissions(Derived):
     """The submissions and attempts of a status DB."""
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
-        columns = {**columns, "updated": self.clock.utc()}
-        names = ", ".join(f"{name} = ?" for name in columns)
-        which, values = rows.where(**where)
+        values = *map(rows.column, columns.values()), self.clock.utc(), *where.values()
         with self.transaction():
             self._touch(where.get("grid") or where["id"])
-            self.db.execute(f"UPDATE {table} SET {names} WHERE {which}", (*map(rows.column, columns.values()), *values))
+            self.db.execute(_update(table, (*columns, "updated"), tuple(where)), values)
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
         """Return the submissions in these states."""

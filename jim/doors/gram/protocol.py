@@ -33,7 +33,8 @@ def state(number: int) -> bytes:
 
 def failure(message: str, number: int) -> bytes:
     """Return the answer of a failure: reason, then number, on one line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:2000]
+    printable = message if message.isprintable() else "".join(c if c.isprintable() else " " for c in message)
+    line = " ".join(printable.split())[:2000]
     return f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{line}\nGRAM_SCRIPT_ERROR:{number}\n\n".encode()
 
 
