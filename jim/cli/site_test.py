@@ -6,10 +6,11 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from jim.admin.trial.asking import HISTORY
 from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
@@ -117,7 +118,7 @@ def _jobs(levels: Mapping[str, Level]) -> int:
 
 def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
     """Return the exit code, and a summary for monitoring: the number of problems, and the worst one."""
-    checks = [finding for _, finding in found if finding.level != "skipped"]
+    checks = list(_settled(finding for _, finding in found if finding.level != "skipped"))
     worst = max(checks, key=lambda finding: CODES[finding.level])
     code = CODES[worst.level]
     if code == CODES["unknown"]:
@@ -129,6 +130,13 @@ def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
     left_out = f", {how_many(skipped, 'level')} skipped" if skipped else ""
     word = "failed" if code == CODES["failed"] else "gave a warning"
     return code, f"{bad} of {len(checks)} checks {word}{left_out}; {worst.name}: {worst.said}"
+
+
+def _settled(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Leave out a warning about the history if the history was asked again once a job had ended."""
+    checks = list(found)
+    last = max((at for at, finding in enumerate(checks) if finding.name == HISTORY), default=0)
+    return (finding for at, finding in enumerate(checks) if finding.name != HISTORY or at == last)
 
 
 def _report(code: int, said: str, levels: Mapping[str, Level], found: Found) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from jim.admin.finding import FAILED, OK, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.trial import asking, glitch, levels
 from jim.admin.trial.leftovers import Lock, sweep
 from jim.admin.trial.trial_site import TrialSite
@@ -71,6 +71,8 @@ def _why_not_on(name: str, finding: Finding) -> str:
     """Return why no other level is worth trying after this finding; empty if others are."""
     if finding.level == UNKNOWN:
         return "the test has ended early"
+    if finding.name == asking.HISTORY and finding.level == WARNING:  # asked again once a job has ended
+        return ""
     needed = name in NEEDED or finding.name == asking.COMMANDS
     return f"{name} has failed" if needed and finding.level != OK else ""
 

@@ -134,6 +134,14 @@ def of_unlimited(site: Site) -> str:
     )
 
 
+def of_no_history(site: Site) -> str:
+    """Advise on a history whose file does not exist even after the end of a job."""
+    return (
+        f"check that {site.batch.system} writes this file and that batch.commands.history names the right one; until "
+        "then local jobs wait that die without an exit record"
+    )
+
+
 def of_twice(site: Site) -> str:
     """Advise on jobs that ran twice or not at all."""
     return (

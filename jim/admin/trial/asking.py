@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jim.admin.finding import FAILED, OK, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.command import run, scrubbed_environment
 from jim.errors import BatchError
 from jim.keeper import opening
@@ -14,7 +15,12 @@ from jim.model import Answer
 from jim.site.file import Site
 from jim.site.settings import ROOM
 
-COMMANDS = "commands"
+COMMANDS, HISTORY = "commands", "history"
+NO_FILE = re.compile(r"(?:grep: )?/.*: No such file or directory")  # the words of grep, and of qacct
+NONE_YET = (
+    "if no job has ended in this batch system yet, run a job: `jim site test batch` does, and then asks again; "
+    "otherwise correct the file in batch.commands.history"
+)
 SOME_ID = "1"  # has the form of every batch system's ids; the job need not exist
 
 
@@ -72,10 +78,18 @@ def history(site: Site) -> Finding:
     try:
         adapter.parse_history(answer)
     except BatchError:
+        if _has_no_file(answer):
+            return Finding(HISTORY, WARNING, answer.facts(), NONE_YET)
         said = _unread(answer, "this says nothing about jobs, not even that there are none")
         todo = _todo(site, "history", answer, "the source of the history: its server, its file, and who may read it")
-        return Finding("history", FAILED, said, f"{todo}; until then local jobs wait that die without an exit record")
-    return Finding("history", OK, f"the history answers after {answer.seconds:.2f} s")
+        return Finding(HISTORY, FAILED, said, f"{todo}; until then local jobs wait that die without an exit record")
+    return Finding(HISTORY, OK, f"the history answers after {answer.seconds:.2f} s")
+
+
+def _has_no_file(answer: Answer) -> bool:
+    """Tell whether a history says only that its file does not exist: perhaps no job has ended here yet."""
+    lines = answer.err.splitlines()
+    return bool(lines) and all(NO_FILE.fullmatch(each) for each in lines)
 
 
 def _unread(answer: Answer, why: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tarfile
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.trial import advice, asking
@@ -14,6 +15,7 @@ from jim.model import Kind, Reason, State
 from jim.plugins import foreign
 
 ARRAY, ROUNDTRIP = 20, 5
+HISTORY_SECONDS = 60.0  # Grid Engine writes its accounting 15 s after the end of a job, by default
 LIMIT_SECONDS = 900.0  # jobs may wait in a busy queue; a test without progress for longer says so
 WALL_SECONDS = 60  # the shortest limit that all batch systems accept
 ENFORCED_SECONDS = 240  # batch systems enforce a limit with this much delay: they check from time to time
@@ -33,9 +35,29 @@ def config(trial: TrialSite) -> Iterator[Finding]:
 
 
 def batch(trial: TrialSite) -> Iterator[Finding]:
-    """Run one job."""
+    """Run one job, and ask a history again that had no file because no job had ended before."""
+    fresh = asking.history(trial.site).level == WARNING
     began = time.monotonic()
-    yield outcome(trial, "one job", trial.submit("one", "exit 0"), began)
+    done = outcome(trial, "one job", trial.submit("one", "exit 0"), began)
+    yield done
+    if fresh and done.level == OK:
+        yield _history_by_now(trial)
+
+
+def _history_by_now(trial: TrialSite) -> Finding:
+    """Wait for the history of the first job: some batch systems write theirs after a while."""
+    until, last = time.monotonic() + HISTORY_SECONDS, asking.history(trial.site)
+    while last.level == WARNING and time.monotonic() < until:
+        trial.until(partial(_is_past, time.monotonic() + 1.0), HISTORY_SECONDS)
+        last = asking.history(trial.site)
+    if last.level != WARNING:
+        return last
+    said = f"a job has ended, and {HISTORY_SECONDS:g} s later the history still has no file: {last.said}"
+    return Finding(last.name, FAILED, said, advice.of_no_history(trial.site))
+
+
+def _is_past(moment: float) -> bool:
+    return time.monotonic() > moment
 
 
 def outcome(trial: TrialSite, name: str, job: int, began: float) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.admin.trial import asking
+from jim.model import Answer
 from jim.site.file import Batch, Site
 
 
@@ -35,3 +36,19 @@ def test_a_directory_of_batch_commands_that_has_none_of_them_is_told(tmp_path, m
     assert "batch.commands" in found.todo
     (tmp_path / "bin/squeue").touch(0o755)
     assert asking.commands(site).level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "err", "level"),
+    [
+        ("", 2, "grep: /sge/accounting: No such file or directory\n", "warning"),
+        ("qacct", 0, "/sge/accounting: No such file or directory\n", "warning"),  # qacct, which also says it on stdout
+        ("", 2, "grep: /sge/accounting: Permission denied\n", "failed"),
+        ("", 2, "grep: /a/1: No such file or directory\ngrep: /a/2: Input/output error\n", "failed"),
+        ("", 127, "env: '/sge/qacct': No such file or directory\n", "failed"),
+    ],
+)
+def test_a_history_whose_file_does_not_exist_is_no_failure_yet(tmp_path, monkeypatch, source, code, err, level):
+    said = "no jobs running since startup\n"
+    monkeypatch.setattr(asking, "run", lambda command, **_: Answer(tuple(command), code, said, err, 0.1))
+    assert asking.history(Site(tmp_path, batch=Batch(system="sge", history=source))).level == level

@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from jim.admin.trial import levels
+from jim.admin.trial.trial_site import TrialSite
+
 
 @pytest.mark.parametrize(
     ("levels", "jobs", "checks"),
@@ -121,6 +124,48 @@ def test_an_answer_that_tells_something_else_is_none(tried):
         (found,) = (line for line in done.stdout.splitlines() if line.startswith(f"failed   {asked}: "))
         assert f"/bin/echo '<html>502</html>'{words})" in found
         assert said in found
+
+
+def history_without_a_file(tried, until):
+    """Let the history be a file that does not exist, until a job has ended there."""
+    said = "echo 'grep: /sge/common/accounting: No such file or directory' >&2; exit 2"
+    command = tried.write_command(f"[ -e {until} ] || {{ {said}; }}; printf 'jobs 0\\nend\\n'")
+    tried.write(more=f'[batch.commands]\nhistory = ["{command}"]\n')
+
+
+def test_a_history_without_a_file_is_asked_again_after_the_first_job(tried, monkeypatch):
+    written, submit = tried.place / "accounting", TrialSite.submit
+
+    def submit_and_write(trial, *words, **more):
+        written.touch()
+        return submit(trial, *words, **more)
+
+    history_without_a_file(tried, written)
+    monkeypatch.setattr(TrialSite, "submit", submit_and_write)
+    done = tried.site("test")
+    warned, again = (line for line in done.stdout.splitlines() if " history: " in line)
+    assert warned.startswith("warning  history: grep: /sge/common/accounting: No such file or directory")
+    assert "`jim site test batch` does, and then asks again" in warned
+    assert again.startswith("ok       history: the history answers")
+    assert done.stdout.splitlines()[-1] == "JIM SITE OK - 5 checks, 1 local job"
+    assert done.returncode == 0
+
+
+def test_a_history_without_a_file_is_a_warning_as_long_as_no_job_was_run(tried):
+    history_without_a_file(tried, tried.place / "accounting")
+    done = tried.site("test", "config")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("JIM SITE WARNING - 1 of 4 checks gave a warning; history: grep: ")
+
+
+def test_a_history_that_has_no_file_even_after_a_job_is_a_failure(tried, monkeypatch):
+    monkeypatch.setattr(levels, "HISTORY_SECONDS", 0.0)
+    history_without_a_file(tried, tried.place / "accounting")
+    done = tried.site("test")
+    assert done.returncode == 2
+    (failed,) = (line for line in done.stdout.splitlines() if line.startswith("failed   history: "))
+    assert "a job has ended, and 0 s later the history still has no file: grep: /sge/common/accounting: No" in failed
+    assert "check that local writes this file" in failed
 
 
 def test_accounts_that_cannot_be_asked_are_found_before_a_job_dies(tried):
