@@ -194,6 +194,21 @@ def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(plac
     assert not (place.here / "gone.1").exists()
 
 
+@pytest.mark.parametrize("watched_by", ["who was its parent's", "the toucher", "its successor"])
+def test_a_payload_that_ends_well_at_the_term_of_its_toucher_is_not_done_twice(place: Site, watched_by: str) -> None:
+    """The toucher may know the payload's parent as its own parent, or not; it is to outlive what it waits for."""
+    process = start(place, *sh(f"trap 'echo done >out.txt; exit 0' TERM; {BUSY}"))
+    if watched_by != "who was its parent's":  # so the wrapper is killed in the payload's first second
+        first = toucher_of(place)
+    if watched_by == "its successor":
+        os.kill(first, signal.SIGKILL)
+        until(lambda: toucher_of(place) != first)
+    process.kill()
+    until(lambda: (place.here / "exit.1").exists() or (place.here / "gone.1").exists())
+    assert (place.record()["code"], place.record()["signal"], place.file("run.1/out.txt")) == ("0", "-", "done\n")
+    until(lambda: not ours(place))
+
+
 @pytest.mark.parametrize("command", ["sha256sum", "dd", "mv"])
 def test_a_wrapper_killed_after_its_payload_has_ended_leaves_a_record_all_the_same(place: Site, command: str) -> None:
     leader = "read -r _ _ _ _ _ leader _ </proc/self/stat"
