@@ -83,8 +83,9 @@ def at_once(read: Callable[[], Found]) -> Found:
 class View:
     """A state directory, as people read it."""
 
-    def __init__(self, site: Site, store: Store, disk: Disk = at_once) -> None:
+    def __init__(self, site: Site, store: Store, disk: Disk = at_once, *, made: bool = True) -> None:
         self.site, self.store = site, store
+        self._made = made  # else an empty store takes its place
         self.disk = disk  # reads in the work directory, whose file server may hang
 
     def now(self) -> str:
@@ -122,9 +123,15 @@ class View:
             if job.id == number:
                 return job
         try:
+            self._open_if_made()
             return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
             raise UnknownJob(f"there is no grid job {number} in {self.site.state}") from None
+
+    def _open_if_made(self) -> None:
+        """Open the store if an empty one takes its place, and the first keeper has made it meanwhile."""
+        if not self._made:
+            self.store, self._made = _opened(self.site.state, self.store.clock)
 
     def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
         """Return the grid job, and the local job if any, that `G` or `G.n` names."""
@@ -278,9 +285,18 @@ class View:
 def look() -> View:
     """Open this account's state directory for reading."""
     site = site_file.load()
-    clock = Clock()
-    store = open_store(site.state, clock) if is_there(site.state) else empty_store(clock)
-    return View(site, store if store.is_made() else empty_store(clock))
+    store, made = _opened(site.state, Clock())
+    return View(site, store, made=made)
+
+
+def _opened(state: Path, clock: Clock) -> tuple[Store, bool]:
+    """Return the store, and true; before a keeper has made the store, an empty one, and false."""
+    if is_there(state):
+        store = open_store(state, clock)
+        if store.is_made():
+            return store, True
+        store.close()
+    return empty_store(clock), False
 
 
 def _trouble(told: Mapping[str, Any]) -> Trouble:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from jim.reading.view import View
+from jim.reading.view import View, look
 from tests.cli_home import explained
 
 # logs
@@ -62,6 +62,13 @@ def test_a_request_in_the_inbox_has_the_age_of_its_handing_in(home, tmp_path):
     content = json.loads(handed.read_text()) | {"created": "2026-01-31T11:58:00.000Z"}
     handed.write_text(json.dumps(content))
     assert [job["age_s"] for job in home.json("status")] == [120.0]
+
+
+def test_the_very_first_request_is_found_where_the_keeper_takes_it_at_this_moment(home):
+    """`jim submit` exited 4, "there is no grid job 1", though the request was taken in."""
+    view = look()  # no keeper has made the store yet
+    home.add()
+    assert (view.grid_job(1).id, [each.n for each in view.store.local_jobs(1)]) == (1, [0, 1, 2, 3])
 
 
 def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
