@@ -227,9 +227,20 @@ class Sender(NamedTuple):
     contact: str = ""  # the gatekeeper's name for the grid job
 
     @property
+    def vos(self) -> tuple[str, ...]:
+        """Return the claimed VOs: the first part of each FQAN."""
+        return tuple(dict.fromkeys(each.strip("/").partition("/")[0] for each in self.fqans))
+
+    @property
     def vo(self) -> str:
-        """Return the claimed VO: the first part of the first FQAN."""
-        return self.fqans[0].strip("/").partition("/")[0] if self.fqans else ""
+        """Return the claimed VO that counts."""
+        return (*self.vos, "")[0]
+
+
+def sender_of(said: Mapping[str, Any]) -> Sender:
+    """Read who sent a request, as a door wrote it."""
+    fqans = tuple(each for each in said.get("fqans", ()) if isinstance(each, str))
+    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")))
 
 
 class Unaccounted(NamedTuple):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jim.doors.contract import Door
     from jim.keeper.keeper import Keeper
     from jim.keeper.rounds import Move, Rounds
+    from jim.site.file import Site
 
 
 # The verbs of the doors
@@ -45,14 +46,24 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
     number = inbox.known(site.state, key, checked, apart)
-    if not number and os.path.lexists(site.drain):
-        from jim.site.drain import require_open  # loaded only here, as the file is rarely there
-
-        require_open(site)
+    if not number:
+        _require_welcome(site, sender)
     door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
     number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender)
     wake(site.state)
     return number
+
+
+def _require_welcome(site: Site, sender: dict[str, Any]) -> None:
+    """Refuse a new request that the administrator has ruled out; the files that say so are rarely there."""
+    if os.path.lexists(site.drain):
+        from jim.site.drain import require_open
+
+        require_open(site)
+    if os.path.lexists(site.bans):
+        from jim.site.bans import require_welcome
+
+        require_welcome(site, sender)
 
 
 def taken_in(number: int) -> str:

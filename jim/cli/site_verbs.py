@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from jim.admin import init as site_init
-from jim.cli import site_test
+from jim.cli import site_orders, site_test
 from jim.cli.text import say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError, UnknownJob
 from jim.files import replace
-from jim.site import drain
 from jim.site import file as site_file
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
@@ -25,7 +24,7 @@ from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site`."""
     verbs = parser.add_subparsers(
-        dest="site_verb", metavar="init|check|test|drain|undrain|backup|moved|restored", required=True
+        dest="site_verb", metavar="init|check|test|drain|undrain|ban|unban|bans|backup|moved|restored", required=True
     )
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="path of the file; default: where JIM looks for it")
@@ -39,10 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--json", action="store_true", help="print one JSON document")
     verbs.add_parser("moved", help="continue with a state directory that has a new path, or is on a new machine")
     verbs.add_parser("restored", help="continue with a state directory from a backup or snapshot, or with a copy")
-    draining = verbs.add_parser("drain", help="take no new grid jobs for a while; what was taken in goes on")
-    draining.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
-    draining.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
-    verbs.add_parser("undrain", help="take new grid jobs again")
+    site_orders.add_verbs(verbs)
     save = verbs.add_parser("backup", help="save the state directory, while the keeper is at work, for a restore")
     save.add_argument("file", metavar="FILE", type=Path, help="the tar to write, on another disk")
     site_test.add_arguments(verbs.add_parser("test", help="run real jobs through the batch system"))
@@ -51,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Set up a site, or check it."""
     verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
-    verbs |= {"drain": _drain, "undrain": _undrain, "backup": _backup}
+    verbs |= {"backup": _backup, **site_orders.VERBS}
     return verbs[arguments.site_verb](arguments)
 
 
@@ -103,18 +99,6 @@ def _backup(arguments: argparse.Namespace) -> int:
 
     for line in save(site_file.load(), arguments.file.absolute()):
         say(line)
-    return 0
-
-
-def _drain(arguments: argparse.Namespace) -> int:
-    say(drain.drain(site_file.load(), arguments.until, arguments.reason).words())
-    return 0
-
-
-def _undrain(arguments: argparse.Namespace) -> int:
-    del arguments  # it takes none
-    was = drain.undrain(site_file.load())
-    say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
     return 0
 
 

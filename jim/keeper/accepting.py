@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from jim.doors import inbox
 from jim.errors import NotStorable, UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS
-from jim.jobs import GridJob, Sender
+from jim.jobs import GridJob, sender_of
 from jim.keeper import publishing, wishes
 from jim.keeper.aging import is_going
 from jim.keeper.keeper import Keeper
@@ -45,12 +45,6 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     if not is_going(keeper, keeper.store.grid_job(owner)) and keeper.workers.pace(("key", number)):
         log.warning("%d: request waits: its key still belongs to grid job %d", number, owner)
     return None
-
-
-def sender_of(said: Mapping[str, Any]) -> Sender:
-    """Read who sent a request, as a door wrote it."""
-    fqans = tuple(each for each in said.get("fqans", ()) if isinstance(each, str))
-    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")))
 
 
 class Wishes:

@@ -98,6 +98,11 @@ class Site(NamedTuple):
         return self.state.parent / ".drain" if self.managed else self.state / "drain"
 
     @property
+    def bans(self) -> Path:
+        """The file that says whose new grid jobs the site refuses; root makes that of a managed site."""
+        return self.state.parent / ".bans" if self.managed else self.state / "bans"
+
+    @property
     def _published(self) -> Path:
         return self.state.parent / ".published"
 

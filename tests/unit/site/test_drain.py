@@ -1,14 +1,13 @@
 """A site that is drained takes no new grid jobs, and goes on with those that it has."""
 
-import math
 import os
 
 import pytest
 
-from jim.errors import BadRequest
 from jim.site import drain
-from jim.site.drain import Drain, Drained
+from jim.site.drain import Drained
 from jim.site.file import Site, make_state
+from jim.site.notices import Notice
 
 NOW = 1_769_860_800.0  # 2026-01-31T12:00:00Z
 
@@ -17,35 +16,8 @@ NOW = 1_769_860_800.0  # 2026-01-31T12:00:00Z
 def site(tmp_path, monkeypatch):
     made = Site(state=tmp_path / "state")
     make_state(made)
-    monkeypatch.setattr("jim.site.drain.time.time", lambda: NOW)
+    monkeypatch.setattr("jim.site.notices.time.time", lambda: NOW)
     return made
-
-
-@pytest.mark.parametrize(
-    ("until", "then"),
-    [
-        ("", math.inf),
-        ("30m", NOW + 1800),
-        ("8h", NOW + 28_800),
-        ("2d", NOW + 172_800),
-        ("1w", NOW + 604_800),
-        ("2026-01-31T13:00Z", NOW + 3600),
-        ("2026-01-31T13:00", NOW + 3600),
-        ("2026-01-31T13:00+01:00", None),
-        ("2026-02-01", NOW + 43_200),
-        ("soon", None),
-        ("0m", None),
-        ("2026-01-31T12:00Z", None),
-    ],
-)
-def test_a_site_is_drained_until_a_time_to_come(site, until, then):
-    if then is None:
-        with pytest.raises(BadRequest, match=r"^until: .* is (no time|over already)"):
-            drain.drain(site, until)
-        assert not site.drain.exists()
-        return
-    drain.drain(site, until, "disks are exchanged")
-    assert drain.drained(site) == Drain(NOW, then, "disks are exchanged")
 
 
 def test_a_drained_site_refuses_with_since_when_why_and_until_when(site):
@@ -65,10 +37,10 @@ def test_a_drained_site_refuses_with_since_when_why_and_until_when(site):
 
 def test_a_drain_ends_by_itself_or_by_hand(site, monkeypatch):
     drain.drain(site, "1h")
-    monkeypatch.setattr("jim.site.drain.time.time", lambda: NOW + 3600)
+    monkeypatch.setattr("jim.site.notices.time.time", lambda: NOW + 3600)
     assert drain.drained(site) is None
     drain.drain(site)
-    assert drain.drained(site) == Drain(NOW + 3600)
+    assert drain.drained(site) == Notice(NOW + 3600)
     assert drain.undrain(site)
     assert drain.drained(site) is None
     assert not drain.undrain(site)
@@ -87,12 +59,6 @@ def test_a_pipe_in_place_of_the_file_holds_no_door(site):
     os.mkfifo(site.drain)
     with pytest.raises(Drained, match="not a regular file"):
         drain.require_open(site)
-
-
-@pytest.mark.parametrize("reason", ["x" * 501, "two\nlines", "\x1b[2J"])
-def test_a_reason_is_one_line(site, reason):
-    with pytest.raises(BadRequest, match=r"^reason: expected one line of at most 500 characters"):
-        drain.drain(site, "", reason)
 
 
 def test_the_file_of_a_managed_site_is_roots_and_counts_for_every_account(tmp_path):

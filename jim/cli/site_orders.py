@@ -1,0 +1,75 @@
+"""jim site drain, undrain, ban, unban, bans: what an administrator tells the doors of a site."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from jim.cli.table import table
+from jim.cli.text import plain, say, say_json
+from jim.reading.view import add_json
+from jim.site import bans, drain, notices
+from jim.site import file as site_file
+
+
+def add_verbs(verbs: Any) -> None:
+    """Declare these verbs of `jim site`."""
+    draining = verbs.add_parser("drain", help="take no new grid jobs for a while; what was taken in goes on")
+    verbs.add_parser("undrain", help="take new grid jobs again")
+    banning = verbs.add_parser("ban", help="take no new grid jobs of a sender; what was taken in goes on")
+    unbanning = verbs.add_parser("unban", help="take new grid jobs of a sender again")
+    add_json(verbs.add_parser("bans", help="list the senders whose new grid jobs are refused"))
+    for each in (banning, unbanning):
+        each.add_argument("who", metavar="DN|VO", nargs="+", help="as `jim show G` prints it: a proxy claims it")
+    for each in (draining, banning):
+        each.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
+        each.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
+
+
+def _drain(arguments: argparse.Namespace) -> int:
+    say(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason)))
+    return 0
+
+
+def _undrain(arguments: argparse.Namespace) -> int:
+    del arguments  # it takes none
+    was = drain.undrain(site_file.load())
+    say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
+    return 0
+
+
+def _ban(arguments: argparse.Namespace) -> int:
+    for who, notice in bans.ban(site_file.load(), arguments.who, arguments.until, arguments.reason).items():
+        say(bans.words(who, notice))
+    return 0
+
+
+def _unban(arguments: argparse.Namespace) -> int:
+    were = bans.unban(site_file.load(), arguments.who)
+    for who in dict.fromkeys(arguments.who):
+        again = "the site takes new grid jobs of it again" if who in were else "nothing was to do: it was not banned"
+        say(f"{who}: {again}")
+    return 0
+
+
+def _bans(arguments: argparse.Namespace) -> int:
+    there = bans.banned(site_file.load())
+    if arguments.json:
+        say_json([{"who": who, "since": notices.utc(each.since)} | _rest(each) for who, each in there.items()])
+    elif there:
+        rows = (
+            (plain(who), notices.utc(each.since), _rest(each)["until"] or "for good", plain(each.reason))
+            for who, each in there.items()
+        )
+        table(("who", "since", "until", "reason"), rows)
+    else:
+        say("no sender is banned")
+    return 0
+
+
+def _rest(notice: notices.Notice) -> dict[str, str]:
+    return {"until": "" if math.isinf(notice.until) else notices.utc(notice.until), "reason": notice.reason}
+
+
+VERBS = {"drain": _drain, "undrain": _undrain, "ban": _ban, "unban": _unban, "bans": _bans}

@@ -1,0 +1,108 @@
+"""Senders whose new grid jobs a site refuses, by DN or VO as their proxy claims them. What was taken in goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jim.errors import BadRequest, JimError
+from jim.files import read_regular
+from jim.jobs import Sender, sender_of
+from jim.site import notices
+from jim.site.file import Site
+from jim.site.notices import Notice
+
+LONGEST, LONGEST_NAME = 4 * 1024 * 1024, 1000
+DN = r"/[^/=\s]+=.*"  # /C=…/O=…/CN=… for example
+VO = r"[^/=\s]+"
+
+
+class Banned(JimError):
+    """A new grid job of a sender whom the site has banned."""
+
+
+def require_welcome(site: Site, sender: Mapping[str, Any]) -> None:
+    """Refuse a new grid job if the DN or a VO that its proxy claims is banned; one without a proxy has neither."""
+    claimed = names_of(sender_of(sender))
+    if not claimed:
+        return
+    there = banned(site)
+    for each in claimed:
+        if each in there:
+            raise Banned(words(each, there[each]))
+
+
+def names_of(sender: Sender) -> list[str]:
+    """Return the names by which a sender may be banned: DN and VOs."""
+    return [each for each in (sender.dn, *sender.vos) if each]
+
+
+def banned(site: Site) -> dict[str, Notice]:
+    """Return who is banned just now, in the order in which that was said."""
+    try:
+        told = json.loads(read_regular(site.bans, LONGEST))
+        found = {str(each["who"]): notices.read(each) for each in told}
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, TypeError, KeyError, JimError) as error:
+        odd = f"the sender may be banned: {site.bans} is there and cannot be read: {error}"
+        raise Banned(f"{odd}; mend or remove it, and ban anew whom it named") from error
+    return {who: notice for who, notice in found.items() if notices.holds(notice)}
+
+
+def words(who: str, notice: Notice) -> str:
+    """Return one sentence that says who is banned, since when, why and until when."""
+    whom = who if re.fullmatch(DN, who) else f"the VO {who}"
+    return notice.words(f"the site takes no new grid jobs of {whom}", "it takes them again")
+
+
+def ban(site: Site, names: Sequence[str], until: str = "", reason: str = "") -> dict[str, Notice]:
+    """Refuse new grid jobs of these senders from now on."""
+    _require_names(names)
+    made = notices.new(until, reason)
+    with _alone(site):
+        _write(site, {who: each for who, each in banned(site).items() if who not in names} | dict.fromkeys(names, made))
+    return dict.fromkeys(names, made)
+
+
+def unban(site: Site, names: Sequence[str]) -> list[str]:
+    """Take new grid jobs of these senders again; return those who were banned."""
+    _require_names(names)
+    with _alone(site):
+        there = banned(site)
+        if were := [who for who in dict.fromkeys(names) if who in there]:
+            _write(site, {who: each for who, each in there.items() if who not in names})
+    return were
+
+
+def _require_names(names: Sequence[str]) -> None:
+    for who in names:
+        if len(who) > LONGEST_NAME or not who.isprintable() or not re.fullmatch(f"{DN}|{VO}", who):
+            raise BadRequest(
+                f"{who[:LONGEST_NAME]!r} is neither a DN, such as /DC=org/O=People/CN=Ann, nor a VO, such as dzero; "
+                "`jim show G` prints both"
+            )
+
+
+@contextmanager
+def _alone(site: Site) -> Iterator[None]:
+    """Let nobody else change the file meanwhile."""
+    try:
+        place = os.open(site.bans.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise notices.not_allowed(site, site.bans, error, "bans senders from") from error
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+def _write(site: Site, those: Mapping[str, Notice]) -> None:
+    told = [{"who": who, **notice.told()} for who, notice in those.items()]
+    notices.write(site, site.bans, told, "bans senders from")

@@ -1,0 +1,89 @@
+"""What an administrator tells all doors of a site by a file: since when it holds, until when, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest, BadSite
+from jim.files import replace_durably
+from jim.site.file import Site
+
+LONGEST_REASON = 500
+UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+class Notice(NamedTuple):
+    """Since when something holds, until when, and why; times are seconds since 1970."""
+
+    since: float
+    until: float = math.inf
+    reason: str = ""
+
+    def told(self) -> dict[str, Any]:
+        """Return the notice as a file has it."""
+        return {"since": self.since, "until": None if math.isinf(self.until) else self.until, "reason": self.reason}
+
+    def words(self, what: str, again: str) -> str:
+        """Return one sentence that says what holds, since when, why, and what follows from when on."""
+        reason = f": {self.reason}" if self.reason else ""
+        then = "" if math.isinf(self.until) else f"; {again} from {utc(self.until)} on"
+        return f"{what} since {utc(self.since)}{reason}{then}; what it has taken in goes on"
+
+
+def new(until: str, reason: str) -> Notice:
+    """Return a notice that holds from now on, until a time that a person wrote; empty: for good."""
+    if len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise BadRequest(f"expected one line of at most {LONGEST_REASON} characters", "reason")
+    now = time.time()
+    return Notice(now, _time(until, now) if until else math.inf, reason)
+
+
+def read(told: Any) -> Notice:
+    """Read a notice as a file has it; raise ValueError, TypeError or KeyError if it makes no sense."""
+    until = math.inf if told["until"] is None else float(told["until"])
+    return Notice(float(told["since"]), until, str(told["reason"]))
+
+
+def holds(notice: Notice) -> bool:
+    """Tell whether a notice holds just now."""
+    return time.time() < notice.until
+
+
+def write(site: Site, file: Path, content: Any, does: str) -> None:
+    """Write a file that all accounts may read; `does` is what root alone does on a site of several accounts."""
+    try:
+        replace_durably(file, json.dumps(content).encode(), 0o644)
+    except OSError as error:
+        raise not_allowed(site, file, error, does) from error
+
+
+def not_allowed(site: Site, file: Path, error: OSError, does: str) -> BadSite:
+    """Return what to tell a person who may not change such a file."""
+    who = f"; root {does} a site of several accounts" if site.managed else ""
+    return BadSite(f"{file} cannot be changed: {error.strerror}{who}")
+
+
+def utc(seconds: float) -> str:
+    """Return a time as people read it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _time(text: str, now: float) -> float:
+    """Read a time to come, or how long it is until then."""
+    span = re.fullmatch(r"(\d{1,6})([mhdw])", text, re.ASCII)
+    then = now + int(span[1]) * UNITS[span[2]] if span else None
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        then = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if then is None:
+        raise BadRequest(f"{text!r} is no time: write 2026-01-31T12:00Z, or how long: 30m, 8h, 2d", "until")
+    if then <= now:
+        raise BadRequest(f"{utc(then)} is over already", "until")
+    return then

@@ -1,0 +1,60 @@
+"""What an administrator tells all doors of a site: until when, and why."""
+
+import math
+
+import pytest
+
+from jim.errors import BadRequest, BadSite
+from jim.site import notices
+from jim.site.file import Site
+from jim.site.notices import Notice
+
+NOW = 1_769_860_800.0  # 2026-01-31T12:00:00Z
+
+
+@pytest.fixture(autouse=True)
+def _set_clock(monkeypatch):
+    monkeypatch.setattr("jim.site.notices.time.time", lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    ("until", "then"),
+    [
+        ("", math.inf),
+        ("30m", NOW + 1800),
+        ("8h", NOW + 28_800),
+        ("2d", NOW + 172_800),
+        ("1w", NOW + 604_800),
+        ("2026-01-31T13:00Z", NOW + 3600),
+        ("2026-01-31T13:00", NOW + 3600),
+        ("2026-01-31T13:00+01:00", None),
+        ("2026-02-01", NOW + 43_200),
+        ("soon", None),
+        ("0m", None),
+        ("2026-01-31T12:00Z", None),
+    ],
+)
+def test_a_notice_holds_until_a_time_to_come(until, then):
+    if then is None:
+        with pytest.raises(BadRequest, match=r"^until: .* is (no time|over already)"):
+            notices.new(until, "")
+        return
+    made = notices.new(until, "disks are exchanged")
+    assert made == Notice(NOW, then, "disks are exchanged")
+    assert notices.read(made.told()) == made
+    assert notices.holds(made)
+
+
+@pytest.mark.parametrize("reason", ["x" * 501, "two\nlines", "\x1b[2J"])
+def test_a_reason_is_one_line(reason):
+    with pytest.raises(BadRequest, match=r"^reason: expected one line of at most 500 characters"):
+        notices.new("", reason)
+
+
+@pytest.mark.parametrize("managed", [False, True])
+def test_who_may_not_write_is_told_who_may(tmp_path, managed):
+    site = Site(state=tmp_path / "state", managed=managed)
+    who = "; root drains a site of several accounts" if managed else ""
+    with pytest.raises(BadSite) as refused:
+        notices.write(site, tmp_path / "none/file", {}, "drains")
+    assert str(refused.value) == f"{tmp_path}/none/file cannot be changed: No such file or directory{who}"
