@@ -17,8 +17,9 @@ from jim.errors import BadSite
 from jim.files import replace_durably, sync_directory
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, file_system_of, is_network, refuse_network
+from jim.site.rules import Setting
 from jim.site.sections import QUEUES, Queue
-from jim.site.settings import SECTIONS, Setting, settings, settings_of
+from jim.site.settings import SECTIONS, settings, settings_of
 
 # The command that shows that a batch system is on this machine.
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}

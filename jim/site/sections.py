@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 from jim.errors import BadSite, nearest, shown
 from jim.model import BATCH_NAME
-from jim.site.settings import NONE, Declared, Setting, settings_of
+from jim.site.rules import NONE, Setting
+from jim.site.settings import Declared, settings_of
 
 QUEUES = "queues"
 # The word in a message for each kind of value in a site file.

@@ -1,89 +1,15 @@
 """Declares all settings of a site, in one place: kind, default, meaning and possible values."""
 
 # Annotations are evaluated in this module: the annotations of the sections are the declarations.
-import os
-import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
-from jim.errors import nearest
 from jim.model import BATCH_NAME
-
-# The questions to a batch system. Some systems have one command for each change, others one for all.
-# `jim advertise` asks for room, and can do without.
-CHANGES, ROOM = ("change", "hold", "release", "suspend", "resume"), ("nodes", "queues", "pending")
-COMMANDS = ("submit", "query", "history", "find", "cancel", "ping", *CHANGES, *ROOM)
-NONE = "none"  # instead of a number: the batch system's own
-
+from jim.site import rules
+from jim.site.rules import NONE, Setting
 
 HEADER = r"[A-Za-z][A-Za-z0-9-]{0,63}"
 ADDRESS = r"((https?://[\w.:-]+)?/([\w./~-]|\{account\})*)?"
-
-
-class Setting(NamedTuple):
-    """The meaning of a setting and its possible values; its kind and default stand in the section."""
-
-    help: str
-    least: float | None = None
-    most: float | None = None
-    words: str = ""  # pattern that the whole text must match
-    wrong: Callable[[Any], str] | None = None  # returns what else is wrong with a value
-    may_be_none: bool = False  # "none" is another possible value, and is stored as 0
-
-
-def _wrong_list(value: list[Any]) -> str:
-    plain = all(isinstance(word, str) and not re.search(r"[\0\n]", word) for word in value)
-    return "" if plain else "expected a list of words without line breaks"
-
-
-def _wrong_names(value: list[Any]) -> str:
-    """Refuse names that no request could use."""
-    odd = [name for name in value if not isinstance(name, str) or not re.fullmatch(BATCH_NAME, name, re.ASCII)]
-    return f"no request can name {odd[0]!r}: a name must match {BATCH_NAME}" if odd else ""
-
-
-def _wrong_locations(value: list[Any]) -> str:
-    return _wrong_list(value) or ("" if all(word.strip() for word in value) else "a location must have a name")
-
-
-def _wrong_command(value: list[Any]) -> str:
-    return _wrong_list(value) or ("" if value and value[0] else "must begin with a program")
-
-
-def _wrong_commands(value: dict[str, Any]) -> str:
-    for name, words in value.items():
-        if name not in COMMANDS:
-            return f"unknown command {name!r}{nearest(name, COMMANDS)}"
-        if not isinstance(words, list) or _wrong_command(words):
-            return "expected lists of words without line breaks; each list begins with a program"
-    return ""
-
-
-def _is_directory(place: Path) -> bool:
-    with suppress(OSError):  # this file belongs to the site; JIM does not check it
-        return place.is_dir()
-    return False
-
-
-def _wrong_file(value: str) -> str:
-    """Refuse text that is not a path. The file itself may lie on a disk that is away for a while."""
-    return "must be an absolute path" if value and (not value.startswith("/") or "\0" in value) else ""
-
-
-def _wrong_place(value: str) -> str:
-    """Refuse a path at which nobody can make a directory."""
-    if _wrong_file(value):
-        return _wrong_file(value)
-    place = Path(value or "/")
-    while not os.path.lexists(place):
-        place = place.parent
-    return "" if _is_directory(place) else f"must be a directory, but {place} is not one"
-
-
-def _wrong_directory(value: str) -> str:
-    return _wrong_place(value) or ("must be an existing directory" if value and not _is_directory(Path(value)) else "")
 
 
 class General(NamedTuple):
@@ -93,38 +19,39 @@ class General(NamedTuple):
     work: Annotated[
         str,
         Setting(
-            "work directory, which the worker nodes must see; empty: inside the state directory", wrong=_wrong_place
+            "work directory, which the worker nodes must see; empty: inside the state directory",
+            wrong=rules.wrong_place,
         ),
     ] = ""
     handlers: Annotated[
         str,
         Setting(
             "directory of the site's own job types and adapters; its file mysite/pi.py has the name mysite.pi",
-            wrong=_wrong_directory,
+            wrong=rules.wrong_directory,
         ),
     ] = ""
     catalogue: Annotated[
-        str, Setting("catalogue of request ids and datasets: a directory or an SQLite file", wrong=_wrong_file)
+        str, Setting("catalogue of request ids and datasets: a directory or an SQLite file", wrong=rules.wrong_file)
     ] = ""
     locations: Annotated[
         tuple[str, ...],
         Setting(
             "storages and sites whose input files can be read here; local jobs of other files fail; empty: any",
-            wrong=_wrong_locations,
+            wrong=rules.wrong_locations,
         ),
     ] = ()
     steps: Annotated[
         tuple[str, ...],
         Setting(
             "the site's own functions, called in this order with each request before the split: dotted names",
-            wrong=_wrong_list,
+            wrong=rules.wrong_list,
         ),
     ] = ()
     gram_events: Annotated[
         str,
         Setting(
             "directory from which job managers of GRAM read events, for one account only; empty: they poll",
-            wrong=_wrong_place,
+            wrong=rules.wrong_place,
         ),
     ] = ""
     strict_status: Annotated[
@@ -153,10 +80,12 @@ class Batch(NamedTuple):
     command_seconds: Annotated[float, Setting("time limit of one batch command, in seconds", 1, 3600)] = 60.0
     touch_seconds: Annotated[int, Setting("seconds between two touches of a running job's claim", 1, 3600)] = 60
     queue: Annotated[str, Setting("default queue, for requests that name none", words=rf"({BATCH_NAME})?")] = ""
-    queues: Annotated[tuple[str, ...], Setting("queues that a request may name; empty: any", wrong=_wrong_names)] = ()
+    queues: Annotated[
+        tuple[str, ...], Setting("queues that a request may name; empty: any", wrong=rules.wrong_names)
+    ] = ()
     account: Annotated[str, Setting("default account, for requests that name none", words=rf"({BATCH_NAME})?")] = ""
     accounts: Annotated[
-        tuple[str, ...], Setting("accounts that a request may name; empty: any", wrong=_wrong_names)
+        tuple[str, ...], Setting("accounts that a request may name; empty: any", wrong=rules.wrong_names)
     ] = ()
     wall_seconds: Annotated[
         int,
@@ -172,7 +101,7 @@ class Batch(NamedTuple):
     ] = 10**8
     most_memory_mb: Annotated[int, Setting("most memory that a request may ask for, in MB", 1, 10**8)] = 10**8
     most_cores: Annotated[int, Setting("most cores that a request may ask for", 1, 10**6)] = 10**6
-    options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=_wrong_list)] = ()
+    options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=rules.wrong_list)] = ()
     history: Annotated[
         str,
         Setting(
@@ -180,22 +109,18 @@ class Batch(NamedTuple):
         ),
     ] = ""
     programs: Annotated[
-        str, Setting("obsolete: directory of the batch commands; use `batch.commands` instead", wrong=_wrong_directory)
+        str,
+        Setting("obsolete: directory of the batch commands; use `batch.commands` instead", wrong=rules.wrong_directory),
     ] = ""
     commands: Annotated[
         Mapping[str, list[str]],
-        Setting("the first words of batch commands that differ at this site", wrong=_wrong_commands),
+        Setting("the first words of batch commands that differ at this site", wrong=rules.wrong_commands),
     ] = {}
 
     @property
     def silent_seconds(self) -> int:
         """Return the seconds without a touch until a claim's holder counts as dead, if its batch job has ended."""
         return 3 * self.touch_seconds
-
-
-def _wrong_variables(value: list[Any]) -> str:
-    fit = not _wrong_list(value) and all(re.fullmatch(r"[A-Za-z_*][\w*]*", each, re.ASCII) for each in value)
-    return "" if fit else "expected names of variables; * stands for any letters"
 
 
 class Payload(NamedTuple):
@@ -205,7 +130,7 @@ class Payload(NamedTuple):
         tuple[str, ...],
         Setting(
             "variables of the batch job that a payload sees: names, * for any letters; empty: all",
-            wrong=_wrong_variables,
+            wrong=rules.wrong_variables,
         ),
     ] = ()
     scratch: Annotated[
@@ -217,7 +142,9 @@ class Payload(NamedTuple):
     ] = ""
     tools: Annotated[
         str,
-        Setting("directory that JIM sends with every grid job and adds to the payload's PATH", wrong=_wrong_directory),
+        Setting(
+            "directory that JIM sends with every grid job and adds to the payload's PATH", wrong=rules.wrong_directory
+        ),
     ] = ""
     setup: Annotated[
         str, Setting("file on the worker nodes that a shell sources before each payload", words=r"(/.*)?")
@@ -226,7 +153,8 @@ class Payload(NamedTuple):
         str, Setting("container image in which payloads run; empty: none", words=r"(/.+|[a-z]+://.+)?")
     ] = ""
     container: Annotated[
-        tuple[str, ...], Setting("first words of the command that runs a program in the image", wrong=_wrong_command)
+        tuple[str, ...],
+        Setting("first words of the command that runs a program in the image", wrong=rules.wrong_command),
     ] = ("apptainer", "exec")
 
 
@@ -287,14 +215,18 @@ class Keep(NamedTuple):
 class Pages(NamedTuple):
     """Section [pages]: `jim pages --socket`, behind a web server that knows its users."""
 
-    hosts: Annotated[tuple[str, ...], Setting("names of the web server", wrong=_wrong_list)] = ()
-    see: Annotated[tuple[str, ...], Setting("users, and groups as @NAME, who may see states", wrong=_wrong_list)] = ()
-    look: Annotated[tuple[str, ...], Setting("those who may also see requests and logs", wrong=_wrong_list)] = ()
-    control: Annotated[tuple[str, ...], Setting("those who may also cancel, retry and so on", wrong=_wrong_list)] = ()
+    hosts: Annotated[tuple[str, ...], Setting("names of the web server", wrong=rules.wrong_list)] = ()
+    see: Annotated[
+        tuple[str, ...], Setting("users, and groups as @NAME, who may see states", wrong=rules.wrong_list)
+    ] = ()
+    look: Annotated[tuple[str, ...], Setting("those who may also see requests and logs", wrong=rules.wrong_list)] = ()
+    control: Annotated[
+        tuple[str, ...], Setting("those who may also cancel, retry and so on", wrong=rules.wrong_list)
+    ] = ()
     controls: Annotated[bool, Setting("true: the pages can also cancel, retry and so on")] = False
     user_header: Annotated[str, Setting("header that names the user", words=HEADER)] = "X-Remote-User"
     groups_header: Annotated[str, Setting("header that names the user's groups", words=HEADER)] = "X-Remote-Groups"
-    proxy_secret: Annotated[str, Setting("file with the web server's secret, for control", wrong=_wrong_file)] = ""
+    proxy_secret: Annotated[str, Setting("file with the web server's secret, for control", wrong=rules.wrong_file)] = ""
     account_url: Annotated[str, Setting("address of the pages of an {account}, for `--site`", words=ADDRESS)] = ""
 
 

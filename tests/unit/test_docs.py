@@ -25,7 +25,7 @@ from jim import __version__, cli
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
 from jim.site import file as site_file
-from jim.site.settings import COMMANDS
+from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
 

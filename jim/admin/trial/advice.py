@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jim.model import Kind, Reason
 from jim.site.file import Site
-from jim.site.settings import NONE
+from jim.site.rules import NONE
 
 
 def _work(site: Site) -> Path:

@@ -13,7 +13,7 @@ from jim.errors import BatchError
 from jim.keeper import opening
 from jim.model import Answer
 from jim.site.file import Site
-from jim.site.settings import ROOM
+from jim.site.rules import ROOM
 
 COMMANDS, HISTORY = "commands", "history"
 NO_FILE = re.compile(r"(?:grep: )?/.*: No such file or directory")  # the words of grep, and of qacct
