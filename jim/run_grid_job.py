@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from jim.doors.contract import Door
     from jim.keeper.keeper import Keeper
     from jim.keeper.rounds import Move, Rounds
-    from jim.site.file import Site
 
 
 # The verbs of the doors
@@ -38,32 +37,22 @@ if TYPE_CHECKING:
 
 def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     """Take in a request file and return its grid job's id; a refused request leaves nothing in the inbox."""
-    from jim.doors.intake import to_hand_in  # loaded only here: most verbs take in no request
+    from jim.doors import welcome  # loaded only here: most verbs take in no request
+    from jim.doors.intake import to_hand_in
 
     door, site = through or door_of(), site_file.load()
     checked, apart, sender = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
-    number = inbox.known(site.state, key, checked, apart)
-    if not number:
-        _require_welcome(site, sender)
-    door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
-    number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender)
+    with welcome.one_by_one(site, sender):
+        number = inbox.known(site.state, key, checked, apart)
+        if not number:
+            welcome.require(site, sender)
+        door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
+        number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender)
     wake(site.state)
     return number
-
-
-def _require_welcome(site: Site, sender: dict[str, Any]) -> None:
-    """Refuse a new request that the administrator has ruled out; the files that say so are rarely there."""
-    if os.path.lexists(site.drain):
-        from jim.site.drain import require_open
-
-        require_open(site)
-    if os.path.lexists(site.bans):
-        from jim.site.bans import require_welcome
-
-        require_welcome(site, sender)
 
 
 def taken_in(number: int) -> str:

@@ -15,6 +15,7 @@ from jim.model import Step
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
 from jim.reading.quantities import counted, span
+from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
 from jim.site import file as site_file
 from jim.site.drain import in_words
@@ -48,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         say_json([view.record(job) for job in jobs])
         return 0
     if jobs:
-        table(("id", "type", "step", "status", "local jobs", "seen", "reason"), (_row(view, job) for job in jobs))
+        throttle = Throttle(view)
+        head = ("id", "type", "step", "status", "local jobs", "seen", "reason")
+        table(head, (_row(view, job, throttle) for job in jobs))
     else:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     _warn(view, jobs)
@@ -91,11 +94,13 @@ def _complain(words: str) -> None:
     print(f"jim: {escaped(words)}", file=sys.stderr)
 
 
-def _row(view: View, job: GridJob) -> tuple[object, ...]:
+def _row(view: View, job: GridJob, throttle: Throttle) -> tuple[object, ...]:
     record = view.record(job)
     seen = "" if job.step is Step.FINISHED else f"{span(record['age_s'])} ago"
     local_jobs = counted((state, count) for state, count in record["counts"].items())
-    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, view.why(job)
+    delay = "" if job.step is Step.FINISHED else throttle.delays(job)
+    why = "; ".join(filter(None, (view.why(job), delay)))
+    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, why
 
 
 def _warn(view: View, jobs: list[GridJob]) -> None:

@@ -203,6 +203,17 @@ def names(state: Path) -> list[str]:
     return sorted(name for name in os.listdir(state / "inbox") if not name.startswith("."))  # noqa: PTH208
 
 
+def handed_in_by(state: Path, dn: str) -> set[int]:
+    """Return the numbers of all requests of a DN that the keeper has not taken yet."""
+    found = set()
+    for path in (state / "inbox").glob("request-*"):
+        with suppress(OSError, ValueError, AttributeError, JimError):
+            content = _read(path)
+            if content.get("sender", {}).get("dn") == dn:
+                found.add(int(content["id"]))
+    return found
+
+
 def put_aside(path: Path) -> None:
     """Move a file that no door has made out of the way, to a place that only people look at."""
     path.rename(path.with_name(f".unreadable-{cut(path.name)}"))

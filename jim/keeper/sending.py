@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from heapq import heappop, heappush
 from itertools import groupby
 from typing import Any
 
@@ -22,6 +21,7 @@ from jim.keeper.handing_over import OF_EACH, hand_over
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
+from jim.keeper.turns import Senders, Turns
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
 
@@ -52,41 +52,39 @@ class Sending:
 
     def __init__(self) -> None:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
-        self._priorities: dict[int, int] = {}  # of grid jobs with local jobs to send
-        self._in_turn: list[tuple[int, int]] = []  # a heap of these, the highest priority first
+        self._turns, self._senders = Turns(), Senders()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Hand over an intended submission; queue the grid job if local jobs of it wait."""
+        sender = self._senders.look(keeper, job)
         when = self._hand_on_all(keeper, job) if job.submissions else NEVER
         if not _may_send(keeper, job):
             return when
         if not keeper.store.local_jobs(job.id, (State.WAITING,), limit=1, due=keeper.clock.steady()):
             return keeper.clock.boot_at(keeper.store.next_due(job.id))
-        if self._priorities.get(job.id) != job.priority:
-            self._priorities[job.id] = job.priority
-            heappush(self._in_turn, (-job.priority, job.id))
+        self._turns.add(sender, job.id, job.priority)
         return when
 
     def share(self, keeper: Keeper) -> None:
         """Record the intent to send as many waiting local jobs as the throttle allows, and hand them over."""
         until = keeper.clock.boot() + AT_ONCE_SECONDS
-        while self._in_turn and _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
-            negative, number = self._in_turn[0]
-            if self._priorities.get(number) == -negative:
-                with suppress(UnknownJob):
-                    self._bundle(keeper, keeper.store.grid_job(number))
-                del self._priorities[number]  # last: a grid job whose turn fails gets another turn
-            heappop(self._in_turn)
+        while _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
+            turn = self._turns.first(lambda sender: self._senders.room(keeper, sender) > 0)
+            if not turn:
+                break
+            with suppress(UnknownJob):
+                self._bundle(keeper, keeper.store.grid_job(turn[1]), self._senders.room(keeper, turn[0]))
+            self._turns.had(*turn)  # last: a grid job whose turn fails gets another turn
 
-    def _bundle(self, keeper: Keeper, job: GridJob) -> None:
+    def _bundle(self, keeper: Keeper, job: GridJob, room: int) -> None:
         if not _may_send(keeper, job):
             return
-        most = min(
-            _room(keeper), _room(keeper, job), keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most
-        )
+        room = min(room, _room(keeper), _room(keeper, job))
+        most = min(room, keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting:
             _intend(keeper, job, waiting)
+            self._senders.look(keeper, job)
             self._hand_on_all(keeper, job)
 
     def _hand_on_all(self, keeper: Keeper, job: GridJob) -> float:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import IN_BATCH, State, Verb
+from jim.model import State, Verb
 from jim.reading.quantities import span
+from jim.reading.throttle import Throttle
 from jim.reading.view import View
 from jim.workdir import credentials
 
@@ -47,7 +48,7 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
             "the keeper submits when the file at its path is renewed",
         )
         return
-    throttled = _throttle(view, job)
+    throttled = Throttle(view).words(job)
     if throttled:
         yield Wait(
             f"{many(count, 'wait', 'waits')} to be submitted: {throttled}",
@@ -91,18 +92,6 @@ def _lapsed(view: View, job: GridJob) -> str:
     place, now = view.directory(job.id), credentials.now()
     with suppress(OSError):
         return view.disk(lambda: credentials.expired(place, now))
-    return ""
-
-
-def _throttle(view: View, job: GridJob) -> str:
-    """Name the limit of the site that delays submissions."""
-    limits, queued = view.site.limits, view.store.in_batch()
-    if queued >= limits.queued:
-        return f"{queued:,} local jobs are in the queue, and limits.queued allows {limits.queued:,}"
-    counts, most = view.store.counts(job.id), limits.queued_per_grid_job
-    mine = sum(counts.get(state, 0) for state in IN_BATCH)
-    if mine >= most:
-        return f"{mine:,} local jobs of it are in the queue, and limits.queued_per_grid_job allows {most:,}"
     return ""
 
 

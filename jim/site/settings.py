@@ -162,10 +162,16 @@ class Limits(NamedTuple):
     """Section [limits]: how much JIM accepts."""
 
     local_jobs: Annotated[int, Setting("most local jobs of one grid job", 1, 10_000_000)] = 1_000_000
+    grid_jobs_per_dn: Annotated[
+        int, Setting("most unfinished grid jobs of one DN and one account; 0: no limit", 0, 10_000_000)
+    ] = 0
     queued: Annotated[int, Setting("most local jobs of one account in the batch system", 1, 10_000_000)] = 10_000
     queued_per_grid_job: Annotated[
         int, Setting("most local jobs of one grid job in the batch system", 1, 10_000_000)
     ] = 5_000
+    queued_per_dn: Annotated[
+        int, Setting("most local jobs of one DN and one account in the batch system; 0: no limit", 0, 10_000_000)
+    ] = 0
     per_submission: Annotated[int, Setting("most local jobs in one batch command", 1, 100_000)] = 1_000
     output_bytes: Annotated[int, Setting("size limit of one output file, in bytes", 1, 10**15)] = 10**10
     input_bytes: Annotated[

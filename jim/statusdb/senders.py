@@ -6,17 +6,29 @@ import json
 from collections.abc import Iterable, Mapping
 
 from jim.jobs import Key, Sender, Unaccounted
+from jim.model import IN_BATCH, Step
 from jim.statusdb.connected import Connected
 from jim.statusdb.formats import WITH_SENDERS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.rows import column
 
+UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHED])
+QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
     "s.size, l.piece FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
+)
+UNFINISHED_OF = (
+    "SELECT g.id FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
+    "WHERE g.step IN (SELECT value FROM json_each(?)) AND s.dn = ?"
+)
+IN_BATCH_OF_SENDERS = (
+    "SELECT g.id, s.dn, sum(t.count) FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
+    "CROSS JOIN tally t ON t.grid = g.id WHERE g.step IN (SELECT value FROM json_each(?)) AND s.dn <> '' "
+    "AND t.state IN (SELECT value FROM json_each(?)) GROUP BY g.id"
 )
 OLD = (
     "SELECT g.id, g.key FROM sender JOIN grid_job g ON g.id = sender.grid "
@@ -45,6 +57,16 @@ class Senders(Connected):
             return 0
         row = self.db.execute("SELECT max(grid) FROM sender WHERE contact = ? AND contact <> ''", (contact,)).fetchone()
         return int(row[0] or 0)
+
+    def unfinished_of(self, dn: str) -> set[int]:
+        """Return the grid jobs of a DN that have not finished."""
+        if self._format < WITH_SENDERS:
+            return set()
+        return {number for (number,) in self.db.execute(UNFINISHED_OF, (UNFINISHED, dn))}
+
+    def in_batch_of_senders(self) -> list[tuple[int, str, int]]:
+        """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, DN, count."""
+        return list(self.db.execute(IN_BATCH_OF_SENDERS, (UNFINISHED, QUEUED))) if self._format >= WITH_SENDERS else []
 
     def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
         """Return grid jobs with senders, and their keys, that finished before a time."""

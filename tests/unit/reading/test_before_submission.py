@@ -2,6 +2,7 @@
 
 import pytest
 
+from jim.jobs import Sender
 from jim.model import State, Witness
 from tests.cli_home import sent
 
@@ -11,11 +12,13 @@ from tests.cli_home import sent
     [
         ("queued = 3", "3 local jobs are in the queue, and limits.queued allows 3"),
         ("queued_per_grid_job = 2", "3 local jobs of it are in the queue, and limits.queued_per_grid_job allows 2"),
+        ("queued_per_dn = 3", "3 local jobs of its sender are in the queue, and limits.queued_per_dn allows 3"),
     ],
 )
 def test_explain_the_throttle(home, limits, said):
     (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
     sent(home)
+    home.store.set_sender(1, Sender("/CN=Ann"))
     home.move(2, State.SUBMITTED)
     assert f"* 1 local job waits to be submitted: {said}\n" in home.out("explain", "1")
     assert "  next:     the keeper submits as soon as others end\n" in home.out("explain", "1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jim.clock import Clock
 from jim.jobs import Sender
+from jim.model import Piece, State, Step, Witness
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_9
 
@@ -29,6 +30,27 @@ def test_a_sender_is_found_by_the_contact_and_goes_with_the_grid_job(tmp_path):
     store.close()
 
 
+def test_grid_jobs_and_local_jobs_are_counted_by_dn_while_they_are_open(tmp_path):
+    store = of(tmp_path)
+    for number, dn, step in ((2, "/CN=A", Step.ACTIVE), (3, "/CN=A", Step.FINISHED), (4, "/CN=B", Step.ACTIVE)):
+        store.add_grid_job(number, f"key-{number}", "me", "", {"job_type": "executable"})
+        store.set_grid_job(number, step=Step.RESOLVED)
+        store.add_pieces(number, 0, [Piece()] * 3)
+        store.end_split(number, 3)
+        store.set_sender(number, Sender(dn))
+        for n, state in enumerate((State.RUNNING, State.SUBMITTING)):
+            store.set_local_job(number, n, state=state, witness=Witness.QUEUE)
+        store.set_grid_job(number, step=step)
+    store.set_sender(1, Sender("/CN=A"))  # not split yet
+    assert (store.unfinished_of("/CN=A"), store.unfinished_of("/CN=B"), store.unfinished_of("/CN=C")) == (
+        {1, 2},
+        {4},
+        set(),
+    )
+    assert store.in_batch_of_senders() == [(2, "/CN=A", 2), (4, "/CN=B", 2)]
+    store.close()
+
+
 def test_a_reader_of_the_format_before_knows_no_sender_and_a_keeper_brings_the_tables(tmp_path):
     store = of(tmp_path)
     store.set_sender(1, SENDER)
@@ -36,6 +58,7 @@ def test_a_reader_of_the_format_before_knows_no_sender_and_a_keeper_brings_the_t
     store.close()
     reader = Store(tmp_path / "status.db", Clock())
     assert (reader.sender(1), reader.sent_as("https://gk/1/")) == (Sender(), 0)
+    assert (reader.unfinished_of("/CN=A"), reader.in_batch_of_senders()) == (set(), [])
     reader.close()
     store = Store(tmp_path / "status.db", Clock(), write=True)
     assert (store.sender(1), store.unaccounted(9), store.is_unaccounted(1), store.in_vain()) == (
