@@ -109,6 +109,7 @@ def moves() -> tuple[Move, ...]:
 
     answering, renewing, sending = Answering(), Renewing(), Sending()
     return (
+        of_site(sending.disks),  # looks for room on the disks, without which nothing is sent
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox()),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
+from contextlib import suppress
 from statistics import median
 from typing import Any
 
@@ -17,6 +18,7 @@ from jim.model import State
 from jim.reading.accounts import ODD, document, moment, published
 from jim.site.drain import in_words
 from jim.site.file import Site
+from jim.site.space import shortages
 
 TOLD = ("at", "status", "line")  # in the result of a site test
 
@@ -39,10 +41,17 @@ def offer(site: Site, clock: Clock) -> dict[str, Any]:
         "most_cores": site.batch.most_cores,
         "most_local_jobs": site.limits.local_jobs,
         "drained": in_words(site),
+        "no_room": _no_room(site),
         **_room(site, clock),
         **_live(site),
         "site_test": _last_test(site),
     }
+
+
+def _no_room(site: Site) -> str:
+    with suppress(OSError):  # a disk that is away is not a full one
+        return "; ".join(each.words for each in shortages(site) if each.stops)
+    return ""
 
 
 def _room(site: Site, clock: Clock) -> dict[str, Any]:

@@ -26,12 +26,12 @@ from jim.model import Job
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site.lock import heart_beats, holder
+from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
 
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
-SCARCE_BYTES, TOO_FEW_BYTES = 2 * 10**9, 10**8
 CLOCKS_APART_SECONDS = 30
 WRAPPER_SECONDS = 60
 READING_SECONDS = 10.0
@@ -63,9 +63,9 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "state files", lambda: _files(site.state)
     yield "status DB", lambda: _database(site.state)
     yield "serials", lambda: _good(told(site))
-    yield "state space", lambda: _space(site.state)
+    yield "state space", lambda: _space(site, "state", site.state)
     yield "work directory", lambda: _work(site, mounts)
-    yield "work space", lambda: _space(site.work)
+    yield "work space", lambda: _space(site, "work", site.work)
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
     yield "promise", lambda: _promise(site)
@@ -151,14 +151,13 @@ def _database(state: Path) -> Finding:
     return _good("the whole status DB is readable" if whole else f"no damage found within {READING_SECONDS:g} s")
 
 
-def _space(place: Path) -> Finding:
-    about = os.statvfs(place)
-    free, todo = about.f_bavail * about.f_frsize, f"free space below {place}"
-    said = f"{free / 1e9:,.1f} GB free"
+def _space(site: Site, name: str, place: Path) -> Finding:
+    about, todo = os.statvfs(place), f"free space below {place}"
     if about.f_files and about.f_favail < 10_000:
         return Finding("", WARNING, f"{about.f_favail:,} inodes free", todo)
-    level = FAILED if free < TOO_FEW_BYTES else WARNING if free < SCARCE_BYTES else OK
-    return Finding("", level, said, "" if level == OK else todo)
+    if short := shortage(site, name, place):
+        return Finding("", FAILED if short.stops else WARNING, short.words, todo)
+    return _good(f"{free_mb(place):,} MB free")
 
 
 # The work directory

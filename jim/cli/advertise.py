@@ -55,7 +55,7 @@ def classad(offered: dict[str, Any]) -> Iterator[str]:
 
 def _requirements() -> Iterator[str]:
     """Return what must be true of a job and of this site; a job that does not say what it needs may come."""
-    yield 'MY.Drained == "" && MY.SiteTestStatus =!= "critical"'
+    yield 'MY.Drained == "" && MY.NoRoom == "" && MY.SiteTestStatus =!= "critical"'
     yield "(TARGET.JIM_job_type =?= undefined || stringListMember(TARGET.JIM_job_type, MY.JobTypes))"
     yield '(TARGET.JIM_queue =?= undefined || MY.Queues == "" || stringListMember(TARGET.JIM_queue, MY.Queues))'
     for asked, most in LIMITS.items():

@@ -113,5 +113,8 @@ def _warn(view: View, jobs: list[GridJob]) -> None:
     heart = view.heart()
     if not heart.beats:
         say(f"\n{heart.words}; {heart.next}")
-    elif view.published.trouble.words:
+        return
+    for _, words in view.shortages():
+        say(f"\n{words}")
+    if view.published.trouble.words:
         say(f"\nthe batch system does not answer: {plain(view.published.trouble.words)}")

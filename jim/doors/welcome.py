@@ -11,6 +11,7 @@ from typing import Any
 from jim.doors import inbox
 from jim.errors import JimError, StoreError
 from jim.site.file import Site
+from jim.site.space import require_room
 
 
 class TooMany(JimError):
@@ -29,7 +30,7 @@ def one_by_one(site: Site, sender: dict[str, Any]) -> Iterator[None]:
 
 
 def require(site: Site, sender: dict[str, Any]) -> None:
-    """Refuse a new request while the site is drained, of a sender who is banned, or beyond a limit of the DN."""
+    """Refuse a new request while the site is drained, of a sender who is banned, without room, or beyond a limit."""
     if os.path.lexists(site.drain):  # it is rarely there, as the other file
         from jim.site.drain import require_open
 
@@ -38,6 +39,7 @@ def require(site: Site, sender: dict[str, Any]) -> None:
         from jim.site.bans import require_welcome
 
         require_welcome(site, sender)
+    require_room(site)
     if _is_limited(site, sender):
         _require_few(site, sender["dn"])
 

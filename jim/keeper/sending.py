@@ -17,10 +17,11 @@ from jim.evidence.analysis import Action
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import arrivals, judging, reasons
+from jim.keeper.disks import Disks
 from jim.keeper.handing_over import OF_EACH, hand_over
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import Keeper
-from jim.keeper.looks import THREAD
+from jim.keeper.looks import SPACE, THREAD
 from jim.keeper.turns import Senders, Turns
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
@@ -52,6 +53,7 @@ class Sending:
 
     def __init__(self) -> None:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
+        self.disks = Disks()
         self._turns, self._senders = Turns(), Senders()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
@@ -67,6 +69,8 @@ class Sending:
 
     def share(self, keeper: Keeper) -> None:
         """Record the intent to send as many waiting local jobs as the throttle allows, and hand them over."""
+        if self.disks.stops():
+            return
         until = keeper.clock.boot() + AT_ONCE_SECONDS
         while _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
             turn = self._turns.first(lambda sender: self._senders.room(keeper, sender) > 0)
@@ -100,6 +104,8 @@ class Sending:
         due = max(keeper.clock.boot_at(submission.due), keeper.health.retry_at if keeper.health.open else 0.0)
         if due > keeper.clock.boot():
             return due
+        if self.disks.stops():
+            return keeper.looks.wait_for(SPACE, job.id)
         if keeper.workers.crowded():
             return keeper.looks.wait_for(THREAD, job.id)
         return self._start(keeper, job, submission)

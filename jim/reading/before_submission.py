@@ -32,6 +32,7 @@ def many(count: int, words: str, of_one: str) -> str:
 
 def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     """Explain why waiting local jobs are not submitted."""
+    yield from _without_room(view)
     count = view.store.counts(job.id).get(State.WAITING, 0)
     if not count or job.wish in (Verb.CANCEL, Verb.SUSPEND):
         return
@@ -56,14 +57,23 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
         )
         return
     if view.store.local_jobs(job.id, (State.WAITING,), limit=1, due=view.store.clock.steady()):
-        then = (
-            "the keeper submits when the batch system answers again"
-            if view.published.trouble.words
-            else "the keeper submits in its next rounds"
-        )
-        yield Wait(f"{many(count, 'wait', 'waits')} to be submitted", then)
+        yield Wait(f"{many(count, 'wait', 'waits')} to be submitted", _when(view))
         return
     yield _first_of_many(view, job, count)
+
+
+def _when(view: View) -> str:
+    if any(stops for stops, _ in view.shortages()):
+        return "the keeper submits when there is room on the disks"
+    if view.published.trouble.words:
+        return "the keeper submits when the batch system answers again"
+    return "the keeper submits in its next rounds"
+
+
+def _without_room(view: View) -> Iterator[Wait]:
+    for stops, words in view.shortages():
+        if stops:
+            yield Wait(words, "JIM looks again every ten seconds, and goes on by itself once there is room")
 
 
 def _first_of_many(view: View, job: GridJob, count: int) -> Wait:

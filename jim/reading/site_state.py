@@ -19,7 +19,7 @@ from jim.files import read_regular
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.view import View
-from jim.site import drain
+from jim.site import drain, space
 from jim.site.settings import settings
 from jim.workdir import credentials
 
@@ -27,7 +27,7 @@ LONGEST = 4 * 1024 * 1024
 SOON_HOURS = 12
 MOST_ENDING = 50
 LEVELS = ("failed", "warning", "skipped", "ok")
-SHOWN = ("limits", "sizing", "keep")  # sections of the site file
+SHOWN = ("limits", "sizing", "keep", "disk")  # sections of the site file
 STEPS = (Step.ACCEPTED, Step.RESOLVED, Step.SPLIT, Step.ACTIVE)
 
 
@@ -53,6 +53,7 @@ class Room:
     free: int = 0
     size: int = 0
     unknown: str = ""
+    short: str = ""  # that it has less than the site wants
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +95,17 @@ def look_around(view: View) -> Found:
     with suppress(OSError):
         rejected = view.disk(lambda: len(os.listdir(view.site.work / "rejected")))  # noqa: PTH208 - names suffice
     aside = sum(name.startswith(".unreadable-") for name in os.listdir(view.site.state / "inbox"))  # noqa: PTH208
-    places = {"state directory": view.site.state, "work directory": view.site.work}
+    places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
     return Found(rooms, rejected, aside, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
 
 
 def _room(view: View, name: str, place: Path) -> Room:
     try:
-        about = view.disk(lambda: shutil.disk_usage(place))
+        about, short = view.disk(lambda: (shutil.disk_usage(place), space.shortage(view.site, name, place)))
     except OSError as error:
-        return Room(name, str(place), unknown=error.strerror or str(error))
-    return Room(name, str(place), about.free, about.total)
+        return Room(f"{name} directory", str(place), unknown=error.strerror or str(error))
+    return Room(f"{name} directory", str(place), about.free, about.total, short=short.words if short else "")
 
 
 def _ending(view: View) -> Iterator[Ending]:

@@ -229,6 +229,11 @@ class View:
             return job.reason
         return ": ".join(filter(None, (job.reason, failures(self.store, job.id))))
 
+    def shortages(self) -> list[tuple[bool, str]]:
+        """Return the disks that had too little room when the keeper last looked: do they stop JIM, and the words."""
+        told = self.store.fact("space") if heart_beats(self.site.state, self.store.clock) else ""
+        return [(bool(stops), str(words)) for stops, words in json.loads(told)] if told else []
+
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
         heart = self._heart()

@@ -16,7 +16,7 @@ from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
 from jim.site.sections import QUEUES, Queue, checked, line_of, queues_in
-from jim.site.settings import SECTIONS, Batch, General, Keep, Limits, Pages, Payload, Sizing, settings
+from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -42,6 +42,7 @@ class Site(NamedTuple):
     limits: Limits = Limits()
     sizing: Sizing = Sizing()
     keep: Keep = Keep()
+    disk: Disk = Disk()
     pages: Pages = Pages()
     queues: Mapping[str, Queue] = {}
 
@@ -162,6 +163,10 @@ def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
     ):
         if default and allowed and default not in allowed:
             yield "batch", name, f"{default!r} is not in batch.{name}s{nearest(default, allowed)}"
+    for name in ("state", "work"):
+        warn, stop = getattr(site.disk, f"{name}_warn_mb"), getattr(site.disk, f"{name}_stop_mb")
+        if warn < stop:
+            yield "disk", f"{name}_warn_mb", f"{warn:,} is less than disk.{name}_stop_mb, {stop:,}"
     for section, name, value, most in (
         ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
         ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),

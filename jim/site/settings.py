@@ -218,6 +218,23 @@ class Keep(NamedTuple):
         return min(self.finished_days, 1.0 if test else self.finished_days) * 86_400
 
 
+class Disk(NamedTuple):
+    """Section [disk]: how much room the disks must have, in MB."""
+
+    state_warn_mb: Annotated[
+        int, Setting("room on the disk of the state directory, in MB, below which JIM warns", 0, 10**9)
+    ] = 2000
+    state_stop_mb: Annotated[
+        int, Setting("room there below which JIM takes no new grid jobs and sends nothing", 0, 10**9)
+    ] = 100
+    work_warn_mb: Annotated[
+        int, Setting("room on the disk of the work directory, in MB, below which JIM warns", 0, 10**9)
+    ] = 2000
+    work_stop_mb: Annotated[
+        int, Setting("room there below which JIM takes no new grid jobs and sends nothing", 0, 10**9)
+    ] = 200
+
+
 class Pages(NamedTuple):
     """Section [pages]: `jim pages --socket`, behind a web server that knows its users."""
 
@@ -243,6 +260,7 @@ SECTIONS: dict[str, type[Any]] = {
     "limits": Limits,
     "sizing": Sizing,
     "keep": Keep,
+    "disk": Disk,
     "pages": Pages,
 }
 

@@ -73,6 +73,8 @@ def _why_not_on(name: str, finding: Finding) -> str:
         return "the test has ended early"
     if finding.name == asking.HISTORY and finding.level == WARNING:  # asked again once a job has ended
         return ""
+    if finding.name == asking.SPACE:
+        return "the disks have too little room" if finding.level == FAILED else ""
     needed = name in NEEDED or finding.name == asking.COMMANDS
     return f"{name} has failed" if needed and finding.level != OK else ""
 
@@ -81,12 +83,13 @@ def _tried(site: Site, name: str, level: Level, heed: Callable[[], None]) -> Gen
     """Run one level on a trial site of its own; an obstacle is a finding, too."""
     trial = None
     try:
-        with foreign(f"the adapter of {site.batch.system}, or JIM itself, has a fault"):
-            commands = asking.commands(site)
-        if name == "config" or commands.level != OK:
-            yield commands
-        if commands.level != OK:
-            return
+        for question in (asking.commands, asking.space):
+            with foreign(f"the adapter of {site.batch.system}, or JIM itself, has a fault"):
+                found = question(site)
+            if name == "config" or found.level == FAILED:
+                yield found
+            if found.level == FAILED:
+                return
         heed()
         with TrialSite(_with(site, level.settings), heed) as trial:
             yield from level.test(trial)

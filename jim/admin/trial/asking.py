@@ -14,8 +14,9 @@ from jim.keeper import opening
 from jim.model import Answer
 from jim.site.file import Site
 from jim.site.rules import ROOM
+from jim.site.space import free_mb, shortages
 
-COMMANDS, HISTORY = "commands", "history"
+COMMANDS, HISTORY, SPACE = "commands", "history", "space"
 NO_FILE = re.compile(r"(?:grep: )?/.*: No such file or directory")  # the words of grep, and of qacct
 NONE_YET = (
     "if no job has ended in this batch system yet, run a job: `jim site test batch` does, and then asks again; "
@@ -44,6 +45,17 @@ def commands(site: Site) -> Finding:
     return Finding(
         COMMANDS, FAILED, f"not found: {said}", f"install the missing ones, or give their full paths in {keys}"
     )
+
+
+def space(site: Site) -> Finding:
+    """Tell whether state and work directory have room, without which nothing is sent."""
+    short = shortages(site)
+    if not short:
+        return Finding(
+            SPACE, OK, f"state directory: {free_mb(site.state):,} MB, work directory: {free_mb(site.work):,} MB"
+        )
+    level = FAILED if any(each.stops for each in short) else WARNING
+    return Finding(SPACE, level, "; ".join(each.words for each in short), "make room there, or lower the threshold")
 
 
 def programs(command: Sequence[str]) -> Iterator[str]:

@@ -43,6 +43,7 @@ def test_a_site_that_never_ran_a_job_says_what_it_offers(home):
         "most_cores": 8,
         "most_local_jobs": 5000,
         "drained": "",
+        "no_room": "",
         "slots": 16,
         "free_slots": 0,
         "pending": 3,
@@ -55,6 +56,14 @@ def test_a_site_that_never_ran_a_job_says_what_it_offers(home):
         "unread": 0,
         "site_test": None,
     }
+
+
+def test_a_site_without_room_says_so(home, monkeypatch):
+    monkeypatch.setattr("jim.site.space.free_mb", lambda place: 150)  # more than the state directory must have
+    assert home.json("advertise")["no_room"] == (
+        f"the disk of the work directory {home.site.work} has 150 MB left, and disk.work_stop_mb is 200: JIM takes no "
+        "new grid jobs and sends nothing until there is room; what runs goes on"
+    )
 
 
 def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):

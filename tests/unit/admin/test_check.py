@@ -14,7 +14,7 @@ from jim.errors import BadSite
 from jim.keeper.opening import adapter_of
 from jim.model import Piece
 from jim.site import file as site_file
-from jim.site.file import load
+from jim.site.file import Site, load
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import PROGRAMS
 from tests.machine import HERE, LOCAL, ME, NETWORK
@@ -182,7 +182,7 @@ def test_times_in_whole_seconds_are_a_warning(check, monkeypatch):
 def test_space_is_counted(tmp_path, monkeypatch, free, inodes, level):
     about = namedtuple("about", "f_bavail f_frsize f_files f_favail")
     monkeypatch.setattr(site_check.os, "statvfs", lambda place: about(free, 4096, 10**7, inodes))
-    assert site_check._space(tmp_path).level == level
+    assert site_check._space(Site(state=tmp_path), "state", tmp_path).level == level
 
 
 def test_a_wrapper_that_cannot_run_fails_with_its_last_words(check, monkeypatch, tmp_path):

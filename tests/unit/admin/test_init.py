@@ -31,6 +31,7 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
         "limits": {},
         "sizing": {},
         "keep": {},
+        "disk": {},
         "pages": {},
     }
     assert load().batch == SECTIONS["batch"]()

@@ -56,6 +56,7 @@ def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
         "MostCores = 8",
         "MostLocalJobs = 5000",
         'Drained = ""',
+        'NoRoom = ""',
         "Slots = 16",
         "FreeSlots = 0",
         "Pending = 3",
@@ -74,7 +75,7 @@ def test_the_ad_has_a_line_for_each_attribute_that_is_known(home):
         'SiteTestStatus = "ok"',
         'SiteTestLine = "JIM SITE OK - 9 checks, 33 local jobs"',
         (
-            'Requirements = MY.Drained == "" && MY.SiteTestStatus =!= "critical"'
+            'Requirements = MY.Drained == "" && MY.NoRoom == "" && MY.SiteTestStatus =!= "critical"'
             " && (TARGET.JIM_job_type =?= undefined || stringListMember(TARGET.JIM_job_type, MY.JobTypes))"
             ' && (TARGET.JIM_queue =?= undefined || MY.Queues == "" || stringListMember(TARGET.JIM_queue, MY.Queues))'
             " && (TARGET.JIM_wall_seconds =?= undefined || MY.MostWallSeconds =?= undefined"

@@ -1,5 +1,7 @@
 """Local jobs that are not submitted yet."""
 
+import json
+
 import pytest
 
 from jim.jobs import Sender
@@ -41,3 +43,24 @@ def test_explain_the_next_attempt(home):
         "  evidence: claim, seen 2 s ago\n"
         "  next:     attempt 2 (1 of 3 spent), in 3 s\n"
     )
+
+
+def test_explain_and_status_say_that_a_disk_has_too_little_room(home):
+    home.beat()
+    home.add()
+    full = "the disk of the work directory /w has 1 MB left, and disk.work_stop_mb is 200: JIM takes no new grid jobs"
+    home.store.set_fact("space", json.dumps([[False, "little room on the state disk"], [True, full]]))
+    assert home.out("status").endswith(f"\n\nlittle room on the state disk\n\n{full}\n")
+    again = "JIM looks again every ten seconds, and goes on by itself once there is room"
+    waits = (
+        "\n* 4 local jobs wait to be submitted\n  evidence: keeper, just now\n"
+        "  next:     the keeper submits when there is room on the disks\n"
+    )
+    for target in ("1", "1.0"):
+        said = home.out("explain", target)
+        assert f"* {full}\n  evidence: keeper, just now\n  next:     {again}\n" in said
+        assert said.endswith(waits)
+        assert said.count(full) == 1
+    assert "little room" not in home.out("explain", "1")
+    home.beat(ago=600)  # nobody has looked since
+    assert "room" not in home.out("status")

@@ -15,8 +15,8 @@ from jim.admin.trial.trial_site import TrialSite
 @pytest.mark.parametrize(
     ("levels", "jobs", "checks"),
     [
-        (("config", "batch", "array"), 21, 8),
-        pytest.param(("config", "batch", "array", "glitch"), 34, 13, marks=pytest.mark.torture),
+        (("config", "batch", "array"), 21, 9),
+        pytest.param(("config", "batch", "array", "glitch"), 34, 14, marks=pytest.mark.torture),
     ],
 )
 def test_a_good_site_passes_and_nothing_is_left(tried, levels, jobs, checks):
@@ -270,6 +270,22 @@ def test_other_verbs_refuse_such_a_command_line_as_ever_and_help_is_help(tried):
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("jim: ")
         assert done.stderr.endswith(f"{why} (see `jim site --help`)\n")
+
+
+@pytest.mark.parametrize(
+    ("stop", "levels", "code", "said"),
+    [
+        (10**9, ("config", "batch"), 2, "skipped  batch: skipped, because the disks have too little room"),
+        (10**9, ("batch",), 2, "failed   space: the disk of the work directory"),
+        (0, ("config",), 1, "warning  space: the disk of the work directory"),
+    ],
+)
+def test_a_site_without_room_is_told_so_and_is_not_waited_for(tried, stop, levels, code, said):
+    tried.write(more=f"[disk]\nwork_warn_mb = {10**9}\nwork_stop_mb = {stop}\n")
+    done = tried.test(*levels)
+    assert done.returncode == code
+    assert said in done.stdout
+    assert "; make room there, or lower the threshold\n" in done.stdout
 
 
 def test_an_unknown_level_is_refused(tried):
