@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from enum import Enum, StrEnum
@@ -301,6 +302,15 @@ class Answer(NamedTuple):
         if len(command) > LONGEST_TOLD:
             command = f"{command[:LONGEST_TOLD]}…"
         return f"{self.said or 'no output'} ({end} after {self.seconds:.1f} s: {command})"
+
+
+# The command in words of `Answer.facts`, behind its program; a list of reasons may have several.
+_COMMAND = re.compile(r"( after \d+\.\d s: \S+) .+?\)(?=$|[,;:]| \()")
+
+
+def without_command(words: str) -> str:
+    """Return words of `Answer.facts` with only the program of the command: for narrow columns."""
+    return _COMMAND.sub(r"\1 …)", words)
 
 
 class Observation(NamedTuple):

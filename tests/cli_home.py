@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 from jim import cli
 from jim.clock import Clock
@@ -44,6 +45,8 @@ class Home:
         make_state(self.site)
         self.woken = []
         self._store = None
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
         monkeypatch.setenv("JIM_STATE", str(state))
         monkeypatch.delenv("JIM_SITE", raising=False)
         monkeypatch.setattr("jim.reading.view.Clock", lambda: self.clock)

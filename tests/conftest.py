@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -57,6 +58,18 @@ def home(tmp_path, capsys, monkeypatch):
     """A state directory made by hand, and the people's verbs run in it."""
     with closing(Home(tmp_path / "state", capsys, monkeypatch)) as home:
         yield home
+
+
+@pytest.fixture
+def zone(monkeypatch):
+    """Set the time zone of this process, as the C library writes it; UTC comes back afterwards."""
+
+    def set_zone(name):
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield set_zone
+    set_zone("UTC")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from jim import __version__
-from jim.cli.text import columns, escaped, say
+from jim.cli.text import columns, say, tell
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
@@ -197,7 +197,7 @@ def _overview() -> str:
 def _complain(message: str, error: Exception) -> None:
     if not isinstance(error, JimError | OSError):
         message = f"unexpected {message} (a fault in JIM itself, at {_place(error)}; please report it)"
-    print(f"jim: {escaped(message)}", file=sys.stderr)
+    tell(message, "jim: ", stream=sys.stderr)
 
 
 def _place(error: Exception) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, tell, with_local_times
 from jim.jobs import GridJob, LocalJob
 from jim.reading.documents import NOTHING, explained, waits
-from jim.reading.quantities import ago, counted
+from jim.reading.quantities import ago
 from jim.reading.view import View, add_json, look
 
 
@@ -30,17 +30,16 @@ def run(arguments: argparse.Namespace) -> int:
     for at, local in enumerate(asked):
         if at:
             say()
-        say(_head(view, job, local))
+        tell(_head(view, job, local))
         for wait in waits(view, job, local) or [NOTHING]:
-            say(f"\n* {plain(wait.what)}")
-            say(f"  evidence: {wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}")
-            say(f"  next:     {plain(wait.next)}")
+            say()
+            tell(with_local_times(plain(wait.what)), "* ")
+            tell(f"{wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}", "  evidence: ")
+            tell(with_local_times(plain(wait.next)), "  next:     ")
     return 0
 
 
 def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
     if local is not None:
         return f"{job.id}.{local.n}: {local.state.value}, attempt {local.attempt}"
-    record = view.record(job)
-    counts = counted(record["counts"].items())
-    return f"{job.id}: {record['status']}, step {record['step']}{f' ({counts})' if counts else ''}"
+    return f"{job.id}: {view.status(job)} ({view.progress(job)}; step {job.step.value})"

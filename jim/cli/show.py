@@ -11,7 +11,7 @@ from typing import Any
 from jim.cli import outputs
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
-from jim.cli.text import facts, plain, say, say_json, say_json_in_parts
+from jim.cli.text import facts, local_time, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import State
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
@@ -103,7 +103,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "sent by", plain(f"{sender.dn} (as its proxy claims)") if sender.dn else ""
     yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (as its proxy claims)") if sender.vo else ""
     yield "contact", plain(sender.contact)
-    yield "status", f"{record['status']} (step {job.step.value}{wish})"
+    yield "status", f"{record['status']} ({view.progress(job)}; step {job.step.value}{wish})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
         yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"
@@ -133,9 +133,9 @@ def _value(value: Any) -> str:
 
 def _times(record: dict[str, Any]) -> list[tuple[str, object]]:
     by = f" by {record['witness']}" if record["witness"] else ""
-    seen = f"{record['seen']} ({ago(record['age_s'])}){by}"
-    final = record["step"] == "finished"
-    return [("created", record["created"]), ("ended" if final else "seen", record["seen"] if final else seen)]
+    at = local_time(record["seen"])
+    created = "created", local_time(record["created"])
+    return [created, ("ended", at) if record["step"] == "finished" else ("seen", f"{at} ({ago(record['age_s'])}){by}")]
 
 
 def _size(job: GridJob) -> str:
@@ -188,7 +188,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield "state", f"{local.state.value}{f', {local.wish} requested' if local.wish else ''}"
     yield "reason", plain(local.reason)
     yield from _times(view.local_record(job, local))
-    yield "changed", f"{local.updated} by {local.witness}" if local.witness else local.updated
+    yield "changed", f"{local_time(local.updated)}{f' by {local.witness}' if local.witness else ''}"
     yield "piece", plain(piece_words(local.piece, whole=True))
     yield "split from", "" if local.piece.source is None else f"{job.id}.{local.piece.source}"
     for name, value in local.piece.variables.items():
@@ -206,9 +206,9 @@ def _attempt_row(attempt: Attempt) -> tuple[object, ...]:
     record = exit_record(attempt)
     place, verdict = f"s{attempt.k}, index {attempt.idx}", attempt.verdict or "none yet"
     if record is None:
-        return attempt.attempt, place, attempt.host, attempt.started, "", "", "", verdict, attempt.reason
+        return attempt.attempt, place, attempt.host, local_time(attempt.started), "", "", "", verdict, attempt.reason
     end = f"signal {record.signal}" if record.signal is not None else record.code
-    times = record.started, record.ended, f"{record.cpu:.1f}"
+    times = local_time(record.started), local_time(record.ended), f"{record.cpu:.1f}"
     return attempt.attempt, place, attempt.host, *times, end, verdict, attempt.reason
 
 
@@ -220,4 +220,4 @@ def _show_journal(journal: Sequence[Journal]) -> None:
 
 def _journal_row(line: Journal) -> tuple[object, ...]:
     change = f"{line.was} → {line.now}" if line.was else line.now
-    return line.at, change, line.witness, line.reason
+    return local_time(line.at), change, line.witness, line.reason

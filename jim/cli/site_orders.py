@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from jim.cli.table import table
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import local_time, plain, say, say_json, tell, with_local_times
 from jim.reading.view import add_json
 from jim.site import bans, drain, notices
 from jim.site import file as site_file
@@ -28,7 +28,7 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _drain(arguments: argparse.Namespace) -> int:
-    say(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason)))
+    tell(with_local_times(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason))))
     return 0
 
 
@@ -41,7 +41,7 @@ def _undrain(arguments: argparse.Namespace) -> int:
 
 def _ban(arguments: argparse.Namespace) -> int:
     for who, notice in bans.ban(site_file.load(), arguments.who, arguments.until, arguments.reason).items():
-        say(bans.words(who, notice))
+        tell(with_local_times(bans.words(who, notice)))
     return 0
 
 
@@ -59,13 +59,22 @@ def _bans(arguments: argparse.Namespace) -> int:
         say_json([{"who": who, "since": notices.utc(each.since)} | _rest(each) for who, each in there.items()])
     elif there:
         rows = (
-            (plain(who), notices.utc(each.since), _rest(each)["until"] or "for good", plain(each.reason))
+            (
+                plain(who),
+                _local(each.since),
+                "for good" if math.isinf(each.until) else _local(each.until),
+                plain(each.reason),
+            )
             for who, each in there.items()
         )
         table(("who", "since", "until", "reason"), rows)
     else:
         say("no sender is banned")
     return 0
+
+
+def _local(seconds: float) -> str:
+    return local_time(notices.utc(seconds))
 
 
 def _rest(notice: notices.Notice) -> dict[str, str]:

@@ -6,15 +6,16 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 from jim.cli.table import table
-from jim.cli.text import escaped, plain, say, say_json
+from jim.cli.text import escaped, plain, say, say_json, tell, with_local_times
 from jim.errors import BadRequest
 from jim.jobs import GridJob
-from jim.model import Step
+from jim.model import Step, without_command
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
-from jim.reading.quantities import counted, span
+from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
 from jim.site import file as site_file
@@ -44,19 +45,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.ids and asked.given:
         raise BadRequest("status takes either grid jobs or filters")
     page = grid_jobs(view, asked) if asked.given else None
-    jobs = sorted(page.rows, key=lambda job: job.id) if page else _named(view, arguments.ids) or _all(view)
+    jobs = page.rows[::-1] if page else _named(view, arguments.ids) or _all(view)  # the newest stands beside the prompt
     if arguments.json:
         say_json([view.record(job) for job in jobs])
         return 0
     if jobs:
         throttle = Throttle(view)
-        head = ("id", "type", "step", "status", "local jobs", "seen", "reason")
-        table(head, (_row(view, job, throttle) for job in jobs))
+        rows = (_row(view, job, throttle) for job in jobs)
+        table(("id", "type", "status", "local jobs", "reason"), rows)
     else:
-        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+        tell("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     _warn(view, jobs)
     if page and page.after:
-        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
+        tell(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
 
 
@@ -95,26 +96,23 @@ def _complain(words: str) -> None:
 
 
 def _row(view: View, job: GridJob, throttle: Throttle) -> tuple[object, ...]:
-    record = view.record(job)
-    seen = "" if job.step is Step.FINISHED else f"{span(record['age_s'])} ago"
-    local_jobs = counted((state, count) for state, count in record["counts"].items())
     delay = "" if job.step is Step.FINISHED else throttle.delays(job)
-    why = "; ".join(filter(None, (view.why(job), delay)))
-    return record["id"], record["type"], record["step"], record["status"], local_jobs, seen, why
+    why = "; ".join(filter(None, (without_command(view.why(job)), delay)))
+    return job.id, job.job_type, view.status(job), view.progress(job), why
 
 
-def _warn(view: View, jobs: list[GridJob]) -> None:
-    """Print what delays all grid jobs, and whether the site is drained."""
-    drained = in_words(view.site)
-    if drained:
-        say(f"\n{drained}")
-    if all(job.step is Step.FINISHED for job in jobs):
-        return
-    heart = view.heart()
-    if not heart.beats:
-        say(f"\n{heart.words}; {heart.next}")
-        return
-    for _, words in view.shortages():
-        say(f"\n{words}")
-    if view.published.trouble.words:
-        say(f"\nthe batch system does not answer: {plain(view.published.trouble.words)}")
+def _warn(view: View, jobs: Sequence[GridJob]) -> None:
+    """Print how old the statuses are, what delays all grid jobs, and whether the site is drained."""
+    ages = [view.age(max(view.seen(), job.updated)) for job in jobs if job.step is not Step.FINISHED]
+    if ages:
+        tell(f"\nseen {ago(max(ages))}")
+        heart = view.heart()
+        if not heart.beats:
+            tell(f"{heart.words}; {heart.next}")
+        else:
+            for _, words in view.shortages():
+                tell(words)
+            if view.published.trouble.words:
+                tell(f"the batch system does not answer: {plain(view.published.trouble.words)}")
+    if drained := in_words(view.site):
+        tell(f"\n{with_local_times(drained)}")

@@ -1,4 +1,4 @@
-"""Tables for people: one line a row where there is room, else words that wrap, else one line for each value."""
+"""Tables for people: a line for each row, else words that wrap, else sentences below their rows, else values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from jim.cli.text import columns, plain
+from jim.cli.text import lines_of, plain, room, width_of
 
 COLOURS = {  # of a state on a terminal, as its codes have it
     "completed": "32",
@@ -26,6 +26,8 @@ BLOCK = 1000  # rows that are in memory at once
 GAP = "  "
 MOST_LINES = 6  # of one cell; `jim show` and JSON tell in full what is cut off
 LEAST = 12  # columns in which words can be read
+SENTENCE = 30  # columns in which sentences can be read: a last column with less stands below
+BELOW = "    "  # the margin there
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -34,23 +36,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     On a terminal, states have colours, and rows are no longer than a line of the terminal. Elsewhere a row is a line.
     """
     words = ([plain("" if cell is None else cell) for cell in row] for row in chain([head], rows))
-    room, codes = _room(), dict.fromkeys(head, BOLD) if _has_colours() else {}
-    needed, longest = [0] * len(head), [0] * len(head)
+    width, codes = room(sys.stdout), dict.fromkeys(head, BOLD) if _has_colours() else {}
+    needed, longest, has_last, separated = [0] * len(head), [0] * len(head), False, False
     while block := list(islice(words, BLOCK)):
         columns = list(zip(*block, strict=True))
-        needed = [max(width, *map(width_of, column)) for width, column in zip(needed, columns, strict=True)]
-        longest = [max(width, *map(_longest_word, column)) for width, column in zip(longest, columns, strict=True)]
-        widths = _fitted(needed, longest, room)
+        needed = [max(before, *map(width_of, column)) for before, column in zip(needed, columns, strict=True)]
+        longest = [max(before, *map(_longest_word, column)) for before, column in zip(longest, columns, strict=True)]
+        has_last = has_last or any(row[-1] for row in block if row != list(head))
+        widths = _widths(needed, longest, width, has_last=has_last)
         for row in block:
-            lines = _as_lines(row, widths, codes) if widths else _as_list(head, row, room, codes)
+            if widths:
+                lines = _as_lines(row if has_last else row[: len(widths)], widths, width, codes)
+            else:
+                lines = _as_list(head, row, width, codes, separated=separated)
+                separated = row != list(head)
             for line in lines:
                 print(line)
             codes = COLOURS if codes else codes
-
-
-def _room() -> int:
-    """Return how long a line may be; 0: any length."""
-    return columns() if sys.stdout.isatty() else 0
 
 
 def _has_colours() -> bool:
@@ -58,17 +60,16 @@ def _has_colours() -> bool:
     return sys.stdout.isatty() and not told.get("NO_COLOR") and told.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
-def width_of(word: str) -> int:
-    """Return how many columns of a terminal a word takes."""
-    if word.isascii():
-        return len(word)
-    from rich.cells import cell_len  # loaded for names that are not ASCII alone: it takes as long as all the rest
-
-    return cell_len(word)
-
-
 def _longest_word(cell: str) -> int:
     return max(map(width_of, cell.split()), default=0)
+
+
+def _widths(needed: Sequence[int], longest: Sequence[int], room: int, *, has_last: bool) -> list[int]:
+    """Return the widths of the columns; without the last one if it is empty, or its sentences have more room below."""
+    widths = _fitted(needed, longest, room)
+    if widths == needed or (has_last and (needed[-1] <= SENTENCE or (widths and widths[-1] >= SENTENCE))):
+        return widths
+    return _fitted(needed[:-1], longest[:-1], room) or widths
 
 
 def _fitted(needed: Sequence[int], longest: Sequence[int], room: int) -> list[int]:
@@ -86,39 +87,42 @@ def _fitted(needed: Sequence[int], longest: Sequence[int], room: int) -> list[in
     return widths
 
 
-def _as_lines(row: Sequence[str], widths: Sequence[int], codes: dict[str, str]) -> Iterator[str]:
-    cells = [list(wrapped(cell, width)) for cell, width in zip(row, widths, strict=True)]
+def _as_lines(row: Sequence[str], widths: Sequence[int], room: int, codes: dict[str, str]) -> Iterator[str]:
+    cells = [list(wrapped(cell, width)) for cell, width in zip(row, widths, strict=False)]
     for number in range(max(map(len, cells))):
         parts = [cell[number] if number < len(cell) else "" for cell in cells]
         shown = (
             _coloured(part, codes.get(cell, "")) + " " * (width - width_of(part))
-            for part, cell, width in zip(parts, row, widths, strict=True)
+            for part, cell, width in zip(parts, row, widths, strict=False)
         )
         yield GAP.join(shown).rstrip()
+    for cell in row[len(widths) :]:
+        yield from (BELOW + _coloured(part, codes.get(cell, "")) for part in wrapped(cell, room - len(BELOW)) if part)
 
 
-def _as_list(head: Sequence[str], row: Sequence[str], room: int, codes: dict[str, str]) -> Iterator[str]:
+def _as_list(
+    head: Sequence[str], row: Sequence[str], room: int, codes: dict[str, str], *, separated: bool
+) -> Iterator[str]:
     """Return a row as lines of a name and a value, for a terminal too narrow for a table; the head gets no lines."""
     if list(row) == list(head):
         return
+    if separated:
+        yield ""
     margin = max(map(width_of, head)) + len(GAP)
     for name, cell in zip(head, row, strict=True):
         for number, part in enumerate(wrapped(cell, max(LEAST, room - margin)) if cell else ()):
             yield (name if number == 0 else "").ljust(margin) + _coloured(part, codes.get(cell, ""))
-    yield ""
 
 
 def wrapped(cell: str, width: int) -> Iterator[str]:
     """Return the lines of a cell. No word is broken; a cell of more than a few lines is cut."""
-    lines = [""]
-    for word in cell.split(" "):
-        if lines[-1] and width_of(lines[-1]) + 1 + width_of(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] += f" {word}" if lines[-1] else word
+    lines = list(lines_of(cell, width))
+    yield from lines[: MOST_LINES - 1]
     if len(lines) > MOST_LINES:
-        lines[MOST_LINES - 1 :] = [f"{lines[MOST_LINES - 1][: width - 2]} …"]
-    yield from lines
+        last = lines[MOST_LINES - 1]
+        yield f"{last if width_of(last) + 2 <= width else last.rpartition(' ')[0] or last[: width - 2]} …"
+    else:
+        yield from lines[MOST_LINES - 1 :]
 
 
 def _coloured(word: str, code: str) -> str:

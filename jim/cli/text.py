@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from jim.admin.finding import Finding
+
+MARGIN = 13  # of values beside their names
+TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")  # as stored
+WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what is in backticks is one word: whoever copies a command gets it whole
 
 
 def columns() -> int:
@@ -20,6 +26,40 @@ def columns() -> int:
     with suppress(OSError):
         return os.get_terminal_size().columns or 80
     return 80
+
+
+def room(stream: TextIO) -> int:
+    """Return how long a line on a stream may be; 0: any length, because it is no terminal."""
+    return columns() if stream.isatty() else 0
+
+
+def width_of(word: str) -> int:
+    """Return how many columns of a terminal a word takes."""
+    if word.isascii():
+        return len(word)
+    from rich.cells import cell_len  # loaded for names that are not ASCII alone: it takes as long as all the rest
+
+    return cell_len(word)
+
+
+def lines_of(text: str, width: int) -> Iterator[str]:
+    """Break a text into lines without breaking a word; a width of 0 means any."""
+    if not width or width_of(text) <= width:
+        yield text
+        return
+    line = ""
+    for word in _words(text, width):
+        if line and width_of(line) + 1 + width_of(word) > width:
+            yield line
+            line = word
+        else:
+            line += f" {word}" if line else word
+    yield line
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    for word in WORD.findall(text):
+        yield from [word] if width_of(word) <= width else word.split()
 
 
 def plain(text: object) -> str:
@@ -40,6 +80,38 @@ def _plain_character(character: str) -> str:
 def say(text: object = "") -> None:
     """Print lines, escaped."""
     print(escaped(text).removesuffix("\n"))
+
+
+def tell(text: object, head: str = "", margin: str | None = None, stream: TextIO | None = None) -> None:
+    """Print a sentence, escaped; on a terminal its words wrap. Further lines begin with a margin, not with the head."""
+    out = stream or sys.stdout
+    for line in _told(escaped(text).removesuffix("\n"), head, " " * len(head) if margin is None else margin, room(out)):
+        print(line, file=out)
+
+
+def _told(text: str, head: str, margin: str, width: int) -> Iterator[str]:
+    rest = max(1, width - max(len(head), len(margin))) if width else 0
+    for line in text.split("\n"):
+        for part in lines_of(line, rest):
+            if rest and width_of(part) > rest:  # a long name has a line of its own, as far to the right as fits
+                yield from [head.rstrip()] if head.strip() else ()
+                head = margin[: max(0, width - width_of(part))]
+            yield head + part
+            head = margin
+
+
+def local_time(text: str) -> str:
+    """Return a stored time, which is UTC, in the time zone of whoever reads it."""
+    if not text:
+        return ""
+    from datetime import datetime
+
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def with_local_times(text: str) -> str:
+    """Return a sentence with each stored time in the time zone of whoever reads it."""
+    return TIME.sub(lambda found: local_time(found[0]), text)
 
 
 def say_json(document: Any) -> None:
@@ -81,4 +153,4 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
-            say(f"{name:<13}{value}")
+            tell(value, f"{name:<{MARGIN}}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, tell
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
-from jim.reading.quantities import counted, how_many
+from jim.reading.quantities import how_many
 from jim.reading.view import add_json, look
 from jim.site.lock import FRESH_SECONDS
 
@@ -47,8 +47,14 @@ class Sight(NamedTuple):
 
     record: dict[str, Any]
     size: int
+    progress: str
     phases: list[Phase]
     keeper: bool
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether the grid job has ended."""
+        return bool(self.record["step"] == Step.FINISHED.value)
 
     @property
     def done(self) -> int:
@@ -56,10 +62,11 @@ class Sight(NamedTuple):
         return sum(self.record["counts"].get(state, 0) for state in FINAL)
 
     def head(self) -> str:
-        """Return step and counts in words."""
-        counts = counted(self.record["counts"].items())
-        reason = f": {plain(self.record['reason'])}" if self.record["reason"] else ""
-        return f"{self.record['id']} {self.record['step']}{f' ({counts})' if counts else ''}{reason}"
+        """Return how far it is in words."""
+        if self.finished:  # the reason stands in the result
+            return f"{self.record['id']} finished ({self.progress})"
+        reason = f"; {plain(self.record['reason'])}" if self.record["reason"] else ""
+        return f"{self.record['id']} {self.progress}{reason}"
 
 
 class Screen(Protocol):
@@ -82,7 +89,7 @@ def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] =
             sight = _sight(number)
             if screen:
                 screen.show(sight)
-            if sight.record["step"] == Step.FINISHED.value:
+            if sight.finished:
                 break
             if not sight.keeper and began - woken > FRESH_SECONDS:
                 run_grid_job.wake(look().site.state)
@@ -95,7 +102,7 @@ def _sight(number: int) -> Sight:
     view = look()
     try:
         job = view.grid_job(number)
-        return Sight(view.record(job), job.size, phases(view, job), view.heart().beats)
+        return Sight(view.record(job), job.size, view.progress(job), phases(view, job), view.heart().beats)
     finally:
         view.store.close()
 
@@ -103,7 +110,7 @@ def _sight(number: int) -> Sight:
 def _end(number: int, *, quiet: bool) -> int:
     job = look().grid_job(number)
     if not quiet:
-        say(f"{number} {job.outcome}{f': {plain(job.reason)}' if job.reason else ''}")
+        tell(f"{number} {job.outcome}{f': {plain(job.reason)}' if job.reason else ''}")
         outputs.report(job)
     return 0 if job.outcome == State.COMPLETED.value else 1
 

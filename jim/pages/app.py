@@ -39,6 +39,7 @@ from jim.reading import filters, lists, quantities
 from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
 from jim.reading.patience import Patience
+from jim.reading.progress import progress
 from jim.reading.site_view import health
 from jim.reading.view import View, look
 from jim.site import file as site_file
@@ -291,6 +292,7 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "cut": shown.cut,
         "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "counted": lists.counted,
+        "progress": progress,
         "version": __version__,
     }
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from jim.errors import BadRequest, nearest
 
+TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?|\d{1,6}[smhdw]"
 MOST_GIVEN = 100
 LONGEST = 500
 
@@ -100,8 +103,18 @@ def add_filters(parser: argparse.ArgumentParser, known: Known, *names: str) -> N
 
 
 def from_arguments(known: Known, arguments: argparse.Namespace, *names: str) -> Filters:
-    """Read filters from the options of a command."""
-    return read(known, [(name, value) for name in names for value in getattr(arguments, name) or ()])
+    """Read filters from the options of a command. Whoever types a time means that of their own clock."""
+    given = [(name, value) for name in names for value in getattr(arguments, name) or ()]
+    return read(known, [(name, in_utc(value) if known[name].pattern == TIME else value) for name, value in given])
+
+
+def in_utc(text: str) -> str:
+    """Return a local time in UTC; one that ends with Z, an age, or what is no time stays as it is."""
+    with suppress(ValueError, OverflowError):
+        then = datetime.fromisoformat(text)
+        if then.tzinfo is None:
+            return f"{then.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
+    return text
 
 
 def numbers(text: str, refuse: Callable[[str], BadRequest]) -> tuple[tuple[int, int], ...]:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import FROZEN, State, Step
-from jim.reading.filters import Filter, Filters, numbers, read
+from jim.reading.filters import TIME, Filter, Filters, numbers, read
 from jim.reading.view import View
 from jim.statusdb.asked import GridJobsAsked, LocalJobsAsked, LocalJobSeen
 from jim.statusdb.record import herd, status
@@ -18,7 +18,6 @@ from jim.statusdb.record import herd, status
 Row = TypeVar("Row")
 PAGE, LONGEST_PAGE = 50, 200
 COUNTED = 10_000  # counts stop here
-TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?|\d{1,6}[smhdw]"
 STATUSES = ("new", "submitted", "running", "suspended", "completed", "failed", "killed")
 HERDS = ("single", "will split", "split", "not split")
 # Whom a local job waits for.

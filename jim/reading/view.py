@@ -19,12 +19,13 @@ from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
 from jim.model import KEEPER_ENDS, NOTHING, State, Step
+from jim.reading.progress import progress
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
 from jim.statusdb import empty_store, is_there, open_store
 from jim.statusdb.contract import Store
-from jim.statusdb.record import failures, record
+from jim.statusdb.record import failures, record, status
 
 Found = TypeVar("Found")
 PART = 1000  # local jobs that are read at once
@@ -222,6 +223,14 @@ class View:
             "age_s": 0.0 if local.state.final else round(self.age(looked), 1),
             "updated": local.updated,
         }
+
+    def status(self, job: GridJob) -> str:
+        """Return the status of a grid job in one word, by the rules of this site."""
+        return status(job, self.store.counts(job.id), strict=self.site.site.strict_status)
+
+    def progress(self, job: GridJob) -> str:
+        """Return how far a grid job is, for people who know none of JIM's words."""
+        return progress(job, self.store.counts(job.id))
 
     def why(self, job: GridJob) -> str:
         """Return the reason of a grid job; once it has finished, this includes the reasons of its local jobs."""

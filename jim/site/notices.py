@@ -7,7 +7,7 @@ import math
 import re
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,8 +80,7 @@ def _time(text: str, now: float) -> float:
     span = re.fullmatch(r"(\d{1,6})([mhdw])", text, re.ASCII)
     then = now + int(span[1]) * UNITS[span[2]] if span else None
     with suppress(ValueError):
-        moment = datetime.fromisoformat(text)
-        then = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        then = datetime.fromisoformat(text).timestamp()  # without Z: by the clock of whoever types it
     if then is None:
         raise BadRequest(f"{text!r} is no time: write 2026-01-31T12:00Z, or how long: 30m, 8h, 2d", "until")
     if then <= now:

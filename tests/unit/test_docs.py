@@ -191,7 +191,7 @@ def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_verbs_and_options_exist(page: str) -> None:
     for verb, rest in calls(page):
-        assert verb[0] in cli.VERBS, f"{page}: jim {verb[0]}"
+        assert verb[0] in (*cli.VERBS, "help"), f"{page}: jim {verb[0]}"
         told = {word.partition("=")[0] for word in rest if word.startswith("-")}
         assert told <= options_of(verb), f"{page}: jim {' '.join(verb)}"
 
@@ -257,7 +257,8 @@ def test_the_demo_ends_as_told() -> None:
     assert "Handed in as grid job $job:" in demo
     events = tomllib.loads((HOME / "examples/z_to_ee.toml").read_text())
     assert f"generate {events['events']:,} of {events['events']:,} events" in told
-    assert f"finished ({events['events'] // events['events_per_job']} completed)" in told
+    number = events["events"] // events["events_per_job"]
+    assert f"finished (completed: {number} of {number})" in told
 
 
 # The job type of docs/handlers.md, installed, handed in and brought home as written

@@ -138,7 +138,7 @@ def test_the_slowest_local_job_and_exactly_the_failed_ones_are_linked(ground: Gr
     page = person.page("/jobs/2")
     assert "Slowest that have ended: 2.0 6 min 40 s" in page.text
     assert '<a href="/jobs/2/0">2.0</a> 6 min 40 s' in page.html
-    assert '<a href="?state=failed">2 failed</a>' in page.html
+    assert '<a href="?state=failed">show 2 failed</a>' in page.html
 
 
 def test_every_page_says_of_when_it_is_and_who_said_so(ground: Ground, person: Person) -> None:

@@ -26,7 +26,7 @@ def test_grid_jobs_stand_newest_first_with_what_became_of_them(busy: Ground, per
     assert page.ids() == ["4", "3", "2", "1"]
     second = next(row for row in page.rows if row and row[0].strip() == "2")
     assert [" ".join(cell.split()) for cell in second][1:5] == ["executable", "alice", "failed", "finished"]
-    assert "3 completed, 2 failed" in second[5]
+    assert "failed: 2 of 5, 3 completed" in second[5]
     assert second[7].strip() == "2 of 5 local jobs failed: exit 3: no space left on /scratch"
     assert "4 grid jobs, newest first" in page.text
 

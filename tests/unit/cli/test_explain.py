@@ -18,7 +18,7 @@ def test_explain_what_waits_without_a_keeper(home):
     home.add()
     home.beat(ago=60)
     assert home.out("explain", "1") == (
-        "1: submitted, step split (4 waiting)\n"
+        "1: submitted (waiting: 4 of 4; step split)\n"
         f"{KEEPER_ASLEEP}\n"
         "* 4 local jobs wait to be submitted\n"
         "  evidence: keeper, just now\n"
@@ -50,7 +50,7 @@ def test_explain_a_request_in_the_inbox(home, tmp_path):
     file = tmp_path / "request.toml"
     file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
     home.run("submit", str(file))
-    assert home.out("explain", "1").startswith("1: new, step accepted\n\n* no keeper is running")
+    assert home.out("explain", "1").startswith("1: new (not split yet; step accepted)\n\n* no keeper is running")
     assert "* the keeper still has to size it\n" in home.out("explain", "1")
 
 
@@ -106,7 +106,7 @@ def test_explain_what_the_batch_system_has(home):
         "  next:     the others continue; `jim retry 1` gives the failed ones another set of attempts\n"
     )
     assert explained(home, "1.0") == (
-        "\n* runs, batch job 4711, on node7 since 2026-01-31T11:00:00.000Z\n"
+        "\n* runs, batch job 4711, on node7 since 2026-01-31 11:00:00 UTC\n"
         "  evidence: claim, seen 0 s ago\n"
         "  next:     it ends with its exit record; JIM queries the batch system every 2 s\n"
     )
@@ -188,7 +188,7 @@ def test_explain_what_is_finished(home):
     home.finish("failed", "1 of 4 local jobs failed")
     home.later("2026-02-01T12:00:00.000Z")
     assert home.out("explain", "1") == (
-        "1: failed, step finished (1 failed, 3 waiting)\n"
+        "1: failed (failed: 1 of 4; step finished)\n"
         "\n* finished as failed: 1 of 4 local jobs failed\n"
         "  evidence: keeper, seen 1 d ago\n"
         "  next:     JIM removes rows and files in 29 d; `jim retry 1` tries the failed local jobs again\n"

@@ -62,11 +62,11 @@ def test_a_grid_job_is_shown_in_detail(home):
     assert home.out("show", "1") == (
         "grid job     1, executable, of alice\n"
         "key          key-1\n"
-        "status       submitted (step split)\n"
+        "status       submitted (running: 1 of 4, 1 held, 1 failed; step split)\n"
         "local jobs   1 failed, 1 held, 1 running, 1 waiting\n"
         "reason       exit 3\n"
-        "created      2026-01-31T11:00:00.000Z\n"
-        "seen         2026-01-31T12:00:00.000Z (0 s ago) by keeper\n"
+        "created      2026-01-31 11:00:00 UTC\n"
+        "seen         2026-01-31 12:00:00 UTC (0 s ago) by keeper\n"
         "size         4 local jobs of 250 events: events_per_job of the request\n"
         "asked        job_type = 'executable'\n"
         "phase        generate 117 of 250 events, 3 have not begun (1,000 events planned in all)\n"
@@ -80,10 +80,10 @@ def test_a_grid_job_is_shown_in_detail(home):
         "submission  local jobs  state      batch job  mark          changed  reason\n"
         "1           3           confirmed  4711       jim-cafe-1-1  0 s ago\n"
         "\n"
-        "at                        change               witness  reason\n"
-        "2026-01-31T12:00:00.000Z  accepted             user\n"
-        "2026-01-31T12:00:00.000Z  accepted → resolved  keeper\n"
-        "2026-01-31T12:00:00.000Z  resolved → split     keeper\n"
+        "at                       change               witness  reason\n"
+        "2026-01-31 12:00:00 UTC  accepted             user\n"
+        "2026-01-31 12:00:00 UTC  accepted → resolved  keeper\n"
+        "2026-01-31 12:00:00 UTC  resolved → split     keeper\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_show_tells_what_was_done_to_a_grid_job_as_a_whole(home):
     home.store.note(1, "edit", Witness.KEEPER, f"queue=short → queue={EVIL}")
     home.store.note(1, "late exit record", Witness.EXIT_RECORD, n=2)
     assert home.out("show", "1").endswith(
-        f"\n2026-01-31T12:00:00.000Z  edit                 keeper   queue=short → queue={EVIL_SHOWN}\n"
+        f"\n2026-01-31 12:00:00 UTC  edit                 keeper   queue=short → queue={EVIL_SHOWN}\n"
     )
     lines = [(each["now"], each["n"], each["reason"]) for each in home.json("show", "1")["journal"]]
     assert lines == [
@@ -123,19 +123,31 @@ def test_show_a_local_job(home):
         "local job    1.2, executable, of alice\n"
         "state        failed\n"
         "reason       exit 3\n"
-        "created      2026-01-31T11:00:00.000Z\n"
-        "seen         2026-01-31T12:00:00.000Z (0 s ago) by exit record\n"
-        "changed      2026-01-31T12:00:00.000Z by exit record\n"
+        "created      2026-01-31 11:00:00 UTC\n"
+        "seen         2026-01-31 12:00:00 UTC (0 s ago) by exit record\n"
+        "changed      2026-01-31 12:00:00 UTC by exit record\n"
         "piece        events 501–750\n"
         "attempts     0 of 3 spent\n"
         "\n"
-        "attempt  submission   host  started               ended                 CPU s  exit  verdict  reason\n"
-        "1        s1, index 3        2026-01-31T11:00:00Z  2026-01-31T11:00:05Z  4.2    3     failed   exit 3\n"
+        "attempt  submission   host  started                  ended                    CPU s  exit  verdict  reason\n"
+        "1        s1, index 3        2026-01-31 11:00:00 UTC  2026-01-31 11:00:05 UTC  4.2    3     failed   exit 3\n"
         "\n"
-        "at                        change                witness      reason\n"
-        "2026-01-31T12:00:00.000Z  waiting → submitting  keeper\n"
-        "2026-01-31T12:00:00.000Z  submitting → failed   exit record  exit 3\n"
+        "at                       change                witness      reason\n"
+        "2026-01-31 12:00:00 UTC  waiting → submitting  keeper\n"
+        "2026-01-31 12:00:00 UTC  submitting → failed   exit record  exit 3\n"
     )
+
+
+def test_people_are_told_their_own_time(home, zone):
+    """A zone may have summer time: the name stands beside each time, and JSON has what is stored."""
+    zone("CET-1CEST,M3.5.0,M10.5.0/3")
+    home.add(size=0)
+    home.later("2026-07-01T10:00:00.500Z")
+    home.store.note(1, "edit", Witness.KEEPER)
+    shown = home.out("show", "1")
+    assert "\ncreated      2026-01-31 12:00:00 CET\n" in shown
+    assert "\n2026-07-01 12:00:00 CEST  edit " in shown
+    assert home.json("show", "1")["created"] == "2026-01-31T11:00:00.000Z"
 
 
 def test_show_of_many_begins_with_what_failed(home):

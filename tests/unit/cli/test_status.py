@@ -21,11 +21,15 @@ def test_each_grid_job_has_a_line(home):
     home.add(2, size=0)
     home.later("2026-01-31T12:01:05.000Z")
     assert home.out("status") == (
-        "id  type        step      status  local jobs            seen           reason\n"
-        f"1   executable  finished  failed  1 running, 3 waiting                 1 of 4 {EVIL_SHOWN}\n"
-        "2   executable  accepted  new                           1 min 5 s ago\n"
+        "id  type        status  local jobs       reason\n"
+        f"1   executable  failed  running: 1 of 4  1 of 4 {EVIL_SHOWN}\n"
+        "2   executable  new     not split yet\n"
+        "\n"
+        "seen 1 min 5 s ago\n"
     )
-    assert [line.split()[0] for line in home.out("status", "2").splitlines()] == ["id", "2"]
+    assert home.out("status", "2") == (
+        "id  type        status  local jobs     reason\n2   executable  new     not split yet\n\nseen 1 min 5 s ago\n"
+    )
 
 
 def test_grid_jobs_are_listed_as_one_json_document(home):
@@ -62,11 +66,12 @@ def test_status_says_what_makes_ages_grow(home):
     home.add()
     home.beat(ago=60)
     assert home.out("status").endswith(
-        "\nno keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
+        "\n\nseen 0 s ago\n"
+        "no keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
     )
     home.beat()
     home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
-    assert home.out("status").endswith(f"\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
+    assert home.out("status").endswith(f"\nseen 0 s ago\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
 
 
 def test_status_takes_the_filters_of_the_pages(home):
@@ -82,3 +87,26 @@ def test_status_takes_the_filters_of_the_pages(home):
     code, _, err = home.run("status", "--status", "faild")
     assert (code, err.startswith("jim: status cannot be 'faild'; did you mean 'failed'?")) == (2, True)
     assert home.run("status", "1", "--failed")[0] == 2
+
+
+def test_the_order_of_a_list_can_be_chosen_and_ends_beside_the_prompt(home):
+    for number in (1, 2, 3):
+        home.add(number, size=0)
+    home.later("2026-01-31T13:00:00.000Z")
+    home.store.set_grid_job(2, step=Step.FINISHED, outcome="completed")
+    home.later("2026-01-31T14:00:00.000Z")
+    home.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
+    assert [record["id"] for record in home.json("list", "--sort", "changed")] == [3, 2, 1]
+    assert [record["id"] for record in home.json("list", "--sort", "id")] == [1, 2, 3]
+    first = home.out("list", "--sort", "changed", "--limit", "2")
+    assert [line.split()[0] for line in first.splitlines()[1:3]] == ["2", "1"]
+    rest = first.splitlines()[-1].split(" --after ")[1].split()[0]
+    assert [record["id"] for record in home.json("list", "--sort", "changed", "--after", rest)] == [3]
+
+
+def test_the_command_in_a_reason_is_cut_where_grid_jobs_are_listed(home):
+    home.add()
+    refused = "sbatch: error: invalid partition (exit 1 after 0.1 s: sbatch --parsable -p long /w/1/s1/job)"
+    home.move(0, State.FAILED, reason=refused)
+    assert "  sbatch: error: invalid partition (exit 1 after 0.1 s: sbatch …)\n" in home.out("list")
+    assert refused in home.out("show", "1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.cli.text import escaped, plain
+from jim.cli.text import escaped, facts, lines_of, plain, tell, width_of
 from tests.cli_home import EVIL, EVIL_SHOWN
 
 # Words
@@ -25,3 +25,67 @@ def test_no_text_commands_a_terminal(text, shown):
 
 def test_escaped_keeps_lines_and_tabs():
     assert escaped("a\tb\r\n\x1b[31mred\n") == "a       b\\r\n\\x1b[31mred\n"
+
+
+# Lines
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Make stdout a terminal of so many columns."""
+
+    def make(columns):
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+        monkeypatch.setenv("COLUMNS", str(columns))
+
+    return make
+
+
+@pytest.mark.parametrize(("word", "columns"), [("abc", 3), ("日本", 4), ("é", 1), ("", 0)])
+def test_a_wide_character_takes_two_columns(word, columns):
+    assert width_of(word) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("", 5, [""]),
+        ("one two", 7, ["one two"]),
+        ("one two", 6, ["one", "two"]),
+        ("one two three", 0, ["one two three"]),
+        ("a longer-than-that b", 6, ["a", "longer-than-that", "b"]),
+        ("say `jim watch 12`, then", 17, ["say", "`jim watch 12`,", "then"]),
+        ("say (`jim watch 12`).", 12, ["say (`jim", "watch 12`)."]),
+        ("one ` two", 4, ["one", "`", "two"]),
+        ("日本 日本", 8, ["日本", "日本"]),
+    ],
+)
+def test_no_word_is_broken_nor_a_command_in_backticks_that_fits(text, width, lines):
+    assert list(lines_of(text, width)) == lines
+
+
+def test_sentences_wrap_on_a_terminal_below_their_beginning(terminal, capsys):
+    terminal(20)
+    tell("the words of a sentence", "* ")
+    tell("two words and more of it\nand two", "jim: ", margin="")
+    assert capsys.readouterr().out == "* the words of a\n  sentence\njim: two words and\nmore of it\nand two\n"
+
+
+def test_a_name_that_fits_into_a_line_has_one(terminal, capsys):
+    terminal(30)
+    facts(
+        [("tar", "/a/name/of/more/columns.tar (3 MB)"), ("key", ""), ("id", "/longer/than/all/the/columns/there/are")]
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "tar",
+        "   /a/name/of/more/columns.tar",
+        "             (3 MB)",
+        "id",
+        "/longer/than/all/the/columns/there/are",
+    ]
+
+
+def test_elsewhere_a_sentence_is_a_line(capsys):
+    tell("word " * 100, "* ")
+    facts([("name", "word " * 100)])
+    assert [len(line) for line in capsys.readouterr().out.splitlines()] == [502, 513]

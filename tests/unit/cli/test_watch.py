@@ -33,10 +33,10 @@ def test_watch_prints_a_line_for_each_change(home):
     )
     assert code == 1
     assert home.capsys.readouterr().out == (
-        "1 split (2 waiting)\n"
-        "1 split (1 running, 1 waiting)\n"
-        "1 split (1 failed, 1 running) | g 1 of 2 events\n"
-        f"1 finished (1 failed, 1 running): 1 of 2 {EVIL_SHOWN} | g 1 of 2 events\n"
+        "1 waiting: 2 of 2\n"
+        "1 running: 1 of 2\n"
+        "1 running: 1 of 2, 1 failed | g 1 of 2 events\n"
+        "1 finished (failed: 1 of 2, 1 running) | g 1 of 2 events\n"
         f"1 failed: 1 of 2 {EVIL_SHOWN}\n"
         "tar          /w/1.tar (10 bytes, outputs of 1 of 2 local jobs)\n"
     )
@@ -46,7 +46,7 @@ def test_watch_prints_a_line_for_each_change(home):
 def test_watch_of_what_completed(home):
     home.add(size=0)
     home.finish()
-    assert home.run("watch", "1")[:2] == (0, "1 finished\n1 completed\n")
+    assert home.run("watch", "1")[:2] == (0, "1 finished (no local jobs)\n1 completed\n")
 
 
 def test_watch_gives_the_record_in_the_end_and_nothing_before(home):

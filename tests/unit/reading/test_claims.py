@@ -18,7 +18,7 @@ def claimed(home):
 def test_explain_how_fresh_a_claim_is(home, monkeypatch):
     _, touched = claimed(home)
     monkeypatch.setattr("time.time", lambda: touched + 42)
-    assert "on node7 since 2026-01-31T11:00:00.000Z, claim touched 42 s ago\n" in explained(home, "1.0")
+    assert "on node7 since 2026-01-31 11:00:00 UTC, claim touched 42 s ago\n" in explained(home, "1.0")
 
 
 def test_explain_what_is_called_running_and_gives_no_sign_of_life(home, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -79,3 +80,22 @@ def test_numbers_and_ranges_are_read() -> None:
     assert numbers("1-4,7,9-9", refuse) == ((1, 4), (7, 7), (9, 9))
     with pytest.raises(BadRequest, match="4-1"):
         numbers("2,4-1", refuse)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("2026-01-31T12:00", "2026-01-31T11:00:00.000Z"),
+        ("2026-07-31", "2026-07-30T22:00:00.000Z"),
+        ("2026-01-31T12:00Z", "2026-01-31T12:00Z"),
+        ("3d", "3d"),
+        ("2026-13-31", "2026-13-31"),
+    ],
+)
+def test_a_time_on_the_command_line_is_that_of_the_own_clock(
+    typed: str, meant: str, zone: Callable[[str], None]
+) -> None:
+    zone("CET-1CEST,M3.5.0,M10.5.0/3")
+    known = {"since": Filter("a time", "TIME", pattern=filters.TIME), "q": Filter("words")}
+    arguments = argparse.Namespace(since=[typed], q=[typed])
+    assert filters.from_arguments(known, arguments, "since", "q").given == (("since", meant), ("q", typed))

@@ -16,7 +16,7 @@ def test_any_member_finds_its_herd(home):
     home.add(size=4)
     assert [each["id"] for each in home.json("status", "1.3", "1.0-1", "1")] == [1]
     home.finish()
-    assert home.out("watch", "1.3").startswith("1 finished (4 waiting)\n")
+    assert home.out("watch", "1.3").startswith("1 finished (waiting: 4 of 4)\n")
 
 
 # watch
