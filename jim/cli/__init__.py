@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from jim import __version__
-from jim.cli.text import columns, say, tell
+from jim.cli.text import columns, say
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
@@ -184,8 +184,8 @@ def _run_verb(name: str, words: list[str]) -> int:
 
 
 def _overview() -> str:
-    verbs = "".join(f"  {name:<11}{verb.help}\n" for name, verb in VERBS.items())
-    codes = "".join(f"  {code:<11}{meaning}\n" for code, meaning in EXIT_CODES.items())
+    verbs = "".join(f"  {name:<12}{verb.help}\n" for name, verb in VERBS.items())
+    codes = "".join(f"  {code:<12}{meaning}\n" for code, meaning in EXIT_CODES.items())
     return (
         f"usage: jim VERB …      a grid job is a number such as 12, a local job of it 12.3\n\nverbs:\n{verbs}\n"
         "Reading verbs take --json: one JSON document. `jim VERB --help` has an example.\n\n"
@@ -197,7 +197,7 @@ def _overview() -> str:
 def _complain(message: str, error: Exception) -> None:
     if not isinstance(error, JimError | OSError):
         message = f"unexpected {message} (a fault in JIM itself, at {_place(error)}; please report it)"
-    tell(message, "jim: ", stream=sys.stderr)
+    say(message, "jim: ", stream=sys.stderr)
 
 
 def _place(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from jim.cli.text import plain, say, say_json, tell, with_local_times
+from jim.cli.text import plain, say, say_json, with_local_times
 from jim.jobs import GridJob, LocalJob
 from jim.reading.documents import NOTHING, explained, waits
 from jim.reading.quantities import ago
@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     for at, local in enumerate(asked):
         if at:
             say()
-        tell(_head(view, job, local))
+        say(_head(view, job, local))
         for wait in waits(view, job, local) or [NOTHING]:
             say()
-            tell(with_local_times(plain(wait.what)), "* ")
-            tell(f"{wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}", "  evidence: ")
-            tell(with_local_times(plain(wait.next)), "  next:     ")
+            say(with_local_times(plain(wait.what)), "* ")
+            say(f"{wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}", "  evidence: ")
+            say(with_local_times(plain(wait.next)), "  next:     ")
     return 0
 
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from jim.cli.table import table
-from jim.cli.text import local_time, plain, say, say_json, tell, with_local_times
+from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.reading.view import add_json
 from jim.site import bans, drain, notices
 from jim.site import file as site_file
@@ -28,7 +28,7 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _drain(arguments: argparse.Namespace) -> int:
-    tell(with_local_times(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason))))
+    say(with_local_times(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason))))
     return 0
 
 
@@ -41,7 +41,7 @@ def _undrain(arguments: argparse.Namespace) -> int:
 
 def _ban(arguments: argparse.Namespace) -> int:
     for who, notice in bans.ban(site_file.load(), arguments.who, arguments.until, arguments.reason).items():
-        tell(with_local_times(bans.words(who, notice)))
+        say(with_local_times(bans.words(who, notice)))
     return 0
 
 

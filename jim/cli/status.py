@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from jim.cli.table import table
-from jim.cli.text import escaped, plain, say, say_json, tell, with_local_times
+from jim.cli.text import escaped, plain, say, say_json, with_local_times
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
@@ -54,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (_row(view, job, throttle) for job in jobs)
         table(("id", "type", "status", "local jobs", "reason"), rows)
     else:
-        tell("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     _warn(view, jobs)
     if page and page.after:
-        tell(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
+        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
 
 
@@ -105,14 +105,14 @@ def _warn(view: View, jobs: Sequence[GridJob]) -> None:
     """Print how old the statuses are, what delays all grid jobs, and whether the site is drained."""
     ages = [view.age(max(view.seen(), job.updated)) for job in jobs if job.step is not Step.FINISHED]
     if ages:
-        tell(f"\nseen {ago(max(ages))}")
+        say(f"\nseen {ago(max(ages))}")
         heart = view.heart()
         if not heart.beats:
-            tell(f"{heart.words}; {heart.next}")
+            say(f"{heart.words}; {heart.next}")
         else:
             for _, words in view.shortages():
-                tell(words)
+                say(words)
             if view.published.trouble.words:
-                tell(f"the batch system does not answer: {plain(view.published.trouble.words)}")
+                say(f"the batch system does not answer: {plain(view.published.trouble.words)}")
     if drained := in_words(view.site):
-        tell(f"\n{with_local_times(drained)}")
+        say(f"\n{with_local_times(drained)}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from jim.cli.text import lines_of, plain, room, width_of
 
@@ -35,24 +35,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
     On a terminal, states have colours, and rows are no longer than a line of the terminal. Elsewhere a row is a line.
     """
-    words = ([plain("" if cell is None else cell) for cell in row] for row in chain([head], rows))
-    width, codes = room(sys.stdout), dict.fromkeys(head, BOLD) if _has_colours() else {}
-    needed, longest, has_last, separated = [0] * len(head), [0] * len(head), False, False
-    while block := list(islice(words, BLOCK)):
-        columns = list(zip(*block, strict=True))
-        needed = [max(before, *map(width_of, column)) for before, column in zip(needed, columns, strict=True)]
-        longest = [max(before, *map(_longest_word, column)) for before, column in zip(longest, columns, strict=True)]
-        has_last = has_last or any(row[-1] for row in block if row != list(head))
-        widths = _widths(needed, longest, width, has_last=has_last)
+    columns, coloured = _Columns(head, room(sys.stdout)), _has_colours()
+    cells = ([plain("" if cell is None else cell) for cell in row] for row in rows)
+    block = list(islice(cells, BLOCK))
+    columns.take(block)
+    for line in columns.head(BOLD if coloured else ""):
+        print(line)
+    while block:
         for row in block:
-            if widths:
-                lines = _as_lines(row if has_last else row[: len(widths)], widths, width, codes)
-            else:
-                lines = _as_list(head, row, width, codes, separated=separated)
-                separated = row != list(head)
-            for line in lines:
+            for line in columns.row(row, COLOURS if coloured else {}):
                 print(line)
-            codes = COLOURS if codes else codes
+        block = list(islice(cells, BLOCK))
+        columns.take(block)
 
 
 def _has_colours() -> bool:
@@ -64,10 +58,60 @@ def _longest_word(cell: str) -> int:
     return max(map(width_of, cell.split()), default=0)
 
 
-def _widths(needed: Sequence[int], longest: Sequence[int], room: int, *, has_last: bool) -> list[int]:
-    """Return the widths of the columns; without the last one if it is empty, or its sentences have more room below."""
+class _Columns:
+    """The columns of a table: what they need, and the widths that they get."""
+
+    def __init__(self, head: Sequence[str], room: int) -> None:
+        self._head, self._room, self._begun = head, room, False
+        self._needed, self._longest = list(map(width_of, head)), list(map(_longest_word, head))
+        self._filled = [False] * len(head)
+        self._shown: list[int] = []  # the numbers of the columns that have room
+        self._widths: list[int] = []  # of these, perhaps without that of the last one; none: no table fits
+
+    def take(self, rows: Sequence[Sequence[str]]) -> None:
+        """Make room for rows."""
+        for n, column in enumerate(zip(*rows, strict=True)):
+            self._needed[n] = max(self._needed[n], *map(width_of, column))
+            self._longest[n] = max(self._longest[n], *map(_longest_word, column))
+            self._filled[n] = self._filled[n] or any(column)
+        fits = not self._room or sum(self._needed) + len(GAP) * (len(self._needed) - 1) <= self._room
+        # Empty columns need no room where there is little.
+        self._shown = [n for n, filled in enumerate(self._filled) if fits or filled or n == 0]
+        needed, longest = ([each[n] for n in self._shown] for each in (self._needed, self._longest))
+        self._widths = _widths(needed, longest, self._room)
+
+    def head(self, code: str) -> Iterator[str]:
+        """Return the lines of the head; there are none where each value has a line."""
+        yield from self._lines(self._head, dict.fromkeys(self._head, code)) if self._widths else ()
+
+    def row(self, cells: Sequence[str], codes: Mapping[str, str]) -> Iterator[str]:
+        """Return the lines of a row."""
+        if self._widths:
+            yield from self._lines(cells, codes)
+        else:
+            yield from [""] if self._begun else ()
+            yield from _as_list(self._head, cells, self._room, codes)
+        self._begun = True
+
+    def _lines(self, row: Sequence[str], codes: Mapping[str, str]) -> Iterator[str]:
+        row = [row[n] for n in self._shown]
+        cells = [list(wrapped(cell, width)) for cell, width in zip(row, self._widths, strict=False)]
+        for number in range(max(map(len, cells))):
+            parts = [cell[number] if number < len(cell) else "" for cell in cells]
+            shown = (
+                _coloured(part, codes.get(cell, "")) + " " * (width - width_of(part))
+                for part, cell, width in zip(parts, row, self._widths, strict=False)
+            )
+            yield GAP.join(shown).rstrip()
+        for cell in row[len(self._widths) :]:
+            below = wrapped(cell, self._room - len(BELOW))
+            yield from (BELOW + _coloured(part, codes.get(cell, "")) for part in below if part)
+
+
+def _widths(needed: Sequence[int], longest: Sequence[int], room: int) -> list[int]:
+    """Return the widths of the columns; without that of the last one, if its sentences have more room below."""
     widths = _fitted(needed, longest, room)
-    if widths == needed or (has_last and (needed[-1] <= SENTENCE or (widths and widths[-1] >= SENTENCE))):
+    if needed[-1] <= SENTENCE or (widths and widths[-1] >= SENTENCE):
         return widths
     return _fitted(needed[:-1], longest[:-1], room) or widths
 
@@ -87,27 +131,8 @@ def _fitted(needed: Sequence[int], longest: Sequence[int], room: int) -> list[in
     return widths
 
 
-def _as_lines(row: Sequence[str], widths: Sequence[int], room: int, codes: dict[str, str]) -> Iterator[str]:
-    cells = [list(wrapped(cell, width)) for cell, width in zip(row, widths, strict=False)]
-    for number in range(max(map(len, cells))):
-        parts = [cell[number] if number < len(cell) else "" for cell in cells]
-        shown = (
-            _coloured(part, codes.get(cell, "")) + " " * (width - width_of(part))
-            for part, cell, width in zip(parts, row, widths, strict=False)
-        )
-        yield GAP.join(shown).rstrip()
-    for cell in row[len(widths) :]:
-        yield from (BELOW + _coloured(part, codes.get(cell, "")) for part in wrapped(cell, room - len(BELOW)) if part)
-
-
-def _as_list(
-    head: Sequence[str], row: Sequence[str], room: int, codes: dict[str, str], *, separated: bool
-) -> Iterator[str]:
-    """Return a row as lines of a name and a value, for a terminal too narrow for a table; the head gets no lines."""
-    if list(row) == list(head):
-        return
-    if separated:
-        yield ""
+def _as_list(head: Sequence[str], row: Sequence[str], room: int, codes: Mapping[str, str]) -> Iterator[str]:
+    """Return a row as lines of a name and a value, for a terminal too narrow for a table."""
     margin = max(map(width_of, head)) + len(GAP)
     for name, cell in zip(head, row, strict=True):
         for number, part in enumerate(wrapped(cell, max(LEAST, room - margin)) if cell else ()):

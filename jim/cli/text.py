@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MARGIN = 13  # of values beside their names
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")  # as stored
+NARROW, BELOW = 20, "    "  # the least room of a second column; without it, words stand below the first, with a margin
+COLUMN = re.compile(r" *(?:\S+(?: \S+)* {2,})?")  # margin and first column of a line
 WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what is in backticks is one word: whoever copies a command gets it whole
 
 
@@ -77,27 +79,42 @@ def _plain_character(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
-def say(text: object = "") -> None:
-    """Print lines, escaped."""
+def say(text: object = "", head: str = "", margin: str | None = None, stream: TextIO | None = None) -> None:
+    """Print lines, escaped; on a terminal their words wrap.
+
+    The first line begins with the head, further ones with the margin, or below the words of the first one.
+    """
+    out = stream or sys.stdout
+    width = room(out)
+    for line in escaped(text).removesuffix("\n").split("\n"):
+        for part in _broken(line, head, " " * len(head) if margin is None else margin, width):
+            print(part, file=out)
+        head = head and (" " * len(head) if margin is None else margin)
+
+
+def put(text: object) -> None:
+    """Print the content of a file, escaped: every line as it is, however long."""
     print(escaped(text).removesuffix("\n"))
 
 
-def tell(text: object, head: str = "", margin: str | None = None, stream: TextIO | None = None) -> None:
-    """Print a sentence, escaped; on a terminal its words wrap. Further lines begin with a margin, not with the head."""
-    out = stream or sys.stdout
-    for line in _told(escaped(text).removesuffix("\n"), head, " " * len(head) if margin is None else margin, room(out)):
-        print(line, file=out)
-
-
-def _told(text: str, head: str, margin: str, width: int) -> Iterator[str]:
-    rest = max(1, width - max(len(head), len(margin))) if width else 0
-    for line in text.split("\n"):
-        for part in lines_of(line, rest):
-            if rest and width_of(part) > rest:  # a long name has a line of its own, as far to the right as fits
-                yield from [head.rstrip()] if head.strip() else ()
-                head = margin[: max(0, width - width_of(part))]
-            yield head + part
-            head = margin
+def _broken(line: str, head: str, margin: str, width: int) -> Iterator[str]:
+    """Break a line that is longer than a terminal. Words in a second column stay there if it has room."""
+    if not width or width_of(head + line) <= width:
+        yield head + line
+        return
+    if not head and (found := COLUMN.match(line)):
+        head, line = found[0], line[found.end() :]
+        margin = " " * len(head)
+        if width - len(head) < NARROW:
+            yield head.rstrip()
+            head = margin = BELOW
+    rest = max(1, width - max(len(head), len(margin)))
+    for part in lines_of(line, rest):
+        if width_of(part) > rest:  # a long name has a line of its own, as far to the right as fits
+            yield from [head.rstrip()] if head.strip() else ()
+            head = margin[: max(0, width - width_of(part))]
+        yield head + part
+        head = margin
 
 
 def local_time(text: str) -> str:
@@ -153,4 +170,4 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
-            tell(value, f"{name:<{MARGIN}}")
+            say(value, f"{name:<{MARGIN}}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
-from jim.cli.text import plain, say, say_json, tell
+from jim.cli.text import plain, say, say_json
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
 from jim.reading.quantities import how_many
@@ -110,7 +110,7 @@ def _sight(number: int) -> Sight:
 def _end(number: int, *, quiet: bool) -> int:
     job = look().grid_job(number)
     if not quiet:
-        tell(f"{number} {job.outcome}{f': {plain(job.reason)}' if job.reason else ''}")
+        say(f"{number} {job.outcome}{f': {plain(job.reason)}' if job.reason else ''}")
         outputs.report(job)
     return 0 if job.outcome == State.COMPLETED.value else 1
 

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 from typing import IO
 
-from jim.cli.text import say
+from jim.cli.text import put, say
 from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.reading.view import View, look
@@ -52,7 +52,7 @@ def _schema() -> None:
 
     sys.stdout.flush()
     if sys.stdout.isatty():
-        say(schema().decode())
+        put(schema().decode())
     else:
         sys.stdout.buffer.write(schema())
 
@@ -70,7 +70,7 @@ def _answer(view: View, arguments: argparse.Namespace) -> None:
         say(queries.planned(view, arguments.xpath, of).words())
     else:
         for found in queries.answered(view, arguments.xpath, of):
-            say(found.text)
+            put(found.text)
 
 
 def _target(text: str) -> tuple[tuple[int, ...], int | None]:
@@ -82,6 +82,6 @@ def _print(file: IO[bytes]) -> None:
     file.seek(0)
     if sys.stdout.isatty():
         for line in file:
-            say(line.decode().rstrip("\n"))
+            put(line.decode().rstrip("\n"))
     else:
         shutil.copyfileobj(file, sys.stdout.buffer)

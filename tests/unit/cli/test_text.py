@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.cli.text import escaped, facts, lines_of, plain, tell, width_of
+from jim.cli.text import escaped, facts, lines_of, plain, put, say, width_of
 from tests.cli_home import EVIL, EVIL_SHOWN
 
 # Words
@@ -66,8 +66,8 @@ def test_no_word_is_broken_nor_a_command_in_backticks_that_fits(text, width, lin
 
 def test_sentences_wrap_on_a_terminal_below_their_beginning(terminal, capsys):
     terminal(20)
-    tell("the words of a sentence", "* ")
-    tell("two words and more of it\nand two", "jim: ", margin="")
+    say("the words of a sentence", "* ")
+    say("two words and more of it\nand two", "jim: ", margin="")
     assert capsys.readouterr().out == "* the words of a\n  sentence\njim: two words and\nmore of it\nand two\n"
 
 
@@ -85,7 +85,29 @@ def test_a_name_that_fits_into_a_line_has_one(terminal, capsys):
     ]
 
 
+def test_words_of_a_second_column_stay_there_if_it_has_room(terminal, capsys):
+    terminal(30)
+    say("  jim    the words of a verb that are long\n  short  words\n\nthe words of a longer sentence")
+    say("  jim submit FILE   the words of a verb that are long")
+    assert capsys.readouterr().out.splitlines() == [
+        "  jim    the words of a verb",
+        "         that are long",
+        "  short  words",
+        "",
+        "the words of a longer sentence",
+        "  jim submit FILE",
+        "    the words of a verb that",
+        "    are long",
+    ]
+
+
+def test_content_is_printed_as_it_is(terminal, capsys):
+    terminal(10)
+    put("a  line of content\n\x1b and more")
+    assert capsys.readouterr().out == "a  line of content\n\\x1b and more\n"
+
+
 def test_elsewhere_a_sentence_is_a_line(capsys):
-    tell("word " * 100, "* ")
+    say("word " * 100, "* ")
     facts([("name", "word " * 100)])
     assert [len(line) for line in capsys.readouterr().out.splitlines()] == [502, 513]
