@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import columns, plain, say, say_json
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
 from jim.reading.quantities import how_many
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.5
 LINE_SECONDS = 2.0  # seconds between two lines that differ only in the progress of phases
+LEAST_FOR_BARS = 60  # columns of a terminal
 FINAL = [state.value for state in State if state.final]
 
 
@@ -145,21 +146,27 @@ class Bars:
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         self._tasks: dict[str, TaskID] = {}
-        self._bars: Progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=30),
+        wrapping = TextColumn("{task.fields[words]}", markup=False, table_column=Column())
+        name = TextColumn("{task.description}", markup=False)
+        wide = (
+            name,
+            BarColumn(bar_width=30 if columns() >= 100 else 15),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[words]}", markup=False),
+            wrapping,
             TimeElapsedColumn(),
+        )
+        self._bars: Progress = Progress(
+            *(wide if columns() >= LEAST_FOR_BARS else (name, MofNCompleteColumn(), wrapping)),
             console=Console(markup=False, emoji=False, highlight=False),
         )
         self._bars.start()
 
     def show(self, sight: Sight) -> None:
         """Update the bars."""
-        self._bar("", f"{sight.record['id']} local jobs", sight.done, sight.size, sight.head())
+        self._bar("", "local jobs", sight.done, sight.size, sight.head())
         for phase in sight.phases:
             words = f"{plain(phase.unit)} in {how_many(phase.local_jobs, 'local job')}"
             self._bar(phase.name, plain(phase.name), phase.done, phase.total, words)

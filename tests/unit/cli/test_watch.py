@@ -1,5 +1,7 @@
 """jim watch."""
 
+import re
+
 from jim.cli import watch
 from jim.model import State, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
@@ -77,3 +79,17 @@ def test_bars_on_a_terminal(home, monkeypatch):
     assert "0/2" in out
     assert "117/250" in out
     assert out.endswith("1 completed\n")
+
+
+def test_on_a_narrow_terminal_words_take_the_place_of_bars(home, monkeypatch):
+    home.beat()
+    home.add(size=2)
+    home.move(0, State.RUNNING, Witness.CLAIM)
+    home.move(1, State.FAILED, Witness.CLAIM)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    watch.follow(1, pause=steps(home, home.finish))
+    told = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", home.capsys.readouterr().out)
+    assert "━" not in told
+    assert "1 finished (running: 1 of 2, 1 failed)" in " ".join(told.split())
+    assert max(len(line.rstrip()) for line in re.split(r"[\r\n]", told)) <= 40
