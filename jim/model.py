@@ -108,6 +108,7 @@ class Verb(StrEnum):
     EDIT = "edit"
     PRIORITY = "priority"
     PUBLISH = "publish"
+    REMOVE = "remove"
 
 
 class Kind(StrEnum):

@@ -107,11 +107,11 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
 
-    answering, renewing, sending = Answering(), Renewing(), Sending()
+    answering, renewing, sending, aging = Answering(), Renewing(), Sending(), Aging()
     return (
         of_site(sending.disks),  # looks for room on the disks, without which nothing is sent
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
-        of_site(accepting.TakingInbox()),  # requests and wishes of the doors
+        of_site(accepting.TakingInbox(aging.remove)),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
         of_grid_job(dividing.resolve),  # accepted ─> resolved: size and directory
         of_grid_job(dividing.split),  # resolved ─> split: local jobs; active with the first confirmed submission
@@ -130,7 +130,7 @@ def moves() -> tuple[Move, ...]:
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
         of_site(Validating()),  # has publications compared with grammars of their job types
         of_site(Accounting()),  # writes the accounting of attempts that have ended
-        of_site(Aging()),  # removes finished grid jobs above the age limit
+        of_site(aging),  # removes finished grid jobs above the age limit, and those that people want removed
         of_site(answering.publish),  # writes the summary for the site's Unix group
         of_site(telling.tell),  # tells gatekeepers that do not poll
     )

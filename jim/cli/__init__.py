@@ -45,6 +45,7 @@ VERBS = {
     "force": Verb("wishes", "declare local jobs completed or failed", "jim force 12.3 failed --reason 'bad node'"),
     "suspend": Verb("wishes", "suspend a grid job: stop submitting, hold queued jobs", "jim suspend 12"),
     "resume": Verb("wishes", "continue a suspended grid job", "jim resume 12"),
+    "remove": Verb("wishes", "remove finished grid jobs, with their tars and logs", "jim remove 12"),
     "priority": Verb(
         "priority", "set the priority of a grid job: the highest is submitted first", "jim priority 12 10"
     ),

@@ -1,4 +1,4 @@
-"""jim cancel, retry, force, suspend, resume: wishes, which the keeper fulfils."""
+"""jim cancel, retry, force, suspend, resume, remove: wishes, which the keeper fulfils."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb = parser.get_default("verb")
     if verb in (Verb.SUSPEND, Verb.RESUME):
         parser.add_argument("targets", metavar="G", nargs="*", help="a grid job")
+    elif verb == Verb.REMOVE:
+        parser.add_argument("targets", metavar="G", nargs="+", help="a finished grid job")
     elif verb == Verb.FORCE:
         parser.add_argument("targets", metavar="G.n", nargs=1, help="a local job, or slices such as 12.1-4,7")
         parser.add_argument("to", choices=[state.value for state in FORCED_FROM], help="the new state")
@@ -93,6 +95,8 @@ def _told(view: View, verb: str, target: str, would: Effect) -> str:
         here = Target(number, tuple(joined((each.n, each.n) for each in would.again)))
         undo = "" if len(str(here)) > LONGEST_SHOWN else f"; `jim cancel {here}` undoes it"
         return f"{would.words}{_later(job)}{undo}"
+    if verb == Verb.REMOVE:
+        return f"{would.words}; {NEXT[Verb.REMOVE]}"
     where = target if _single(slices) else number
     later = _later(job) if verb == Verb.FORCE else ""
     return f"{would.words}; {NEXT[Verb(verb)]}{later}; `jim explain {where}` shows the progress"

@@ -55,6 +55,11 @@ def too_early_to_retry(job: GridJob) -> str:
     return "a cancel of it is in progress; retry it when it has finished" if cancelled else ""
 
 
+def too_early_to_remove(job: GridJob) -> str:
+    """Return why a grid job cannot be removed: JIM removes nothing unfinished."""
+    return "" if job.step is Step.FINISHED else f"it has not finished; `jim cancel {job.id}` ends it"
+
+
 def not_forced(states: AbstractSet[State], to: State) -> str:
     """Return why local jobs in these states cannot be forced to completed or failed."""
     alive = sorted(state.value for state in states if not state.final)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jim.doors import inbox
 from jim.errors import NotStorable, UnknownJob
-from jim.evidence.transitions import FAMILY_VERBS
+from jim.evidence.transitions import FAMILY_VERBS, too_early_to_remove
 from jim.jobs import GridJob, sender_of
 from jim.keeper import publishing, wishes
 from jim.keeper.aging import is_going
@@ -22,6 +22,7 @@ from jim.model import Step, Verb, Witness
 log = logging.getLogger(__name__)
 INBOX_SECONDS = 0.01  # of the loop, in one round
 Then = Callable[[], None]  # what to do with a file once its content is stored
+Remove = Callable[[Keeper, GridJob], None]
 # Errands that a wish for a grid job makes due at once, however often they have failed.
 TRIED_AT_ONCE = ("split", "collect", "wish", "cancel")
 
@@ -50,8 +51,8 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
 class Wishes:
     """The wishes of one look into the inbox. Each is taken once, and after earlier wishes for the same local jobs."""
 
-    def __init__(self, keeper: Keeper, resplits: Resplits) -> None:
-        self.keeper, self.resplits = keeper, resplits
+    def __init__(self, keeper: Keeper, resplits: Resplits, remove: Remove) -> None:
+        self.keeper, self.resplits, self.remove = keeper, resplits, remove
         self.waiting: list[tuple[int, Slices]] = []
         self.unread: set[int] = set()  # grid jobs with a wish file that cannot be read at the moment
         self.fulfilled = keeper.store.fulfilled()
@@ -64,9 +65,14 @@ class Wishes:
         if path.name in self.fulfilled:  # by a keeper that was killed before it removed the file
             return partial(inbox.taken, path)
         keeper, (grid, slices), verb = self.keeper, inbox.slices_of(content["target"]), content["verb"]
+        if verb == Verb.REMOVE and keeper.store.removed_at(grid):
+            return partial(inbox.taken, path)
         job = keeper.store.grid_job(grid)
         if grid in self.unread or self._is_behind(grid, slices, verb) or self._must_wait(job, slices, content):
             self.waiting.append((grid, slices))
+            return None
+        if verb == Verb.REMOVE and not too_early_to_remove(job):
+            self.remove(keeper, job)  # its wish stays in the inbox until it is gone
             return None
         keeper.store.fulfil(path.name)  # in the transaction of the changes
         if verb == Verb.PUBLISH:  # there may be very many: the journal tells of none
@@ -107,8 +113,8 @@ class TakingInbox:
     of the wish.
     """
 
-    def __init__(self) -> None:
-        self.resplits = Resplits()
+    def __init__(self, remove: Remove) -> None:
+        self.resplits, self.remove = Resplits(), remove
         self._taking: Iterator[Then | None] | None = None  # the rest of the inbox, which a round had no time for
 
     def __call__(self, keeper: Keeper) -> None:
@@ -123,7 +129,7 @@ class TakingInbox:
                 keeper.workers.wake()
 
     def _begin(self, keeper: Keeper) -> Iterator[Then | None] | None:
-        wishes = Wishes(keeper, self.resplits)
+        wishes = Wishes(keeper, self.resplits, self.remove)
         return _take_all(keeper, wishes) if inbox.names(keeper.site.state) else None
 
 

@@ -1,4 +1,4 @@
-"""Removes finished grid jobs and leftovers that are older than the site's age limit."""
+"""Removes finished grid jobs that a person wants removed, and those and leftovers that are older than the age limit."""
 
 from __future__ import annotations
 
@@ -50,11 +50,19 @@ class Aging:
         jobs = keeper.store.finished(above, AT_ONCE)
         for job in jobs:
             if is_over(keeper, job) and not keeper.store.is_unaccounted(job.id):
-                # Check first: another keeper may have taken the work directory and retried the grid job there.
-                remove = partial(self._remove, keeper, job)
-                self._start(keeper, Errand(("age", job.id), keeper.hold.reach, remove, partial(self._failed, job.id)))
+                self._start(keeper, self._removal(keeper, job, "older than the site's age limit"))
         if len(jobs) == AT_ONCE:
             keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
+
+    def remove(self, keeper: Keeper, job: GridJob) -> None:
+        """Begin to remove a finished grid job that a person no longer wants; called until it is gone."""
+        if not keeper.workers.busy(("age", job.id)) and not keeper.store.is_unaccounted(job.id):
+            keeper.workers.start(self._removal(keeper, job, "as a person asked"))
+
+    def _removal(self, keeper: Keeper, job: GridJob, why: str) -> Errand[Any]:
+        """Check first: another keeper may have taken the work directory and retried the grid job there."""
+        remove, failed = partial(self._remove, keeper, job, why), partial(self._failed, job.id)
+        return Errand(("age", job.id), keeper.hold.reach, remove, failed)
 
     def _start(self, keeper: Keeper, errand: Errand[Any]) -> None:
         """Start an errand now, even if it failed an hour ago."""
@@ -67,7 +75,7 @@ class Aging:
         if removed:
             log.info("%d input packages removed: no grid job needs them", removed)
 
-    def _remove(self, keeper: Keeper, job: GridJob, _: None) -> None:
+    def _remove(self, keeper: Keeper, job: GridJob, why: str, _: None) -> None:
         """Free the key, then hide the grid job in one transaction, then remove its files.
 
         Once the key is free, a request with this key gets a new number and waits for the transaction. A kill before the
@@ -76,7 +84,7 @@ class Aging:
         """
         inbox.free(keeper.site.state, job.key, job.id)
         keeper.store.remove(job)
-        log.info("%d: removed: older than the site's age limit", job.id)
+        log.info("%d: removed: %s", job.id, why)
         self._remove_files(keeper, job.id, job.place)
 
     def _remove_files(self, keeper: Keeper, number: int, place: str) -> None:
@@ -92,9 +100,9 @@ class Aging:
         keeper.store.files_are_gone(number)
 
     def _failed(self, what: int | str, error: BaseException) -> None:
-        """Log once what hinders a removal; the next hourly look tries it again."""
+        """Log once what hinders a removal; the next hourly look, or the wish that still waits, tries it again."""
         if self._told.get(what) != str(error):
-            log.warning("%s: cannot be removed: %s; tried again hourly", what, error)
+            log.warning("%s: cannot be removed: %s; it is tried again", what, error)
         self._told[what] = str(error)
 
 

@@ -11,6 +11,7 @@ from jim.evidence.transitions import (
     NotPossible,
     again_of,
     not_forced,
+    too_early_to_remove,
     too_early_to_retry,
     too_late,
     too_late_to_end,
@@ -94,7 +95,7 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
 
 def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -> str:
     """Record a wish for a whole grid job."""
-    late = too_late(job, verb)
+    late = too_early_to_remove(job) if verb == Verb.REMOVE else too_late(job, verb)
     if late:
         raise NotPossible(late)
     if verb == Verb.PRIORITY:

@@ -13,13 +13,14 @@ from jim.evidence.transitions import (
     FORCED_FROM,
     again_of,
     not_forced,
+    too_early_to_remove,
     too_early_to_retry,
     too_late,
     too_late_to_end,
 )
 from jim.jobs import GridJob, LocalJob
 from jim.model import NOTHING, State, Step, Verb
-from jim.reading.quantities import how_many
+from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.record import retryable
 
@@ -30,8 +31,9 @@ NEXT = {
     Verb.SUSPEND: "JIM submits no more, holds queued jobs, and suspends running jobs if the batch system can",
     Verb.RESUME: "JIM releases held jobs, and submits again",
     Verb.PRIORITY: "jobs in the batch system keep their place there",
+    Verb.REMOVE: "nothing brings them back; its key is free for another request",
 }
-WHOLE = (Verb.SUSPEND, Verb.RESUME, Verb.PRIORITY)  # wishes for whole grid jobs only
+WHOLE = (Verb.SUSPEND, Verb.RESUME, Verb.PRIORITY, Verb.REMOVE)  # wishes for whole grid jobs only
 RUN = (State.RUNNING, State.COMPLETING)
 SAID = {"run": "runs", "wait": "waits", "are": "is", "were": "was"}  # of several, of one
 
@@ -52,6 +54,8 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
     _require_target(job, verb, target, slices)
     if verb == Verb.RETRY:
         return _retry(view, job, slices, more)
+    if verb == Verb.REMOVE:
+        return Effect(too_early_to_remove(job), words=_removed(job))
     states = _states(view, job, slices)
     if late := _too_late(job, slices, verb, states, more):
         return Effect(late)
@@ -147,6 +151,11 @@ def _told(hit: Mapping[str, int], become: str = "") -> str:
 def _of_one(name: str) -> str:
     first, _, rest = name.partition(" ")
     return f"{SAID.get(first, first)} {rest}".strip()
+
+
+def _removed(job: GridJob) -> str:
+    tar = f"its tar ({size_of(job.result['bytes'])}), " if job.result else ""
+    return f"removes {tar}its logs, its journal and {how_many(job.size, 'local job')}"
 
 
 # Retry

@@ -196,3 +196,18 @@ def test_either_grid_jobs_or_filters(home, words):
     verb = words[0]
     told = f"jim: {verb} takes either grid jobs, or --all, or filters such as --type (see `jim {verb} --help`)\n"
     assert home.run(*words)[::2] == (2, told)
+
+
+def test_a_finished_grid_job_is_removed_and_one_that_is_not_stays(home):
+    home.add(1)
+    home.finish(tar="/w/1.tar", bytes=20_480, local_jobs=4, line="")
+    home.add(2)
+    assert home.out("remove", "1", "2") == (
+        "1: remove requested: removes its tar (20.5 kB), its logs, its journal and 4 local jobs; "
+        "nothing brings them back; its key is free for another request\n"
+        "2: it has not finished; `jim cancel 2` ends it; remove changes nothing\n"
+    )
+    (path,) = (home.site.state / "inbox").glob("wish-*")
+    assert json.loads(path.read_text())["verb"] == "remove"
+    assert home.run("remove", "1.0")[0] == 2
+    assert home.run("remove", "7")[0] == 4

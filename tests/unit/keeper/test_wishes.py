@@ -346,4 +346,4 @@ def test_lumis_go_all_the_way(tmp_path):
         'part 2 of 1: /store/run1-b.root {"1":[[5,5]]}\n',
     ]
     assert [each["state"] for each in facts["local_jobs"]] == ["completed"] * 3
-    assert Step.FINISHED.value in say("jim", "status")
+    assert "completed: 3 of 3" in say("jim", "status")
