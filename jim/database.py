@@ -16,6 +16,7 @@ from urllib.parse import quote
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, TooLong
 
 AT_ONCE = 1_000  # rows
+WRITER_SECONDS, READER_SECONDS = 10.0, 4.0  # to wait for a lock; readers meet one only if a program misuses the file
 GOES_ON = "A running keeper tries again by itself."
 # By SQLite's primary result codes.
 KINDS: dict[int, type[StoreError]] = {
@@ -138,8 +139,9 @@ def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
     """Open the status DB; return the connection and the format of the file."""
     _refuse_special(file)
     place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
+    patience = WRITER_SECONDS if write else READER_SECONDS
     try:
-        db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=10, factory=Connection)
+        db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=patience, factory=Connection)
     except sqlite3.Error as error:
         raise translated(file, error) from error
     db.file = file

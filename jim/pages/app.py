@@ -30,6 +30,7 @@ from jim.pages.beside import Beside, Find
 from jim.pages.forms import Forms
 from jim.pages.lately import Lately
 from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings, tag_of
+from jim.pages.locked import Opening
 from jim.pages.measured import Measured
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
@@ -87,6 +88,7 @@ class Pages:
     tokens: Tokens = field(default_factory=lambda: Tokens(site_file.load().state))
     disk: Patience = field(default_factory=Patience)
     measured: Measured = field(default_factory=Measured)
+    opening: Opening = field(init=False)
     lately: Lately = field(init=False)
     forms: Forms = field(init=False)
     watch: Watch = field(init=False)
@@ -96,13 +98,14 @@ class Pages:
     )
 
     def __post_init__(self) -> None:
+        self.opening = Opening(lambda: self.open())
         self.lately = Lately(self._opened)
         self.forms = Forms(self.access.key)
         self.watch = Watch(self._opened, lambda: self.lately.news, lambda: self.renderings.clock())
         self.beside = Beside(self._opened, lambda read: self.disk(read), lambda: self.renderings.clock())
 
     def _opened(self) -> View:
-        view = self.open()
+        view = self.opening()
         view.disk = self.disk
         return view
 

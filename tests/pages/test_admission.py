@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-from tests.pages.browser import PORT, Person
+from tests.pages.browser import PORT, Person, addresses
 from tests.pages.grounds import Ground
 
 SECRET = "s3cr3t"
-NUMBERS = {"number": "1", "n": "0", "name": "stdout", "host": "wn1"}
 
 
 def asking(person: Person, role: str) -> Any:
@@ -19,13 +17,9 @@ def asking(person: Person, role: str) -> Any:
 
 
 def paths(person: Person) -> list[str]:
-    """Give an address for each route of the application."""
-    found = []
-    for rule in person.app.url_map.iter_rules():
-        path = re.sub(r"<(?:\w+(?:\([^)]*\))?:)?(\w+)>", lambda each: NUMBERS[each[1]], rule.rule)
-        found.append(path)
+    """Give an address for each route of the application, and some more."""
     return [
-        *found,
+        *addresses(person),
         f"/jobs/1/0/output/{SECRET}",
         f"/jobs/1/result/beside/{SECRET}.txt",
         "/jobs?q=s3",

@@ -10,13 +10,15 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from xml.etree import ElementTree
 
 import pytest
 
-from jim.model import State, Witness
+from jim.jobs import Change
+from jim.model import Reason, State, Witness
 from jim.pages.routes import files as routes
 from jim.reading.patience import Patience
-from jim.statusdb import file_of
+from jim.statusdb import file_of, open_store
 from tests.formats import TO_FORMAT_5
 from tests.pages.browser import Page, Person
 from tests.pages.grounds import Ground, text
@@ -135,6 +137,43 @@ def test_17_a_page_shows_one_moment_while_local_jobs_change(running: Ground, per
     assert [row[1].strip() for row in page.rows if row and row[0].strip() == "1.3"] == ["waiting"]
     person.pages.open = asked
     assert [row[1].strip() for row in person.page("/jobs/1").rows if row and row[0].strip() == "1.3"] == ["failed"]
+
+
+def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(running: Ground, person: Person) -> None:
+    """A keeper changes all, again and again; the test goes on until it has seen both states."""
+    size, end = 2000, threading.Event()
+    running.add(2, size, 60)
+    running.send(2, 1, range(size), 50)
+    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
+
+    def move() -> None:
+        with closing(open_store(running.site.state, running.clock, write=True)) as store:
+            was, now = State.SUBMITTED, State.RUNNING
+            while not end.is_set():
+                with store.transaction():
+                    for first in range(0, size, 500):
+                        numbers = range(first, first + 500)
+                        store.change([Change(2, 1, was, now, Witness.QUEUE, numbers, Reason())])
+                was, now = now, was
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    seen = list[str]()
+    try:
+        while len(seen) < 6 or len(set(seen)) < 2:
+            counts = person.json("/jobs/2.json")["counts"]
+            assert sum(counts.values()) == size
+            seen.append(str(counts))
+            page = person.page("/jobs/2")
+            legend = re.findall(r"<b>([\d,]+)</b>", page.html.partition('class="legend"')[2].partition("</ul>")[0])
+            assert sum(int(each.replace(",", "")) for each in legend) == size
+            assert sum(person.json("/index.json")["counts"].values()) == size + 4
+            root = ElementTree.fromstring(person.get("/jobs/2.xml").data)
+            told = {each.get("state") for each in root.iter("{urn:jim:status:1}local_job")}
+            assert len(told) == 1, "all of one moment"
+    finally:
+        end.set()
+        mover.join()
 
 
 def test_18_a_store_of_an_older_jim_is_shown_and_told(running: Ground, person: Person) -> None:

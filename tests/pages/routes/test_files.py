@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,43 @@ def test_4_the_members_of_a_tar_are_listed_whatever_they_are_called(done: Ground
     assert not (done.site.work.parent / "x").exists()
     for odd in ("1", "511", "999999999999", "x", "-512"):
         assert person.get(f"/jobs/1/result?after={odd}").status_code in (400, 404), odd
+
+
+def bytes_read() -> int:
+    """Count what this process has read so far."""
+    return int(re.search(r"rchar: (\d+)", Path("/proc/self/io").read_text())[1])  # type: ignore[index]
+
+
+def test_4_of_a_hundred_thousand_members_a_page_reads_only_its_own(done: Ground, person: Person) -> None:
+    tar = finished(done, {f"1.{n}/z": b"" for n in range(100_000)}, {})
+    begin, size = 99_950 * 512, tar.stat().st_size
+    for path, first, last in (("", 0, 100), (f"?after={begin}", 99_950, 100_000)):
+        before = bytes_read()
+        page = person.page(f"/jobs/1/result{path}")
+        assert bytes_read() - before < size / 10
+        assert [row[1].strip() for row in page.rows[1:]] == [f"1.{n}/z" for n in range(first, last)]
+    assert [each for each in page.links() if "after=" in each] == []
+
+
+def test_4_what_is_no_file_in_a_tar_is_listed_and_nothing_is_written(done: Ground, person: Person) -> None:
+    tar = finished(done, {}, {})
+    with tarfile.open(tar, "w", format=tarfile.PAX_FORMAT) as made:
+        for name, kind, to in (
+            ("link", tarfile.SYMTYPE, "/etc/passwd"),
+            ("hard", tarfile.LNKTYPE, "../../owner"),
+            ("pipe", tarfile.FIFOTYPE, ""),
+            ("device", tarfile.CHRTYPE, ""),
+            ("directory", tarfile.DIRTYPE, ""),
+            ("n" * 300, tarfile.REGTYPE, ""),
+        ):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, to
+            made.addfile(member)
+    before = sorted(done.site.work.rglob("*"))
+    page = person.page("/jobs/1/result")
+    assert [row[1].strip() for row in page.rows[1:]] == ["link", "hard", "pipe", "device", "directory", "n" * 300]
+    assert "root:" not in page.text
+    assert sorted(done.site.work.rglob("*")) == before
 
 
 def test_the_tar_is_sent_whole_and_in_ranges(done: Ground, person: Person) -> None:

@@ -11,7 +11,7 @@ from lxml import etree
 from jim.model import Kind, Reason, State, Step
 from jim.statusdb.xml import schema
 from tests.pages.browser import Page, Person
-from tests.pages.grounds import Ground, ended, large
+from tests.pages.grounds import PHASE, Ground, ended, large
 
 
 def test_6_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
@@ -99,6 +99,31 @@ def test_9_odd_phases_are_shown_as_they_are(
     assert "1 begun, 2 have not" in person.page("/jobs/1").text
     ground.store.publish(1, 0, "generate", xml.replace(f'done="{done}"', 'done="0"'))
     assert f"0 of {total:,} events" in person.page("/jobs/1").text, "it may go back"
+
+
+def test_10_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_attempt(
+    ground: Ground, person: Person
+) -> None:
+    ground.add(1, 2, 60)
+    ground.send(1, 1, [0, 1], 50)
+    for n, done in ((0, 100), (1, 250)):
+        ground.store.publish(1, n, "phase-sim", PHASE.format("sim", done, 250, "events"), 1)
+    assert "350 of 500 events" in person.page("/jobs/1").text
+    ground.store.set_local_job(1, 1, state=State.WAITING, reason="exit 3")
+    for sent_again in (False, True):
+        if sent_again:
+            ground.send(1, 2, [1], 40)
+        page = person.page("/jobs/1")
+        assert "100 of 250 events" in page.text
+        assert "350" not in page.text
+        assert [each["done"] for each in person.json("/jobs/1.json")["phases"]] == [100]
+        assert "250 of 250 events , said" in person.page("/jobs/1/1").text
+    assert "by attempt 1, which is not the latest" in person.page("/jobs/1/1").text
+    ground.store.publish(1, 1, "phase-sim", PHASE.format("sim", 3, 250, "events"), 2)
+    assert "103 of 500 events" in person.page("/jobs/1").text
+    root = etree.fromstring(person.get("/jobs/1.xml").data)
+    told = [(each.get("done"), each.get("attempt")) for each in root.iter("{urn:jim:status:1}phase")]
+    assert told == [("100", "1"), ("3", "2")]
 
 
 def test_12_a_keeper_that_is_stopped_is_told_with_its_pid_and_what_to_do(ground: Ground, person: Person) -> None:

@@ -1,0 +1,36 @@
+"""A store that another program has locked is told, and holds up one request only."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from jim.statusdb import file_of, open_store
+from tests.pages.browser import Person
+from tests.pages.grounds import Ground
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/jobs/1.json", "/healthz"])
+def test_18_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do_not_wait_for_it(
+    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr("jim.database.READER_SECONDS", 0.1)
+    now, opened = [100.0], []
+    person.pages.opening.clock = lambda: now[0]
+    look = person.pages.open
+    person.pages.open = lambda: opened.append(path) or look()  # type: ignore[func-returns-value]
+    running.store.close()
+    with closing(sqlite3.connect(file_of(running.site.state), isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        for _ in range(3):
+            answer = person.get(path)
+            assert answer.status_code == 503
+            assert ("is locked by another program" in answer.text) == (path != "/healthz")
+        assert len(opened) == 1, "only the first one waited"
+    assert person.get(path).status_code == 503
+    now[0] += 5.0
+    assert person.get(path).status_code == 200
+    running.store = open_store(running.site.state, running.clock, write=True)
