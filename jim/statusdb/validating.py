@@ -15,7 +15,7 @@ from jim.errors import JimError
 CPU_SECONDS, WALL_SECONDS = 10, 20
 MEMORY_BYTES, ANSWER_BYTES = 1 << 30, 256 << 20
 HOME = Path(__file__).resolve().parents[2]
-# Not `-m`: the child's directory is /, and its PYTHONPATH may be anyone's.
+# Not `-m`: the child's directory is /.
 CHILD = "import sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb.validating import child; sys.exit(child())"
 
 
@@ -28,21 +28,23 @@ class Found(NamedTuple):
 
 def compare(elements: Sequence[tuple[str, Mapping[str, str]]]) -> Found:
     """Compare elements, each with the files of its job type's grammars by namespace."""
-    from jim.command import run
+    from jim.command import run_confined
 
-    with tempfile.NamedTemporaryFile("w", prefix="jim-", suffix=".json") as file:
-        json.dump(elements, file)
-        file.flush()
-        command = (sys.executable, "-P", "-s", "-c", CHILD, str(HOME), file.name)
-        answer = run(command, limit=WALL_SECONDS)
-    if answer.code != 0:
-        said = answer.err.strip().splitlines()[-1:] or [f"exit {answer.code}"]
-        raise JimError(f"publications could not be compared with grammars: {said[0]}")
-    return Found(*json.loads(answer.out))
+    # Files without names: whoever is killed leaves none behind.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+        given.write(json.dumps(elements).encode())
+        given.seek(0)
+        command = (sys.executable, "-I", "-c", CHILD, str(HOME))
+        answer = run_confined(command, given=given, out=out, limit=WALL_SECONDS)
+        if answer.code != 0:
+            said = answer.err.strip().splitlines()[-1:] or [f"exit {answer.code}"]
+            raise JimError(f"publications could not be compared with grammars: {said[0]}")
+        out.seek(0)
+        return Found(*json.load(out))
 
 
 def child() -> int:
-    """Compare within limits: `child HOME FILE`."""
+    """Compare within limits: `child HOME`, the elements on standard input."""
     for limit, most in (
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_AS, MEMORY_BYTES),
@@ -54,6 +56,6 @@ def child() -> int:
         resource.setrlimit(limit, (allowed, allowed))
     from jim.statusdb.xml import differences
 
-    sys.stdout.write(json.dumps(differences(json.loads(Path(sys.argv[2]).read_text()))))
+    sys.stdout.write(json.dumps(differences(json.load(sys.stdin))))
     sys.stdout.flush()
     return 0

@@ -7,9 +7,12 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +23,7 @@ from jim.pages.routes import files as routes
 from jim.reading.patience import Patience
 from jim.statusdb import file_of, open_store
 from tests.formats import TO_FORMAT_5
-from tests.pages.browser import Page, Person
+from tests.pages.browser import Page, Person, addresses
 from tests.pages.grounds import Ground, text
 
 
@@ -29,7 +32,10 @@ def health(page: Page) -> str:
 
 
 def test_11_a_keeper_that_is_gone_is_told_on_every_page(running: Ground, person: Person) -> None:
-    paths = ("/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs?failed=yes")
+    running.leave(1, 1, 1, "stdout", b"hello")
+    running.store.set_local_job(1, 0, state=State.RUNNING, reason="said by nobody")
+    paths = ("/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs?failed=yes", "/jobs/1/0/log/stdout", "/hosts", "/hosts/wn1")
+    paths += ("/site", "/schema", "/query")
     for path in paths:
         assert "States may be out of date" not in person.page(path).text
     running.beat(ago=25)
@@ -259,12 +265,55 @@ def test_19_a_download_ends_when_the_server_hangs(
     event.set()
 
 
-def test_82_pages_write_nothing(running: Ground, person: Person) -> None:
+CHANGING = {f"os.{verb}" for verb in ("rename", "remove", "mkdir", "rmdir", "link", "symlink", "truncate", "chmod")}
+TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+@pytest.fixture(scope="module")
+def trace() -> Iterator[list[str]]:
+    """What this process opens to write or changes, and the databases that it opens, while the list has a first line."""
+    seen: list[str] = []
+
+    def hear(event: str, told: tuple[Any, ...]) -> None:
+        if not seen:
+            return
+        to_write = event == "open" and isinstance(told[0], str) and told[2] & TO_WRITE
+        if event in CHANGING or to_write or event == "sqlite3.connect":
+            seen.append(f"{event} {told[0]}")
+
+    sys.addaudithook(hear)  # for ever
+    yield seen
+    seen.clear()
+
+
+def test_82_no_route_writes_anything_and_the_store_is_opened_to_read(
+    running: Ground, person: Person, trace: list[str]
+) -> None:
     running.leave(1, 1, 1, "stdout", b"hello")
+    running.change(1, [1], State.SUBMITTED, State.COMPLETED, Witness.EXIT_RECORD)
+    running.collect(1, {"1.1/x": b"x"}, {"y.txt": b"y"})
+    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
+    asked = [*addresses(person), "/query?xpath=//jim:local_job/@n", "/query.xml?whole=yes&xpath=//*", "/nothing"]
     before = listing(running)
-    for path in ("/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs/1/0/log/stdout", "/jobs.csv", "/jobs/1.xml", "/healthz"):
-        assert person.get(path).status_code == 200, path
+    trace.append("from here on")
+    statuses = [person.get(path).status_code for path in asked]
+    trace[:], seen = [], trace[1:]
+    assert statuses.count(200) > len(asked) / 2
     assert listing(running) == before
+    place = f"sqlite3.connect file:{file_of(running.site.state)}?mode=ro"
+    unnamed = {"open /dev/null", f"open {tempfile.gettempdir()}"}  # a file without a name is opened by its directory
+    assert {*seen} - unnamed == {place}
+
+
+def test_82_without_a_keeper_the_counts_are_those_of_the_last_one(running: Ground, person: Person) -> None:
+    running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    running.store.close()  # as a keeper does that ends; the file beside the store goes with it
+    assert not file_of(running.site.state).with_name("status.db-wal").exists()
+    counts = {"failed": 1, "running": 1, "submitted": 1, "waiting": 1}
+    assert person.json("/jobs/1.json")["counts"] == counts
+    running.store = open_store(running.site.state, running.clock, write=True)
+    running.change(1, [2], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    assert person.json("/jobs/1.json")["counts"] == {"failed": 2, "running": 1, "waiting": 1}
 
 
 def listing(ground: Ground) -> dict[str, tuple[int, float]]:

@@ -10,7 +10,7 @@ from flask import Flask, Response
 
 from jim.errors import JimError, UnknownJob
 from jim.files import read_regular
-from jim.pages.app import Pages, as_json, require_no_filter
+from jim.pages.app import PAGE_SECONDS, Pages, as_json, require_no_filter
 from jim.pages.live import Made
 from jim.reading import grammar
 from jim.reading.view import View
@@ -31,7 +31,7 @@ def add(app: Flask, pages: Pages) -> None:
 def schema(pages: Pages, view: View, kind: str) -> Made:
     """Describe the elements of the documents."""
     require_no_filter()
-    found, own = grammar.elements(_rng()), list(_own(view))
+    found, own = grammar.elements(_rng()), list(_own(pages, view))
     if kind == "json":
         return as_json({"elements": [_plain(each) for each in found], "job_types": [each._asdict() for each in own]})
     return pages.html(view, "schema.html", elements=found, any=grammar.ANY, own=own)
@@ -46,10 +46,11 @@ class Own(NamedTuple):
     fault: str  # why it cannot be used
 
 
-def _own(view: View) -> Iterator[Own]:
+def _own(pages: Pages, view: View) -> Iterator[Own]:
     """Yield the grammars of job types."""
     known = list(all_grammars(view.site.site.handlers))
-    faults = _faults([str(file) for _, _, file in known]) if known else {}
+    files = [str(file) for _, _, file in known]
+    faults = (pages.lately.get("grammars", lambda _: _faults(files), PAGE_SECONDS)[1] if files else None) or {}
     for job_type, namespace, file in known:
         yield Own(job_type, namespace, file.stem, faults.get(str(file), ""))
 
@@ -58,7 +59,7 @@ def _faults(files: Sequence[str]) -> Mapping[str, str]:
     """Return why grammars cannot be used, by file. A child process reads them, for they are anyone's."""
     try:
         return compare([("<none/>", dict(zip(files, files, strict=True)))]).faults
-    except JimError as error:
+    except (JimError, OSError) as error:
         return dict.fromkeys(files, str(error))
 
 

@@ -52,3 +52,13 @@ def test_52_a_grammar_that_is_not_well_formed_is_named_on_the_page(
     bad = [("mine.darts", "urn:mine", tmp_path / "bad.rng")]
     monkeypatch.setattr("jim.pages.routes.schema.all_grammars", lambda _: bad)
     assert "bad.rng cannot be used" in person.page("/schema").text
+
+
+def test_the_grammars_of_job_types_are_not_read_for_each_viewer(
+    ground: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    monkeypatch.setattr("jim.pages.routes.schema._faults", lambda files: read.append(files) or {})
+    for _ in range(3):
+        person.page("/schema")
+    assert len(read) == 1

@@ -56,6 +56,29 @@ def test_what_is_refused_leaves_no_wish(home, monkeypatch, words, content, said)
     assert said in err
 
 
+LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10))
+BOMBS = {
+    "billion laughs": b'<!DOCTYPE a [<!ENTITY l0 "lol">' + LAUGHS + b"]><a>&l9;</a>",
+    "external entity": b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>',
+    "document type after a comment": b'<?xml version="1.0"?><!-- --> <!DOCTYPE a SYSTEM "http://x.example/y"><a/>',
+    "processing instruction": b"<a><?php x?></a>",
+    "a million attributes": b"<a " + b" ".join(b"a%d='1'" % n for n in range(10**6)) + b"/>",
+    "257 attributes": b"<a " + b" ".join(b"a%d='1'" % n for n in range(257)) + b"/>",
+    "33 levels": b"<a>" * 33 + b"</a>" * 33,
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_49_a_bomb_is_refused(home, monkeypatch, bomb):
+    home.add()
+    if bomb in ("billion laughs", "external entity", "document type after a comment"):
+        monkeypatch.setattr("lxml.etree.fromstring", None)  # it is refused before the parser sees it
+    give(monkeypatch, BOMBS[bomb])
+    code, _, err = home.run("publish", "1", "xml", "bomb")
+    assert (code, left(home)) == (2, [])
+    assert err.startswith("jim: not published: ")
+
+
 def test_an_unknown_grid_job_is_refused(home):
     home.add()
     assert home.run("publish", "7", "phase", "a", "1", "2")[0] == 4
