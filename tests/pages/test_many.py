@@ -6,6 +6,7 @@ import http.client
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -250,6 +251,47 @@ def all_of(client: socket.socket) -> bytes:
         except ConnectionResetError:
             pass
     return found
+
+
+# Very many connections
+
+FLOOD = """
+import resource, socket, sys, time
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+kept = []
+for _ in range(int(sys.argv[2])):
+    one = socket.socket()
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.1", int(sys.argv[1])))
+    kept.append(one)
+print("flooded", flush=True)
+time.sleep(600)
+"""
+
+
+def test_43_ten_thousand_connections_hold_up_nobody_for_long(ground: Ground, served: Serving) -> None:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 10_100:
+        pytest.skip("this account may not open so many files")
+    known = cookie(served)
+    before = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    before.request("GET", "/", headers={"Cookie": known})
+    assert before.getresponse().read()
+    command = [sys.executable, "-P", "-c", FLOOD, str(served.port), "10000"]
+    flood = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert flood.stdout
+    assert flood.stdout.readline() == "flooded\n"
+    try:
+        for connection, most in ((before, 5.0), (http.client.HTTPConnection("127.0.0.1", served.port), 15.0)):
+            began = time.monotonic()
+            connection.request("GET", "/", headers={"Cookie": known})
+            answer = connection.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+            assert time.monotonic() - began < most
+            connection.close()
+    finally:
+        flood.kill()
+        flood.communicate()
 
 
 # XPath in children

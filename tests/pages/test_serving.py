@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import resource
+import select
 import socket
 import threading
 import time
@@ -165,9 +166,18 @@ def test_43_a_request_that_does_not_come_in_time_is_closed(
     with (
         socket.create_connection(("127.0.0.1", served.port), timeout=20) as silent,
         socket.create_connection(("127.0.0.1", served.port), timeout=20) as slow,
+        socket.create_connection(("127.0.0.1", served.port), timeout=20) as body,
     ):
         slow.sendall(b"GET /jobs HTTP/1.1\r\nHost:")
+        body.sendall(b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
         began = time.monotonic()
+        while time.monotonic() - began < 10:  # byte by byte, as long as somebody listens
+            try:
+                body.sendall(b"x")
+            except OSError:
+                break
+            if select.select([body], [], [], 0.05)[0]:
+                break
         assert silent.recv(100) == b""
         assert slow.recv(100) == b""
         assert time.monotonic() - began < 10
