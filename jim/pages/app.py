@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import logging
-import mimetypes
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,12 +18,12 @@ from jinja2 import StrictUndefined
 from werkzeug.routing import BaseConverter
 
 from jim import __version__
-from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import Access, Large, Rates
 from jim.pages.admission import DOING, admit, require_look
+from jim.pages.assets import hashed, sent
 from jim.pages.beside import Beside, Find
 from jim.pages.forms import Forms
 from jim.pages.lately import Lately
@@ -64,16 +62,6 @@ KINDS = {"html": HTML, "json": JSON, "csv": CSV, "xml": XML}
 Make = Callable[..., Made]
 
 
-def _hashed(folder: Path) -> dict[str, tuple[str, bytes]]:
-    """Return the static files by names that contain their hash: such a file never changes."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        content = path.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()[:12]
-        found[path.name] = f"{path.stem}.{digest}{path.suffix}", content
-    return found
-
-
 @dataclass
 class Pages:
     """The state that all pages share."""
@@ -94,7 +82,7 @@ class Pages:
     watch: Watch = field(init=False)
     beside: Beside = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
-        default_factory=lambda: _hashed(Path(__file__).with_name("static")),
+        default_factory=lambda: hashed(Path(__file__).with_name("static")),
     )
 
     def __post_init__(self) -> None:
@@ -276,7 +264,7 @@ def make_app(pages: Pages) -> Flask:
     app.url_map.merge_slashes = False
     for name in OF_SITE if pages.accounts else ROUTES:
         importlib.import_module(f"jim.pages.routes.{name}").add(app, pages)
-    app.add_url_rule("/static/<name>", "static", lambda name: _static(pages, name))
+    app.add_url_rule("/static/<name>", "static", lambda name: sent(pages.static, name))
     app.before_request(lambda: admit(pages.access, pages.tokens, pages.rates))
     app.after_request(lambda response: _finish(pages, response))
     app.register_error_handler(Exception, lambda error: failed(error, pages.removed_at))
@@ -298,16 +286,6 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "progress": progress,
         "version": __version__,
     }
-
-
-def _static(pages: Pages, name: str) -> Response:
-    for hashed, content in pages.static.values():
-        if hashed == name:
-            kind = mimetypes.guess_type(name)[0] or "text/plain"
-            response = Response(content, content_type=f"{kind}; charset=utf-8")
-            response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
-            return response
-    raise UnknownJob(f"there is no file {name}")
 
 
 def _finish(pages: Pages, response: Response) -> Response:

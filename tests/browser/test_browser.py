@@ -12,8 +12,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from jim.model import State, Witness
+from jim.model import Reason, State, Step, Witness
 from tests.pages.grounds import png
+from tests.pages.many import add_local_jobs
 
 HOME = Path(__file__).parents[2]
 AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))  # from npm: see the Makefile
@@ -155,19 +156,28 @@ def test_20_the_map_says_by_keys_which_local_job_a_cell_is(served, look) -> None
     page.wait_for_url(served.at("/jobs/12/9999"))
 
 
-def test_21_a_cell_of_a_larger_map_opens_its_range(alone, look) -> None:
-    alone.ground.add(1, 30_000, 60)
-    page = look(alone).go("/jobs/1")
-    expect(page.locator("#where")).to_contain_text("A cell is 10 local jobs")
-    page.locator("#map").focus()
+def test_21_a_cell_of_a_million_opens_its_range_and_the_last_one_is_few_keys_away(alone, look) -> None:
+    add_local_jobs(alone.ground.store, 12, 1_000_000)
+    page = look(alone).go("/jobs/12")
+    map_ = page.locator("#map")
+    for _ in range(10):  # a thread finds it out
+        if map_.count():
+            break
+        page.wait_for_timeout(1000)
+        page.reload()
+    expect(page.locator("#where")).to_contain_text("A cell is 500 local jobs")
+    assert page.locator("#map svg *").count() <= 100
+    assert page.evaluate("document.querySelectorAll('*').length") <= 2500
+    map_.focus()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    page.wait_for_url(alone.at("/jobs/1?n=29990-29999"))
-    assert page.locator("tbody tr[id^=n-]").count() == 10
-    page.locator("#map").focus()
+    page.wait_for_url(alone.at("/jobs/12?n=999500-999999#map"))
+    assert page.locator("tbody tr[id^=n-]").count() == 50
+    expect(map_).to_be_focused()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    page.wait_for_url(alone.at("/jobs/1/29999"))
+    page.wait_for_url(alone.at("/jobs/12/999999"))
+    expect(page.locator("h1")).to_contain_text("Local job 12.999999")
 
 
 def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) -> None:
@@ -317,6 +327,82 @@ def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> No
     assert seen.odd == []
 
 
+def later(page, shown, seconds: float = 20) -> None:
+    """Let the time of a page whose clock the test has go on until something is shown."""
+    for _ in range(int(10 * seconds)):
+        page.clock.fast_forward(6000)
+        page.wait_for_timeout(100)
+        if shown():
+            return
+    raise AssertionError("it is not shown")
+
+
+def test_31_focus_selection_scroll_and_open_parts_survive_20_updates(alone, look) -> None:
+    ground = alone.ground
+    ground.add(1, 40, 600)
+    ground.send(1, 1, range(40), 500)
+    ground.change(1, [39], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    seen = look(alone)
+    seen.page.clock.install()
+    page = seen.go("/jobs/1")
+    page.locator("#journal summary").click()
+    page.get_by_role("link", name="1.30", exact=True).focus()
+    page.evaluate("window.scrollTo(0, 300)")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#size summary'))")
+    for n in range(20):
+        ground.beat(ago=0)
+        ground.change(1, [n], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+        row = page.locator(f"#n-{n} td[data-label=State]")
+        later(page, lambda row=row: row.inner_text() == "failed")
+        expect(page.locator(".legend")).to_contain_text(f"failed {n + 2}")
+        told = page.evaluate(
+            "[document.activeElement.innerText, scrollY, getSelection().toString(), "
+            "document.getElementById('journal').open]"
+        )
+        assert told == ["1.30", 300, "Size and why", True]
+    page.evaluate("getSelection().removeAllRanges()")
+    ground.store.note(1, "noted", Witness.USER, "by hand")
+    later(page, lambda: "by hand" in page.locator("#journal").inner_text())
+    assert page.locator("#journal").get_attribute("open") is not None
+    assert seen.odd == []
+
+
+def test_31_what_comes_and_goes_comes_and_goes_also_while_a_text_is_selected(alone, look) -> None:
+    ground = alone.ground
+    ground.add(1, 4, 600)
+    ground.send(1, 1, range(4), 500)
+    seen = look(alone)
+    seen.page.clock.install()
+    page = seen.go("/jobs/1")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('h1'))")
+    ground.store.set_attempt(1, 1, 1, host="wn7", started="2026-01-31T11:00:00Z", verdict="failed", reason="exit 3")
+    ground.change(1, [0], State.SUBMITTED, State.FAILED, Witness.QUEUE, Reason(words="exit 3"))
+    ground.beat(ago=0)
+    later(page, page.locator("section[data-part=failures]").is_visible)
+    titles = page.locator("main > section > h2").all_inner_texts()
+    assert titles == ["Waits for", "Map", "Failures", "Hosts", "Timeline", "More", "Local jobs"]
+    assert page.evaluate("getSelection().toString()") == "Grid job 1 dzero_monte_carlo"
+    expect(page.locator("#n-0 td[data-label=State]")).to_have_text("failed")
+    ground.store.set_local_job(1, 0, state=State.WAITING, reason="again")
+    later(page, lambda: page.locator("section[data-part=failures]").count() == 0)
+    page = seen.go("/")
+    expect(page.locator("h1")).to_have_text("All is well")
+    ground.store.set_local_job(1, 1, state=State.FAILED, reason="exit 3")
+    later(page, lambda: page.locator("h1").inner_text() == "1 grid job in trouble")
+    assert seen.odd == []
+
+
+def test_a_grid_job_that_is_removed_while_its_page_is_open_is_told(alone, look) -> None:
+    alone.ground.add(1, 4, 600)
+    alone.ground.store.set_grid_job(1, step=Step.FINISHED, outcome="failed")
+    seen = look(alone)
+    seen.page.clock.install()
+    page = seen.go("/jobs/1")
+    alone.ground.store.remove(alone.ground.store.grid_job(1))
+    band = page.get_by_text("the pages answer “410 Gone”. Reload to see why.")
+    later(page, band.is_visible)
+
+
 def test_an_open_part_is_in_the_address(served, look) -> None:
     page = look(served).go("/jobs/16?state=failed")
     page.locator("#journal summary").click()
@@ -340,7 +426,10 @@ def test_14_pages_that_are_killed_are_told_and_come_back(alone, look) -> None:
     page.wait_for_timeout(300)
     alone.stop()
     band = page.get_by_text("the pages do not answer")
-    expect(band).to_be_visible(timeout=25_000)
+    age = page.locator(".facts time[data-age]").first
+    before = age.inner_text()
+    expect(band).to_be_visible(timeout=17_000)
+    assert age.inner_text() != before, "ages go on"
     alone.start()
     expect(band).to_be_hidden(timeout=40_000)
     assert "Grid job 1" in page.locator("h1").inner_text(), "and nobody has to log in again"
@@ -398,8 +487,6 @@ def test_34_the_tree_that_assistive_programs_read(served, look) -> None:
 
 
 def test_a_picture_is_shown(alone, look) -> None:
-    from jim.model import Step
-
     alone.ground.add(1, 1, 60)
     alone.ground.collect(1, {"x": b"x"}, {"mass.png": png(64, 48)})
     alone.ground.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")

@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
+
+from lxml import etree
 
 from jim.pages.access import Access
 from jim.pages.app import Pages, make_app
 from jim.reading.view import look
+from jim.statusdb.xml import schema
 from tests.pages.grounds import Ground
 
 PORT = 8123
 PEER = {"REMOTE_ADDR": "127.0.0.1", "REMOTE_PORT": "50000"}
+
+
+@cache
+def grammar() -> etree.RelaxNG:
+    """Give the grammar of the documents."""
+    return etree.RelaxNG(etree.fromstring(schema()))
 
 
 class Person:
@@ -38,7 +48,10 @@ class Person:
         """Ask for a page."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         host = named.pop("Host", f"127.0.0.1:{PORT}")
-        return self.client.get(path, headers={**named, "Host": host}, environ_overrides=PEER)
+        answer = self.client.get(path, headers={**named, "Host": host}, environ_overrides=PEER)
+        if answer.status_code == 200 and answer.content_type == "application/xml":
+            grammar().assertValid(etree.fromstring(answer.data))  # every document of every test
+        return answer
 
     def post(self, path: str, fields: Mapping[str, str], **headers: str) -> Any:
         """Send a form, as a browser does from a page of this site."""

@@ -54,6 +54,16 @@ def add_many(store: Store, grid: int, size: int) -> None:
     store.make_anew()
 
 
+def add_local_jobs(store: Store, grid: int, size: int) -> None:
+    """Add a grid job of very many local jobs, of whose attempts nothing is known."""
+    store.add_grid_job(grid, f"key-{grid}", "mc", CREATED, {"job_type": "executable", "key": f"key-{grid}"})
+    sql = NUMBERS.format(size) + LOCAL_JOBS.format(grid=grid, ended=ENDED, live=LIVE, created=CREATED)
+    with store.transaction():
+        store.db.execute(sql)  # type: ignore[attr-defined]
+        store.set_grid_job(grid, step=Step.ACTIVE, size=size, place=str(grid), started=1)
+    store.make_anew()
+
+
 def add_finished(store: Store, count: int) -> None:
     """Add grid jobs that have finished."""
     sql = NUMBERS + OVER.format(finished=Step.FINISHED.value, created=CREATED)

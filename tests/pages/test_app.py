@@ -1,8 +1,6 @@
-"""The application: what its log tells, and what its static files are called."""
+"""The application: what its log tells, and what it answers at odd addresses."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
@@ -41,18 +39,3 @@ def test_43_an_odd_address_is_an_error_page(ground: Ground, person: Person, path
     assert answer.status_code == status
     if status != 200:
         assert Page(answer.text).all("h1")
-
-
-def test_static_files_have_names_that_never_mean_another_content(person: Person) -> None:
-    page = person.page("/")
-    style = page.all("link", rel="stylesheet")[0]["href"]
-    assert re.fullmatch(r"/static/jim\.[0-9a-f]{12}\.css", style)
-    answer = person.get(style)
-    assert answer.content_type == "text/css; charset=utf-8"
-    assert "immutable" in answer.headers["Cache-Control"]
-    assert person.get("/").headers["Cache-Control"] == "private, no-cache"
-
-
-def test_the_script_is_small(person: Person) -> None:
-    scripts = [content for name, content in person.pages.static.values() if name.endswith(".js")]
-    assert 0 < sum(map(len, scripts)) <= 8 * 1024

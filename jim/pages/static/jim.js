@@ -1,10 +1,10 @@
-// Pages work without this: it lets ages tick, replaces parts that have changed, and finds cells of the map.
+// Pages work without this: it lets ages tick, replaces what has changed, and finds cells of the map.
 "use strict";
 (() => {
 	const $ = (query, from) => [...(from || document).querySelectorAll(query)], id = (name) => document.getElementById(name);
 	const EVERY = 5000, LONGEST = 60000, LATE = 15;
 	const clock = () => performance.now() / 1000; // nobody can set it
-	let tag = "", heard = clock(), pause = EVERY, timer, late;
+	let tag = "", heard = clock(), pause = EVERY, refused = "", timer, late;
 	const on = () => localStorage.getItem("jim-live") !== "off";
 
 	// Ages
@@ -21,14 +21,14 @@
 	const begin = (from) => $("time[data-age]", from).forEach((each) => { each.since = clock() - each.dataset.age; });
 	const tick = () => {
 		for (const each of $("time[data-age]")) if (each.since !== undefined) each.textContent = span(clock() - each.since) + " ago";
-		const silent = clock() - heard > LATE && on() && !document.hidden;
+		const silent = (clock() - heard > LATE || /^4/.test(refused)) && on() && !document.hidden;
 		if (silent && !late) {
 			late = document.createElement("p");
 			late.className = "band bad";
 			late.setAttribute("role", "status");
 			document.querySelector(".top").after(late);
 		}
-		if (silent) late.textContent = `Not updated for ${span(clock() - heard)}: the pages do not answer. Is jim pages still running?`;
+		if (silent) late.textContent = `Not updated for ${span(clock() - heard)}: the pages ` + (refused ? `answer “${refused}”. Reload to see why.` : "do not answer. Is jim pages still running?");
 		else if (late) late = late.remove();
 	};
 	const clocks = (headers) => {
@@ -38,39 +38,49 @@
 		}
 	};
 
-	// Live parts
-	const parts = (from) => new Map($("[data-part]", from).map((each) => [each.dataset.part, each]));
-	const bare = (part) => part.innerHTML.replace(/ data-age="[^"]*"|>[^<]* ago</g, "");
-	const texts = new Map();
-	const note = (from) => parts(from).forEach((each, name) => texts.set(name, bare(each)));
-	const busy = (part) => {
-		const chosen = getSelection();
-		return (!chosen.isCollapsed && part.contains(chosen.anchorNode)) || (part.contains(document.activeElement) && /INPUT|SELECT/.test(document.activeElement.tagName));
+	// Live: the children of main; of one with a form, the parts inside
+	const pieces = (from) => {
+		const found = new Map();
+		for (const each of [...$("[data-part=health]", from), ...$("#main > *", from)]) {
+			let name = each.dataset.part || each.id || each.className || each.tagName;
+			while (found.has(name)) name += "+";
+			found.set(name, each);
+		}
+		return found;
 	};
+	const live = (piece) => $("form,[data-part]", piece)[0] ? $("[data-part]", piece) : [piece];
+	const bare = (part) => part.innerHTML.replace(/ data-age="[^"]*"|>[^<]* ago</g, "");
+	const note = (piece) => { live(piece).forEach((each) => { each.told = bare(each); }); begin(piece); };
+	const busy = (part) => {
+		const chosen = getSelection(), at = document.activeElement;
+		return part.contains(at) && /INPUT|SELECT/.test(at.tagName) || !chosen.isCollapsed && part.contains(chosen.anchorNode);
+	};
+	const known = (each) => each.id || each.getAttribute("href") || (each.firstChild || each).textContent;
 	const replace = (part, fresh) => {
-		const open = $("details[open][id]", part).map((each) => each.id), at = document.activeElement;
-		const name = at.id ? "#" + CSS.escape(at.id) : `a[href="${CSS.escape(at.getAttribute("href"))}"]`, focused = part.contains(at);
+		if (part.told === bare(fresh) || busy(part)) return;
+		const open = $("details[open]", part).map(known), at = document.activeElement, name = part.contains(at) && known(at);
 		part.innerHTML = fresh.innerHTML;
-		open.forEach((each) => { if (id(each)) id(each).open = true; });
-		const again = focused && part.querySelector(name);
+		note(part);
+		$("details", part).forEach((each) => { each.open = open.includes(known(each)); });
+		const again = name && $("a,button,summary,pre,[tabindex]", part).find((each) => known(each) === name);
 		if (again) again.focus({ preventScroll: true });
 	};
 	let said = 0;
 	const take = (text) => {
-		const fresh = new DOMParser().parseFromString(text, "text/html"), news = parts(fresh), olds = parts();
-		if ([...olds.keys()].join() === [...news.keys()].join()) {
-			for (const [name, each] of news) {
-				if (texts.get(name) === bare(each) || busy(olds.get(name))) continue;
-				texts.set(name, bare(each));
-				replace(olds.get(name), each);
-				begin(olds.get(name));
+		const fresh = new DOMParser().parseFromString(text, "text/html"), olds = pieces(document), main = id("main");
+		let at = main.firstElementChild;
+		for (const [name, each] of pieces(fresh)) {
+			const old = olds.get(name);
+			if (olds.delete(name)) {
+				if (old.parentNode === main) at = old.nextElementSibling;
+				const parts = live(old);
+				live(each).forEach((news, n) => { if (parts[n]) replace(parts[n], news); });
+			} else {
+				main.insertBefore(each, at);
+				note(each);
 			}
-		} else if (!busy(id("main"))) {
-			note(fresh);
-			replace(id("main"), fresh.getElementById("main"));
-			replace(olds.get("health"), news.get("health"));
-			begin();
 		}
+		for (const each of olds.values()) if (!busy(each)) each.remove();
 		$(".asof time")[0].textContent = $(".asof time", fresh)[0].textContent;
 		if (fresh.title !== document.title && clock() > said) {
 			said = clock() + 30;
@@ -80,9 +90,10 @@
 	const poll = async () => {
 		try {
 			const answer = await fetch(location.href, { headers: { "If-None-Match": tag }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+			refused = answer.ok || answer.status === 304 ? "" : `${answer.status} ${answer.statusText}`;
 			if (answer.status === 401) return location.reload();
-			if (answer.status === 200) take(await answer.text());
-			else if (answer.status !== 304) throw answer;
+			if (refused) throw refused;
+			if (answer.ok) take(await answer.text());
 			heard = clock();
 			pause = EVERY;
 			tag = answer.headers.get("ETag");
@@ -102,8 +113,7 @@
 		button.onclick = () => { localStorage.setItem("jim-live", on() ? "off" : "on"); anew(); };
 		document.onvisibilitychange = () => { anew(); if (on() && !document.hidden) poll(); };
 		id("live").hidden = false;
-		note();
-		begin();
+		pieces(document).forEach(note);
 		anew();
 		setInterval(tick, 1000);
 	}
@@ -118,7 +128,7 @@
 	const facts = () => {
 		const { first, count, per, columns } = Object.fromEntries(Object.entries($("#map svg")[0].dataset).map(([name, value]) => [name, +value]));
 		const n = first + cell * per, last = Math.min(n + per, first + count) - 1, { grid, root } = id("map").dataset;
-		return { n, per, columns, cells: Math.ceil(count / per), grid, root, name: `${grid}.${n}${per > 1 ? ` to ${grid}.${last}` : ""}`, where: `${root}/jobs/${grid}${per > 1 ? `?n=${n}-${last}` : `/${n}`}` };
+		return { n, per, columns, cells: Math.ceil(count / per), grid, root, name: `${grid}.${n}${per > 1 ? ` to ${grid}.${last}` : ""}`, where: `${root}/jobs/${grid}${per > 1 ? `?n=${n}-${last}#map` : `/${n}`}` };
 	};
 	const go = (to) => {
 		const { cells, columns } = facts(), cursor = $("#map .cursor")[0];
