@@ -6,14 +6,16 @@ EVE = "/DC=org/O=People/CN=Eve"
 def test_people_ban_and_unban_by_the_command_line(home):
     assert home.out("site", "bans") == "no sender is banned\n"
     assert home.json("site", "bans") == []
-    said = home.out("site", "ban", EVE, "dzero", "--until", "2099-01-01", "--reason", "floods [bold]the[/] queue")
+    said = home.out(
+        "site", "ban", EVE, "dzero", "--until", "2099-01-01T00:00Z", "--reason", "floods [bold]the[/] queue"
+    )
     first, second = said.splitlines()
     assert first.startswith(f"the site takes no new grid jobs of {EVE} since 20")
     assert second.startswith("the site takes no new grid jobs of the VO dzero since 20")
     head, *rows = home.out("site", "bans").splitlines()
     assert head.split() == ["who", "since", "until", "reason"]
     assert rows[0].startswith(EVE)
-    assert "2099-01-01T00:00:00Z" in rows[0]
+    assert "2099-01-01 00:00:00 UTC" in rows[0]
     assert "floods [bold]the[/] queue" in " ".join(" ".join(rows).split())
     assert home.json("site", "bans")[1] | {"since": ""} == {
         "who": "dzero",

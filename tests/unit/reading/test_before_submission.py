@@ -50,7 +50,7 @@ def test_explain_and_status_say_that_a_disk_has_too_little_room(home):
     home.add()
     full = "the disk of the work directory /w has 1 MB left, and disk.work_stop_mb is 200: JIM takes no new grid jobs"
     home.store.set_fact("space", json.dumps([[False, "little room on the state disk"], [True, full]]))
-    assert home.out("status").endswith(f"\n\nlittle room on the state disk\n\n{full}\n")
+    assert home.out("status").endswith(f"\nlittle room on the state disk\n{full}\n")
     again = "JIM looks again every ten seconds, and goes on by itself once there is room"
     waits = (
         "\n* 4 local jobs wait to be submitted\n  evidence: keeper, just now\n"

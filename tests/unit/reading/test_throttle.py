@@ -8,9 +8,8 @@ from tests.cli_home import sent
 
 
 def reasons(home):
-    return {
-        int(line.split()[0]): line[line.index(" ago") + 4 :].strip() for line in home.out("status").splitlines()[1:]
-    }
+    head, *rows = home.out("status").partition("\n\n")[0].splitlines()
+    return {int(row.split()[0]): row[head.index("reason") :].strip() for row in rows}
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from jim.admin.trial import asking
-from jim.model import Answer
 from jim.site.file import Batch, Site
 
 
@@ -48,7 +49,11 @@ def test_a_directory_of_batch_commands_that_has_none_of_them_is_told(tmp_path, m
         ("", 127, "env: '/sge/qacct': No such file or directory\n", "failed"),
     ],
 )
-def test_a_history_whose_file_does_not_exist_is_no_failure_yet(tmp_path, monkeypatch, source, code, err, level):
-    said = "no jobs running since startup\n"
-    monkeypatch.setattr(asking, "run", lambda command, **_: Answer(tuple(command), code, said, err, 0.1))
-    assert asking.history(Site(tmp_path, batch=Batch(system="sge", history=source))).level == level
+def test_a_history_whose_file_does_not_exist_is_no_failure_yet(tmp_path, source, code, err, level):
+    program = tmp_path / "history"
+    program.write_text(
+        f"#!/bin/sh\necho no jobs running since startup\nprintf %s {shlex.quote(err)} >&2\nexit {code}\n"
+    )
+    program.chmod(0o755)
+    own = {"history": (str(program),)}
+    assert asking.history(Site(tmp_path, batch=Batch(system="sge", history=source, commands=own))).level == level

@@ -147,7 +147,7 @@ def test_a_history_without_a_file_is_asked_again_after_the_first_job(tried, monk
     assert warned.startswith("warning  history: grep: /sge/common/accounting: No such file or directory")
     assert "`jim site test batch` does, and then asks again" in warned
     assert again.startswith("ok       history: the history answers")
-    assert done.stdout.splitlines()[-1] == "JIM SITE OK - 5 checks, 1 local job"
+    assert done.stdout.splitlines()[-1] == "JIM SITE OK - 6 checks, 1 local job"
     assert done.returncode == 0
 
 
@@ -155,7 +155,7 @@ def test_a_history_without_a_file_is_a_warning_as_long_as_no_job_was_run(tried):
     history_without_a_file(tried, tried.place / "accounting")
     done = tried.site("test", "config")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].startswith("JIM SITE WARNING - 1 of 4 checks gave a warning; history: grep: ")
+    assert done.stdout.splitlines()[-1].startswith("JIM SITE WARNING - 1 of 5 checks gave a warning; history: grep: ")
 
 
 def test_a_history_that_has_no_file_even_after_a_job_is_a_failure(tried, monkeypatch):
