@@ -70,6 +70,7 @@ class Adapter(ABC):
         Kind.CPU_LIMIT: (r"CPU.*(time limit|wall time)|(time limit|wall time).*CPU",),
         Kind.TIME_LIMIT: ("time limit", "wall time"),
         Kind.TIME_OR_MEMORY: ("time or memory limit",),
+        Kind.MEMORY: (r"\bout of memory\b", r"\bmemory (usage|limit)", "TERM_MEMLIMIT"),
         Kind.NODE: (r"\bnode\b",),
     }
 

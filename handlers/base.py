@@ -74,6 +74,11 @@ COMMON = {
         allowed=("yes", "no"),
     ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
+    "retry": Attribute(
+        "records",
+        "rules for further attempts of a local job: when they fit, and what is different then",
+        default=[],
+    ),
     "keep_going": Attribute(
         bool, "true: go on submitting local jobs after the batch system has refused some of them", default=False
     ),
@@ -119,7 +124,7 @@ SPLITTING = {
 
 # Attributes of the whole grid job. If a splitter splits the request, local jobs may differ in all others.
 AS_A_WHOLE = frozenset(
-    {"job_type", "key", "test", "keep_going", "inputs", "proxy", "token", "stdin", "directory", *SPLITTING}
+    {"job_type", "key", "test", "retry", "keep_going", "inputs", "proxy", "token", "stdin", "directory", *SPLITTING}
 )
 
 
@@ -152,6 +157,8 @@ class Handler:
     events_per_job: int = 250
     # Decides about failed attempts: dotted name of a function like those in jim/evidence/analysis.py.
     analyser: str = ""
+    # Rules for further attempts, as a request may have them in `retry`; those of the request go before.
+    retry: Sequence[Mapping[str, Any]] = ()
     phases: tuple[str, ...] = ()  # phases that the payload publishes, in order
     # Grammars of published elements by namespace: RELAX NG files beside the module.
     published: Mapping[str, str] = {}

@@ -79,6 +79,12 @@ class LocalJob(NamedTuple):
     updated: str
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
+    changed: Mapping[str, Any] = NOTHING  # attributes that its further attempts have instead of the request's
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """Return the attributes that are not those of the request."""
+        return {**self.piece.attributes, **self.changed}
 
     @property
     def held(self) -> bool:
@@ -103,6 +109,7 @@ class Submission(NamedTuple):
     trouble: str = ""  # why JIM could not look for it just now
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
+    asked: Mapping[str, Any] = NOTHING  # the resources of its jobs; empty if they are not known
 
 
 # Submissions that the batch system may or may not have.
@@ -260,6 +267,7 @@ class Unaccounted(NamedTuple):
     batch_id: str
     size: int
     piece: Piece
+    asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
 
 
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

@@ -127,6 +127,7 @@ class Kind(StrEnum):
     ACCOUNTING = "accounting"  # none of the following
     TIME_LIMIT = "time limit"
     CPU_LIMIT = "cpu limit"
+    MEMORY = "memory"
     TIME_OR_MEMORY = "time or memory limit"
     NODE = "node"  # the node failed, not the job
     # Other ends of attempts

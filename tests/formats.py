@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-TO_FORMAT_9 = """
+TO_FORMAT_10 = """
+    ALTER TABLE submission DROP COLUMN asked;
+    ALTER TABLE local_job DROP COLUMN changed;
+    PRAGMA user_version = 10;
+"""
+TO_FORMAT_9 = f"""
+    {TO_FORMAT_10}
     DROP TABLE sender;
     DROP TABLE unaccounted;
     DROP TABLE in_vain;

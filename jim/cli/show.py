@@ -17,7 +17,7 @@ from jim.model import State
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
-from jim.reading.quantities import ago, counted, how_many
+from jim.reading.quantities import ago, counted, how_many, memory_words
 from jim.reading.view import View, add_json, look
 
 
@@ -178,8 +178,8 @@ def _show_local(view: View, job: GridJob, local: LocalJob) -> None:
     attempts = view.store.attempts(job.id, n=local.n)
     if attempts:
         say()
-        head = ("attempt", "submission", "host", "started", "ended", "CPU s", "exit", "verdict", "reason")
-        table(head, map(_attempt_row, attempts))
+        head = ("attempt", "submission", "host", "started", "ended", "CPU s", "memory", "exit", "verdict", "reason")
+        table(head, (_attempt_row(view, each) for each in attempts))
     _show_journal(view.store.journal(job.id, local.n))
 
 
@@ -195,6 +195,8 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
         yield "variable", plain(f"{name} = {value}")
     for name, value in local.piece.attributes.items():
         yield "own", plain(f"{name} = {value!r}")
+    for name, value in local.changed.items():
+        yield "after retries", plain(f"{name} = {value!r}")
     yield "arguments", plain(" ".join(local.piece.arguments)) if local.piece.files else ""
     yield "attempts", f"{local.spent} of {view.site.limits.attempts} spent"
     yield "recovery", plain(" ".join(local.recovery))
@@ -202,14 +204,15 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
         yield "phase", plain(phase.words())
 
 
-def _attempt_row(attempt: Attempt) -> tuple[object, ...]:
-    record = exit_record(attempt)
+def _attempt_row(view: View, attempt: Attempt) -> tuple[object, ...]:
+    record, sent = exit_record(attempt), view.store.submission(attempt.grid, attempt.k)
     place, verdict = f"s{attempt.k}, index {attempt.idx}", attempt.verdict or "none yet"
-    if record is None:
-        return attempt.attempt, place, attempt.host, local_time(attempt.started), "", "", "", verdict, attempt.reason
-    end = f"signal {record.signal}" if record.signal is not None else record.code
-    times = local_time(record.started), local_time(record.ended), f"{record.cpu:.1f}"
-    return attempt.attempt, place, attempt.host, *times, end, verdict, attempt.reason
+    times = local_time(attempt.started), "", ""
+    if record:
+        times = local_time(record.started), local_time(record.ended), f"{record.cpu:.1f}"
+    end = "" if record is None else record.code if record.signal is None else f"signal {record.signal}"
+    memory = memory_words(record, sent.asked if sent else {})
+    return attempt.attempt, place, attempt.host, *times, memory, end, verdict, attempt.reason
 
 
 def _show_journal(journal: Sequence[Journal]) -> None:

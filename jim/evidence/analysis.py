@@ -7,14 +7,14 @@ the number of attempts: `limits.attempts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.errors import JimError
 from jim.evidence.exit_record import FATAL, HOLD, RECOVERABLE, ExitRecord
-from jim.model import Kind, Witness
+from jim.model import NOTHING, Kind, Witness
 from jim.plugins import foreign, function
 
 USUAL = "jim.evidence.analysis.usual"
@@ -41,14 +41,23 @@ class Failed:
     attempt: int
     spent: int  # number of attempts that count, including this one
     limit: int
-    kind: Kind = Kind.UNKNOWN  # of the reason
+    kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    lived: float | None = None  # seconds, if an exit record or a claim tells
+    asked: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what the attempt was sent with: wall_seconds, memory_mb and so on
+    history: tuple[Failed, ...] = ()  # the attempts before, oldest first; these have no history
 
 
 class Decision(NamedTuple):
-    """The decision of an analyser, and its reason."""
+    """The decision of an analyser, and its reason; and what is different for the next attempt."""
 
     action: Action
     why: str = ""
+    change: Mapping[str, Any] = NOTHING  # attributes of the request: memory_mb, wall_seconds, arguments and so on
+    delay: float | None = None  # seconds to wait before the next attempt; None: as usual
+    times: int | None = None  # most further attempts of this kind; None: as limits.attempts says
 
 
 Analyser = Callable[[Failed], Decision]
@@ -83,9 +92,8 @@ def decide(name: str, own: str, failed: Failed) -> Decision:
     """Ask an analyser; if it raises an error, use the usual one and say so."""
     try:
         with foreign("it failed"):
-            action, why = analyser(name, own)(failed)
-            decision = Decision(Action(action), " ".join(str(why).split()))
+            decision = Decision(*analyser(name, own)(failed))  # a plain tuple does, too
+            decision = decision._replace(action=Action(decision.action), why=" ".join(str(decision.why).split()))
     except (JimError, OSError) as error:
-        action, _ = usual(failed)
-        return Decision(action, f"{name or USUAL} could not decide: {error}")
+        return Decision(usual(failed).action, f"{name or USUAL} could not decide: {error}")
     return decision._replace(why=decision.why and f"{decision.why} ({name})") if name else decision

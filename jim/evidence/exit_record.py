@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.errors import JimError
 
@@ -54,6 +54,8 @@ class ExitRecord(NamedTuple):
     files: tuple[Output, ...]
     refused: tuple[str, ...]  # outputs that are missing or were not taken, with the reason first
 
+    peak_mb: int | None = None  # most memory that was seen in use; None: it was not measured
+    sampled: bool = False  # that is the most that was seen from time to time, not the most there was
     up: float | None = None  # duration by the time since the node's start, which nobody can set
 
     @property
@@ -142,6 +144,7 @@ def read_exit_record(text: str) -> ExitRecord:
             files=tuple(files),
             refused=tuple(refused),
             up=_seconds(facts["up"]) if "up" in facts else None,
+            **_peak(facts.get("peak", "")),
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"the exit record has a wrong or missing line: {error}") from error
@@ -179,6 +182,16 @@ def _seconds(value: str) -> float:
     if not re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value):
         raise ValueError(f"{value[:40]!r} is not a number of seconds")
     return float(value)
+
+
+def _peak(value: str) -> dict[str, Any]:
+    """Read the most memory in use, in kB, and how that was seen; an older wrapper says nothing of it."""
+    if not value:
+        return {}
+    found = re.fullmatch(r"(\d{1,15}) (cgroup|sampled)", value)
+    if not found:
+        raise ValueError(f"{value[:40]!r} is no peak of memory")
+    return {"peak_mb": -(-int(found[1]) // 1024), "sampled": found[2] == "sampled"}
 
 
 def _words(value: str) -> str:

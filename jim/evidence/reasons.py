@@ -8,6 +8,7 @@ from typing import Any
 from jim.model import NOTHING, Kind, Reason
 
 TOLD = "{told}"
+OF_ACCOUNTING = Kind.ACCOUNTING, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY, Kind.MEMORY, Kind.NODE
 # A name in braces is a fact, or a part of the sentence only; `end` is made from the facts.
 WORDS: Mapping[Kind, str] = {
     Kind.EXIT: "{end}{more}",
@@ -17,7 +18,7 @@ WORDS: Mapping[Kind, str] = {
     Kind.OVER_TIME: "time limit: it ran for {seconds:,} s; {before}",
     Kind.NOT_TAKEN: "output not taken: {what}",
     Kind.OUTPUTS_DIFFER: "outputs do not match the exit record: {what}",
-    **dict.fromkeys((Kind.ACCOUNTING, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY, Kind.NODE), TOLD),
+    **dict.fromkeys(OF_ACCOUNTING, TOLD),
     Kind.LOST: "lost: {told}",
     Kind.VANISHED: "vanished: it started, ended, and left no exit record",
     Kind.PUT_BACK: "put back into the queue by the batch system after it had started; it left no exit record",

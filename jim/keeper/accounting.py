@@ -143,7 +143,9 @@ def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
 
 def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
     (job, sender, asked), own = sent, each.piece.attributes
-    if own:
+    if each.asked:
+        asked = Resources()._replace(**each.asked)
+    elif own:
         asked = _asked(keeper, job.job_type, {**job.request, **own})
     instance = each.mark.split("-")[1]
     return {
@@ -179,6 +181,7 @@ def _measured(each: Unaccounted) -> dict[str, Any]:
         "ended": record.ended if record else each.at,
         "wall_seconds": round(record.seconds, 2) if record else None,
         "cpu_seconds": record.cpu if record else None,
+        "memory_mb_peak": record.peak_mb if record else None,
         "exit_code": record.code if record else None,
         "signal": record.signal if record else None,
     }

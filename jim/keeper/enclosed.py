@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import lru_cache, partial
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -25,7 +25,18 @@ AT_ONCE = 1000  # local jobs
 MOST_LINES = 100_000  # of the journal
 COLUMNS = (
     *("local_job", "state", "attempt", "host", "code", "signal", "started", "ended", "seconds", "cpu_seconds"),
-    *("memory_mb_asked", "cores_asked", "outputs", "bytes", "first_event", "events", "source", "arguments", "files"),
+    *(
+        "memory_mb_asked",
+        "memory_mb_peak",
+        "cores_asked",
+        "outputs",
+        "bytes",
+        "first_event",
+        "events",
+        "source",
+        "arguments",
+        "files",
+    ),
     *("parents", "left"),
 )
 LISTS = ("arguments", "files", "parents")  # as JSON in a table, so that no cell begins like a formula
@@ -44,7 +55,7 @@ class Enclosure:
         self._table = csv.writer(self._jobs)
         self._begin, self._pieces = "[", _pieces(store, job.id)
         self._parents = {each["lfn"]: each.get("parents", []) for each in job.request.get("input_files") or ()}
-        self._asked = {f"{name}_asked": job.request.get(name) for name in ("memory_mb", "cores")}
+        self._asked = lru_cache(2)(self._asked_with)  # local jobs in order are mostly of one submission
 
     def __enter__(self) -> Enclosure:
         """Begin the table."""
@@ -58,13 +69,19 @@ class Enclosure:
     def tell(self, ended: Ended, record: ExitRecord | None, more: Facts) -> None:
         """Tell how the next local job ran, and more about what the tar has of the local job; they come in order."""
         run = _run(record) if record else {}
-        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked | more
+        facts = _facts(ended, next(self._pieces, Piece()), self._parents) | run | self._asked(ended.k) | more
         self._summary.write(f"{self._begin}\n {_json(facts)}")
         self._begin = ","
         outputs = facts["outputs"]
         told = facts | {"outputs": len(outputs), "bytes": sum([output["bytes"] for output in outputs])}
         told |= {name: _json(facts[name]) if facts[name] else "[]" for name in LISTS}
         self._table.writerow([told.get(name) for name in COLUMNS])
+
+    def _asked_with(self, k: int) -> Facts:
+        """Return what a submission asked for; an older version stored only the request."""
+        submission = self._store.submission(self._job.id, k)
+        asked = (submission.asked if submission else None) or self._job.request
+        return {f"{name}_asked": asked.get(name) for name in ("memory_mb", "cores")}
 
     def put(self, tar: Tar, state: Path) -> None:
         """Add the folder to a tar."""
@@ -149,5 +166,7 @@ def _run(record: ExitRecord) -> Facts:
         "ended": record.ended,
         "seconds": record.seconds,
         "cpu_seconds": record.cpu,
+        "memory_mb_peak": record.peak_mb,
+        "memory_sampled": record.sampled,
         "outputs": [{"name": each.name, "bytes": each.size, "sha256": each.sha256} for each in record.files],
     }

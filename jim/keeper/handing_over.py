@@ -29,7 +29,9 @@ from jim.workdir.submission import (
 OF_EACH = ("executable", "arguments", "environment", "outputs")  # the lines of each local job in a submission
 
 
-def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob], avoid: str) -> str:
+def hand_over(
+    keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob], avoid: tuple[str, ...]
+) -> str:
     """Prepare the submission directory, run the batch command, and return the batch id. Runs in a worker."""
     site, adapter = keeper.site, keeper.adapter
     handler = handler_of(job.job_type, site.site.handlers)
@@ -43,12 +45,13 @@ def hand_over(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[L
         raise JimError(f"{directory.parent} was removed")
     with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
         credentials.hand_over(directory.parent, job.request, credentials.now())
-    lines = [Line(*_line(handler, job, each)) for each in jobs]
-    settings = _settings(keeper, handler, job, submission)
+    apart = bool(job.splitter) or any(each.changed for each in jobs)  # each local job has lines of its own
+    lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
+    settings = _settings(keeper, job, submission)
+    settings += [] if apart else _payload_settings(handler, job.request)
     script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
-    resources = site.complete(handler.resources({**job.request, **jobs[0].piece.attributes}))
-    hosts = (avoid,) if avoid else ()
-    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, hosts)
+    resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
 
@@ -60,12 +63,17 @@ def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJ
         raise Outdated(f"{directory} holds a submission that status.db does not know, as after a restore. {CHOICE}")
 
 
-def _line(handler: Handler, job: GridJob, local: LocalJob) -> tuple[Job, list[str], list[tuple[str, str]]]:
-    attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery)
-    request = {**job.request, **local.piece.attributes} if local.piece.attributes else job.request
+def _line(
+    handler: Handler, job: GridJob, local: LocalJob, *, apart: bool
+) -> tuple[Job, list[str], list[tuple[str, str]]]:
+    attempt, own = Job(job.id, job.key, local.n, local.attempt, local.recovery), local.own
+    piece = local.piece
+    if piece.arguments and "arguments" in own:  # of this local job, not those that all have
+        piece = piece._replace(arguments=tuple(own.pop("arguments")))
+    request = {**job.request, **own} if own else job.request
     # a handler places recovery arguments itself
-    words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, local.piece))
-    return attempt, words, _payload_settings(handler, request) if job.splitter else []
+    words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, piece))
+    return attempt, words, _payload_settings(handler, request) if apart else []
 
 
 def _lines(question: str, answer: Iterable[str]) -> list[str]:
@@ -86,7 +94,7 @@ def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, 
     ]
 
 
-def _settings(keeper: Keeper, handler: Handler, job: GridJob, submission: Submission) -> list[tuple[str, str]]:
+def _settings(keeper: Keeper, job: GridJob, submission: Submission) -> list[tuple[str, str]]:
     site = keeper.site
     return [
         ("mark", submission.mark),
@@ -97,7 +105,6 @@ def _settings(keeper: Keeper, handler: Handler, job: GridJob, submission: Submis
         *(("in", Path(each).name) for each in job.request.get("inputs") or ()),
         *([("stdin", packages.STDIN)] if job.request.get("stdin") else []),
         *([("directory", job.request["directory"])] if job.request.get("directory") else []),
-        *([] if job.splitter else _payload_settings(handler, job.request)),  # else each local job has them
     ]
 
 

@@ -17,6 +17,7 @@ from jim.evidence.analysis import Action
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import arrivals, judging, reasons
+from jim.keeper.deciding import AVOID
 from jim.keeper.disks import Disks
 from jim.keeper.handing_over import OF_EACH, hand_over
 from jim.keeper.judging import WORDS
@@ -161,22 +162,23 @@ def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:
     first = _told_of_all(keeper, waiting[0])
     waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
     k = job.submissions + 1
-    seconds = judging.asked_seconds(keeper, waiting[0])
-    keeper.store.intend(job.id, k, f"jim-{keeper.hold.instance}-{job.id}-{k}", waiting, seconds)
+    judging.intend(keeper, job, k, f"jim-{keeper.hold.instance}-{job.id}-{k}", waiting)
 
 
-def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[str, dict[str, Any]]:
-    """Return what all local jobs of a batch command must share: the host to avoid, and the resources."""
-    own = {name: value for name, value in local.piece.attributes.items() if name not in OF_EACH}
+def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return what all local jobs of a batch command must share: the hosts to avoid, and the resources."""
+    own = {name: value for name, value in local.own.items() if name not in OF_EACH}
     return avoided(keeper, local, local.attempt), own
 
 
-def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> str:
-    """Return the host on which an attempt failed, if the next attempt must avoid it."""
+def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> tuple[str, ...]:
+    """Return the hosts that the next attempt must avoid: that of this attempt, and those that an analyser named."""
     if not attempt:
-        return ""
+        return ()
     found = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
-    return found.host if found and found.verdict == WORDS[Action.ELSEWHERE] else ""
+    own = (found.host,) if found and found.verdict == WORDS[Action.ELSEWHERE] else ()
+    named = job.changed.get(AVOID, ()) if keeper.adapter.can_avoid else ()
+    return tuple(sorted({*own, *named}))
 
 
 def _jobs(keeper: Keeper, submission: Submission) -> list[LocalJob]:
@@ -239,9 +241,15 @@ def _never_sent(reason: Reason, *, cancelled: bool) -> verdict.Verdict:
 def refused(keeper: Keeper, submission: Submission) -> None:
     """Close a refused submission and stop sending; its local jobs are new again if no submission was accepted."""
     first, why = _jobs(keeper, submission)[0], whole_reason(submission)
-    if avoid := avoided(keeper, first, first.attempt - 1):  # the host to avoid may be the cause: drop it
-        log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, avoid)
-        void_submission(keeper, submission, partial(verdict.of_never_sent, reasons.avoiding(why, avoid)))
+    if avoid := avoided(keeper, first, first.attempt - 1):  # the hosts to avoid may be the cause: drop them
+        hosts = ", ".join(avoid)
+        log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, hosts)
+        with keeper.store.transaction():
+            for each in _jobs(keeper, submission):
+                if AVOID in each.changed:
+                    changed = {name: value for name, value in each.changed.items() if name != AVOID}
+                    keeper.store.set_local_job(each.grid, each.n, changed=changed)
+            void_submission(keeper, submission, partial(verdict.of_never_sent, reasons.avoiding(why, hosts)))
         return
     judge: Callable[..., verdict.Verdict] = partial(verdict.of_refused, why)
     reason = reasons.refused(submission.k, why)

@@ -109,7 +109,8 @@ def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
 def _attempts(view: View, local: LocalJob) -> Iterator[dict[str, Any]]:
     for attempt in view.store.attempts(local.grid, n=local.n):
         record = exit_record(attempt)
-        yield attempt._asdict() | {"record": _record(record) if record else None}
+        sent = view.store.submission(attempt.grid, attempt.k)
+        yield attempt._asdict() | {"record": _record(record) if record else None, "asked": sent.asked if sent else {}}
 
 
 def _record(record: ExitRecord) -> dict[str, Any]:

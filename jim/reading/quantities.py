@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jim.evidence.exit_record import ExitRecord
 
 
 def span(seconds: float) -> str:
@@ -40,3 +44,12 @@ def counted(counts: Iterable[tuple[str, int]]) -> str:
 def how_many(count: int, noun: str) -> str:
     """Return the number of one kind of thing in words."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def memory_words(record: ExitRecord | None, asked: Mapping[str, Any]) -> str:
+    """Return how much memory an attempt was seen to use, of how much it had asked for."""
+    used = "" if record is None or record.peak_mb is None else f"{record.peak_mb:,} MB"
+    if used and record and record.sampled:
+        used = f"{used} or more"
+    limit = f"{asked['memory_mb']:,} MB" if asked.get("memory_mb") else ""
+    return f"{used} of {limit}" if used and limit else used or (f"asked for {limit}" if limit else "")

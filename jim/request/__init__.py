@@ -152,6 +152,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
             if checked[name]:
                 raise BadRequest(f"needs a splitter; none is given ({SPLITTING['splitter'].help})", name)
     _check_sources(checked)
+    _check_rules(checked.get("retry"))
     for name in later:
         _check_text(name, attributes[name])
         checked[name] = attributes[name] if declared[name].kind is str else declared[name].default
@@ -163,6 +164,13 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
 def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
     """Tell whether a value holds a variable; such a value is checked for each local job."""
     return name not in AS_A_WHOLE and bool(attributes.get("splitter")) and has_variable(attributes.get(name))
+
+
+def _check_rules(tables: list[dict[str, Any]] | None) -> None:
+    if tables:
+        from jim.retry_rules import read as read_rules  # few requests have any
+
+        read_rules(tables)
 
 
 def _check_sources(checked: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import nearest
+from jim.errors import BadRequest, nearest
 from jim.model import BATCH_NAME
 
 # The questions to a batch system. Some systems have one command for each change, others one for all.
@@ -59,6 +59,28 @@ def wrong_commands(value: dict[str, Any]) -> str:
             return f"unknown command {name!r}{nearest(name, COMMANDS)}"
         if not isinstance(words, list) or wrong_command(words):
             return "expected lists of words without line breaks; each list begins with a program"
+    return ""
+
+
+def wrong_retry(value: list[Any]) -> str:
+    """Refuse rules for further attempts that JIM cannot follow."""
+    if not all(isinstance(each, dict) for each in value):
+        return "expected a list of tables"
+    return _refused("read", value)
+
+
+def wrong_delay(value: str) -> str:
+    """Refuse what is no list of pauses."""
+    return _refused("delays", value)
+
+
+def _refused(reads: str, value: Any) -> str:
+    from jim import retry_rules  # few site files have any
+
+    try:
+        getattr(retry_rules, reads)(value)
+    except BadRequest as error:
+        return error.words
     return ""
 
 

@@ -29,6 +29,7 @@ HELD: dict[Any, tuple[type, ...]] = {
     bool: (bool,),
     tuple[str, ...]: (list,),
     Mapping[str, list[str]]: (dict,),
+    tuple[Mapping[str, Any], ...]: (list,),
 }
 
 

@@ -180,6 +180,16 @@ class Limits(NamedTuple):
     attempts: Annotated[
         int, Setting("most attempts at a local job that was lost, vanished or was killed by the site", 1, 100)
     ] = 3
+    retry: Annotated[
+        tuple[Mapping[str, Any], ...],
+        Setting("rules for further attempts, as requests may have them", wrong=rules.wrong_retry),
+    ] = ()
+    retry_delay: Annotated[
+        str, Setting("pauses before the second, third … attempt; the last one repeats", wrong=rules.wrong_delay)
+    ] = "PT10S,PT1M,PT10M"
+    most_attempts: Annotated[
+        int, Setting("most attempts at a local job in all, also by rules that say how many times", 1, 1000)
+    ] = 10
     stuck_seconds: Annotated[
         float,
         Setting(

@@ -40,7 +40,7 @@ from jim.jobs import (
     Submission,
     Unaccounted,
 )
-from jim.model import Piece, Reason, State, Step, SubmissionState, Witness
+from jim.model import NOTHING, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import (
     AttemptSeen,
     Detail,
@@ -281,7 +281,15 @@ class Store(Protocol):
 
     # Submissions and attempts
 
-    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
+    def intend(
+        self,
+        grid: int,
+        k: int,
+        mark: str,
+        jobs: Sequence[LocalJob],
+        seconds: int | None = None,
+        asked: Mapping[str, Any] = NOTHING,
+    ) -> None:
         """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:

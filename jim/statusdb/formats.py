@@ -85,6 +85,10 @@ UPGRADES = (
     CREATE TABLE in_vain (grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL,
         PRIMARY KEY (grid, k, idx)) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE local_job ADD COLUMN changed TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN asked TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

@@ -179,21 +179,25 @@ def local_jobs(found: Cursor) -> Iterator[LocalJob]:
 
 
 def _local_job(row: tuple[Any, ...]) -> LocalJob:
-    grid, n, state, piece, attempt, submission, spent, recovery, wish, witness, words, due, at, kind, facts = row
+    grid, n, state, piece, attempt, submission, spent, recovery, wish, witness, words, due, at, kind, facts, changed = (
+        row
+    )
     left, kind = tuple(json.loads(recovery)) if recovery else (), _KINDS.get(kind, Kind.UNKNOWN)
     known = grid, n, STATES[state], piece_of(piece), attempt, submission, spent, left
-    return LocalJob(*known, wish, witness, words, due, at, kind, _facts(facts))
+    return LocalJob(*known, wish, witness, words, due, at, kind, _facts(facts), _facts(changed))
 
 
 def _local_job_of(columns: dict[str, Any]) -> LocalJob:
     columns["state"], columns["piece"] = State(columns["state"]), piece_of(columns["piece"])
     columns["recovery"] = tuple(json.loads(columns["recovery"])) if columns["recovery"] else ()
+    columns |= {"changed": _facts(columns.get("changed", ""))}
     return LocalJob(**with_whole_reason(columns))
 
 
 def submission(columns: dict[str, Any]) -> Submission:
     """Read a row of submission."""
     columns["state"] = SubmissionState(columns["state"])
+    columns |= {"asked": _facts(columns.get("asked", ""))}
     return Submission(**with_whole_reason(columns))
 
 

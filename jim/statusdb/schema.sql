@@ -51,6 +51,7 @@ CREATE TABLE local_job (
     updated TEXT NOT NULL,
     kind TEXT NOT NULL DEFAULT '',      -- of the reason, which policies read; empty: of a version before, or none
     facts TEXT NOT NULL DEFAULT '',     -- of the reason, JSON
+    changed TEXT NOT NULL DEFAULT '',   -- attributes that its further attempts have instead of the request's, JSON
     PRIMARY KEY (grid, n)
 ) WITHOUT ROWID;
 CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
@@ -76,6 +77,7 @@ CREATE TABLE submission (
     trouble TEXT NOT NULL DEFAULT '',   -- why it could not be looked for just now
     kind TEXT NOT NULL DEFAULT '',      -- of the reason
     facts TEXT NOT NULL DEFAULT '',
+    asked TEXT NOT NULL DEFAULT '',     -- the resources that it is sent with, JSON; empty: by a version before
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);

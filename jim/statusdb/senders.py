@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from jim.jobs import Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
@@ -17,7 +18,7 @@ UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHE
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
-    "s.size, l.piece FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "s.size, l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
 )
@@ -34,6 +35,10 @@ OLD = (
     "SELECT g.id, g.key FROM sender JOIN grid_job g ON g.id = sender.grid "
     "WHERE g.step = 'finished' AND g.updated < ? LIMIT ?"
 )
+
+
+def _asked(text: str) -> Mapping[str, Any]:
+    return json.loads(text) if text else {}
 
 
 class Senders(Connected):
@@ -81,7 +86,10 @@ class Senders(Connected):
     def unaccounted(self, limit: int) -> list[Unaccounted]:
         """Return ended attempts whose line may not be written yet, the first ones."""
         rows = self.db.execute(UNACCOUNTED, (limit,))
-        return [Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]))) for row in rows]
+        return [
+            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14])))
+            for row in rows
+        ]
 
     def is_unaccounted(self, grid: int) -> bool:
         """Tell whether a line about a grid job may not be written yet."""

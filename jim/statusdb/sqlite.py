@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
 from jim.jobs import HELD, Change, GridJob, Journal, LocalJob
-from jim.model import IN_BATCH, NO_REASON, Piece, Reason, State, Step, Witness
+from jim.model import IN_BATCH, NO_REASON, NOTHING, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.elements import Elements
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
+from jim.statusdb.pieces import as_json
 from jim.statusdb.senders import Senders
 from jim.statusdb.submissions import Submissions
 
@@ -88,8 +89,7 @@ class Store(Elements, Submissions, Senders):
 
     def known_as(self, key: str) -> int:
         """Return the number of the grid job with a key; 0: there is none, or none any more."""
-        row = self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,)).fetchone()
-        return int(row[0]) if row else 0
+        return next((number for (number,) in self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,))), 0)
 
     def places(self) -> dict[int, str]:
         """Return the directories of grid jobs whose name is not the number."""
@@ -212,10 +212,9 @@ class Store(Elements, Submissions, Senders):
     def local_job(self, grid: int, n: int) -> LocalJob:
         """Return one local job."""
         found = self.db.execute("SELECT * FROM local_job WHERE grid = ? AND n = ?", (grid, n))
-        job = next(rows.local_jobs(found), None)
-        if job is None:
-            raise UnknownJob(f"there is no local job {grid}.{n}")
-        return job
+        for job in rows.local_jobs(found):
+            return job
+        raise UnknownJob(f"there is no local job {grid}.{n}")
 
     def local_jobs(
         self,
@@ -234,8 +233,7 @@ class Store(Elements, Submissions, Senders):
 
     def state(self, grid: int, n: int) -> State:
         """Return only the state of one local job."""
-        row = self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()
-        return State(row[0])
+        return State(self.db.execute("SELECT state FROM local_job WHERE grid = ? AND n = ?", (grid, n)).fetchone()[0])
 
     def wishes(self, grid: int, n: int) -> tuple[str, str]:
         """Return the wishes for a grid job and for one of its local jobs."""
@@ -263,8 +261,8 @@ class Store(Elements, Submissions, Senders):
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state is written to the journal, and counts."""
-        if "recovery" in columns:
-            columns["recovery"] = json.dumps(columns["recovery"]) if columns["recovery"] else ""
+        for name in {"recovery", "changed"} & columns.keys():
+            columns[name] = json.dumps(columns[name]) if columns[name] else ""
         with self.transaction():
             self._move(grid, self.state(grid, n), [n], columns)
 
@@ -314,15 +312,23 @@ class Store(Elements, Submissions, Senders):
 
     # Submissions and attempts
 
-    def intend(self, grid: int, k: int, mark: str, jobs: Sequence[LocalJob], seconds: int | None = None) -> None:
+    def intend(
+        self,
+        grid: int,
+        k: int,
+        mark: str,
+        jobs: Sequence[LocalJob],
+        seconds: int | None = None,
+        asked: Mapping[str, Any] = NOTHING,
+    ) -> None:
         """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds) "
-                "VALUES (?, ?, ?, ?, 'intended', ?, ?)",
-                (grid, k, mark, len(jobs), now, seconds),
+                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked) "
+                "VALUES (?, ?, ?, ?, 'intended', ?, ?, ?)",
+                (grid, k, mark, len(jobs), now, seconds, as_json(asked) if asked else ""),
             )
             self.db.executemany(
                 rows.ADD_ATTEMPT,

@@ -10,6 +10,7 @@ from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission, whole_reas
 from jim.model import SubmissionState
 from jim.statusdb import rows
 from jim.statusdb.derived import Derived
+from jim.statusdb.pieces import as_json
 
 
 @lru_cache(256)
@@ -46,6 +47,8 @@ class Submissions(Derived):
 
     def set_submission(self, grid: int, k: int, **columns: Any) -> None:
         """Change columns of a submission."""
+        if "asked" in columns:
+            columns["asked"] = as_json(columns["asked"])
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
 
     def end_submissions(self, grid: int) -> None:

@@ -96,7 +96,8 @@ def test_the_files_are_found() -> None:
 # Which way imports point. The first pattern that fits a file says what it may import of JIM; each file has one.
 
 GROUND = {
-    f"jim.{name}" for name in ("model", "jobs", "errors", "errand", "clock", "files", "database", "command", "plugins")
+    f"jim.{name}"
+    for name in ("model", "jobs", "errors", "errand", "clock", "files", "database", "command", "plugins", "retry_rules")
 }
 WORK = {"jim.work", "jim.request", "jim.splitting", "jim.site", "jim.handlers.base"}
 WORKDIR = {"jim.workdir", "jim.evidence", "jim.site", "jim.handlers.base"}
@@ -117,13 +118,17 @@ MAY_IMPORT = [
     ("jim/database.py", {"jim.errors"}),
     ("jim/files.py", {"jim.errors"}),
     ("jim/plugins.py", {"jim.errors"}),
+    ("jim/retry_rules.py", {"jim.errors"}),
     ("adapters/*", {"jim.errors", "jim.model", "jim.adapters"}),
     (PAYLOAD, set()),
     ("handlers/*", {"jim.errors", "jim.model", "jim.files", "jim.handlers"}),
     ("jim/localbatch/*", {"jim.errors", "jim.clock", "jim.database", "jim.files", "jim.localbatch", "jim.command"}),
     ("jim/site/*", GROUND | {"jim.site"}),
     ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),
-    ("jim/request/*", {"jim.errors", "jim.files", "jim.plugins", "jim.handlers.base", "jim.request"}),
+    (
+        "jim/request/*",
+        {"jim.errors", "jim.files", "jim.plugins", "jim.retry_rules", "jim.handlers.base", "jim.request"},
+    ),
     ("jim/work/*", GROUND | WORK),
     ("jim/evidence/*", GROUND | {"jim.evidence"}),
     ("jim/workdir/*", GROUND | WORKDIR),

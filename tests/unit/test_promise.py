@@ -311,7 +311,7 @@ def test_a_vanished_job_is_tried_three_times_then_failed(world):
                 world.batch.kill(id_, index)
         return world.finished(grid)
 
-    world.until(step)
+    world.until(step, rounds=2000)
     job = world.store.local_job(grid, 0)
     assert (job.state, job.attempt) == (State.FAILED, 3)
     assert job.reason.endswith("(attempt 3 of 3)")

@@ -48,7 +48,7 @@ def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kin
     ],
 )
 def test_a_failure_is_decided_by_recovery_file_then_cause_then_host(known: Failed, action: Action) -> None:
-    assert usual(known) == (action, "")
+    assert usual(known) == Decision(action)
 
 
 OWN = """
@@ -97,7 +97,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_function_of_the_site_may_decide(own: str) -> None:
     found = decide("jim_own_site.analysis.careful", own, failed(record(76), blameless=False))
-    assert found == (Action.HOLD, "look at the calibration (jim_own_site.analysis.careful)")
+    assert found[:2] == (Action.HOLD, "look at the calibration (jim_own_site.analysis.careful)")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_adapters_that_can_avoid_a_host_have_a_word_for_it() -> None:
     words = Sge().submit_command(batch)
     assert words[words.index("-l") + 1] == "hostname=!(node7.example.org|node8)"
     assert not [word for word in Slurm().submit_command(batch._replace(avoid=())) if "exclude" in word]
-    assert Decision(Action.RETRY) == (Action.RETRY, "")
+    assert Decision(Action.RETRY) == (Action.RETRY, "", {}, None, None)
 
 
 def test_people_are_told_what_is_held(home) -> None:

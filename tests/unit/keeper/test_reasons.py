@@ -14,7 +14,7 @@ from jim.errors import Unclear
 from jim.evidence import reasons, verdict
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
 from jim.jobs import Change, whole_reason
-from jim.keeper import ending, judging
+from jim.keeper import deciding, ending
 from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
 from jim.reading import waits
 from jim.reading.view import View
@@ -123,8 +123,8 @@ def test_a_keeper_takes_the_rows_of_before_over_and_ends_them_well(world, sent: 
 def test_a_no_of_before_counts_as_none() -> None:
     """The safe way: such a local job is sent once more often before it is given up."""
     words = f"not accepted: {SAID} (exit 1 after 0.1 s: sbatch)"
-    assert not judging._is_no(Reason(words=words))
-    assert judging._is_no(NO)
+    assert not deciding._is_no(Reason(words=words))
+    assert deciding._is_no(NO)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_no_of_before_counts_as_none() -> None:
     ],
 )
 def test_what_is_a_no(facts, no) -> None:
-    assert judging._is_no(Reason(Kind.NOT_ACCEPTED, facts)) is no
+    assert deciding._is_no(Reason(Kind.NOT_ACCEPTED, facts)) is no
 
 
 def test_how_an_attempt_is_to_end_is_kept_with_its_kind() -> None:
@@ -173,7 +173,8 @@ def test_an_error_keeps_what_was_answered_but_not_all_of_it() -> None:
         ("TERM_CPULIMIT: job killed after reaching LSF CPU usage limit", Kind.UNKNOWN),
         ("time or memory limit", Kind.TIME_OR_MEMORY),
         ("the node failed", Kind.NODE),
-        ("Error from slot1@node1: memory usage exceeded request_memory", Kind.UNKNOWN),
+        ("Error from slot1@node1: memory usage exceeded request_memory", Kind.MEMORY),
+        ("out of memory", Kind.MEMORY),
         ("", Kind.UNKNOWN),
     ],
 )
