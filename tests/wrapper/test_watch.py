@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import MARK, Site, left, living, ours, python, sh, toucher_of, until, wait_for_touches
+from tests.wrapper.worker import MARK, Site, left, living, ours, pack, python, sh, toucher_of, until, wait_for_touches
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -194,19 +194,28 @@ def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(plac
     assert not (place.here / "gone.1").exists()
 
 
-@pytest.mark.parametrize("watched_by", ["who was its parent's", "the toucher", "its successor"])
+@pytest.mark.parametrize("watched_by", ["its child", "the toucher", "a successor", "who was there before"])
 def test_a_payload_that_ends_well_at_the_term_of_its_toucher_is_not_done_twice(place: Site, watched_by: str) -> None:
-    """The toucher may know the payload's parent as its own parent, or not; it is to outlive what it waits for."""
+    """The payload's parent is to live until then, whether or not the toucher knows it as its own parent."""
+    if watched_by == "who was there before":  # from the unpacking on
+        pack(place)
     process = start(place, *sh(f"trap 'echo done >out.txt; exit 0' TERM; {BUSY}"))
-    if watched_by != "who was its parent's":  # so the wrapper is killed in the payload's first second
+    if watched_by != "its child":  # so the wrapper is killed in the payload's first second
         first = toucher_of(place)
-    if watched_by == "its successor":
+    if watched_by == "a successor":
         os.kill(first, signal.SIGKILL)
         until(lambda: toucher_of(place) != first)
     process.kill()
     until(lambda: (place.here / "exit.1").exists() or (place.here / "gone.1").exists())
     assert (place.record()["code"], place.record()["signal"], place.file("run.1/out.txt")) == ("0", "-", "done\n")
     until(lambda: not ours(place))
+
+
+def test_a_payload_hears_alrm(place: Site) -> None:
+    """Its parent is deaf to it."""
+    place.jobs(*sh("kill -ALRM $$; sleep 9"))
+    assert place.run() == 1
+    assert place.record()["signal"] == str(signal.SIGALRM.value)
 
 
 @pytest.mark.parametrize("command", ["sha256sum", "dd", "mv"])
