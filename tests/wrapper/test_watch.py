@@ -329,6 +329,61 @@ def test_what_was_stopped_and_thawed_asks_before_it_touches(place: Site) -> None
     until((place.here / "gone.1").exists)
 
 
+def stop_all(site: Site, process: "subprocess.Popen[bytes]") -> set[int]:
+    """Stop a whole job, as a freezer does."""
+    found: set[int] = set()
+    while more := {*living(process.pid), *ours(site), *left(site)} - found:
+        for pid in more:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGSTOP)
+        found |= more
+    return found
+
+
+def test_what_was_stopped_in_its_first_second_and_thawed_asks_before_it_touches(place: Site) -> None:
+    """The toucher was just being born."""
+    process = start(place, *sh(BUSY), touch=60)
+    everybody = stop_all(place, process)
+    assert not list(place.here.glob("toucher.1.*"))
+    give_up(place)
+    time.sleep(4)  # longer than a toucher takes to begin
+    for pid in everybody:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: not left(place), 20)  # not a minute
+    until((place.here / "gone.1").exists)
+    assert process.wait(10) != 0
+
+
+def test_what_was_given_up_before_its_payload_began_does_not_begin(place: Site) -> None:
+    place.fake("mkdir", f'[ "$1" != run.1 ] || until [ -e "{place.root}/go" ]; do sleep 0.05; done; exec $real "$@"')
+    place.jobs(*sh(": >../begun"))
+    process = place.start()
+    until((place.here / "claim.1").exists)
+    give_up(place)
+    time.sleep(4)
+    (place.root / "go").touch()
+    assert process.wait(10) == 71
+    assert gone(place)["why"] == "given up by the keeper: silent"
+    assert not (place.here / "begun").exists()
+    assert not (place.here / "exit.1").exists()
+    until(lambda: not ours(place))
+
+
+@pytest.mark.torture
+def test_a_wrapper_whose_toucher_stands_still_asks_before_it_touches(place: Site) -> None:
+    """It may be the first to go on after a thaw."""
+    process = start(place, *sh(BUSY), touch=8)
+    toucher = toucher_of(place)
+    until(lambda: naps_of(toucher))
+    os.kill(toucher, signal.SIGSTOP)
+    give_up(place)
+    began = time.monotonic()
+    until((place.here / "gone.1").exists, 30)
+    assert time.monotonic() - began < 17, "its successor waits for no touch before it asks"
+    assert not left(place)
+    assert process.wait(10) != 0
+
+
 def test_what_is_over_is_another_claim_s(place: Site) -> None:
     process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
     give_up(place, "other")
