@@ -12,13 +12,15 @@ from pathlib import Path
 from jim.clock import Clock
 from jim.errors import BadRequest, UnknownJob
 from jim.files import sync_directory
+from jim.keeper.accounting import PLACE
 from jim.site.file import Site
 from jim.statusdb import file_of, is_there, open_store
 
 # Not saved: the work directory, the queue of the local batch system, and what tells of the keeper that runs now. The
-# store is copied after everything else: what a keeper takes from the inbox meanwhile is in the store then, and what is
-# there twice is taken in once.
-LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work")
+# store is copied after the files of the doors: what a keeper takes from the inbox meanwhile is in the store then, and
+# what is there twice is taken in once. The accounting is copied after the store, which marks the lines that are to be
+# written: a marked line that is there already is not written again.
+LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", PLACE)
 
 
 def save(site: Site, file: Path) -> Iterator[str]:
@@ -30,13 +32,16 @@ def save(site: Site, file: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as place:
         made = Path(place) / "state.tar"
         with tarfile.open(made, "x", dereference=False) as tar:
-            for each in _files(site.state):
+            for each in _files(site.state, LEFT_OUT):
                 _add(tar, each, site.state)
             copy = file_of(Path(place))
             with closing(open_store(site.state, Clock())) as store:
                 store.copy_to(copy)
                 count = len(store.grid_jobs())
             _add(tar, copy, Path(place))
+            if (site.state / PLACE).is_dir():
+                for each in _files(site.state / PLACE):
+                    _add(tar, each, site.state)
         made.chmod(0o600)
         _sync(made)
         os.link(made, file)  # never over what somebody has put there meanwhile
@@ -45,9 +50,9 @@ def save(site: Site, file: Path) -> Iterator[str]:
     yield f"the work directory {site.work}, with the tars, is no part of it"
 
 
-def _files(state: Path) -> Iterator[Path]:
-    for place in sorted(state.iterdir()):
-        if place.name.startswith((".", *LEFT_OUT)):
+def _files(directory: Path, left_out: tuple[str, ...] = ()) -> Iterator[Path]:
+    for place in sorted(directory.iterdir()):
+        if place.name.startswith((".", *left_out)):
             continue
         yield place
         if place.is_dir() and not place.is_symlink():

@@ -11,6 +11,7 @@ from jim.clock import Clock
 from jim.doors import inbox
 from jim.errors import BadRequest, StoreError, UnknownJob
 from jim.statusdb import open_store
+from jim.statusdb.sqlite import Store
 
 
 def names(file):
@@ -54,8 +55,8 @@ def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, m
     inbox.deposit(home.site.state, "key-2", {"job_type": "executable", "executable": "/bin/true", "key": "key-2"})
     files = saving._files
 
-    def taken_in(state):
-        yield from files(state)
+    def taken_in(state, *left_out):
+        yield from files(state, *left_out)
         home.add(2)
 
     monkeypatch.setattr("jim.admin.saving._files", taken_in)
@@ -64,6 +65,26 @@ def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, m
         tar.extract("status.db", tmp_path, filter="data")
     with closing(open_store(tmp_path, Clock())) as store:
         assert [job.id for job in store.grid_jobs()] == [1, 2]
+
+
+def test_a_line_of_the_accounting_that_is_written_meanwhile_is_in_the_backup(home, tmp_path, monkeypatch):
+    """Its mark may be gone from the store then; so the accounting is copied after the store."""
+    home.add(1)
+    day = home.site.state / "accounting/2026-01-31.jsonl"
+    day.parent.mkdir()
+    day.write_text("before\n")
+    copy_to = Store.copy_to
+
+    def accounted(self, file):
+        with day.open("a") as lines:
+            lines.write("meanwhile\n")
+        copy_to(self, file)
+
+    monkeypatch.setattr("jim.statusdb.sqlite.Store.copy_to", accounted)
+    list(saving.save(home.site, tmp_path / "backup.tar"))
+    with tarfile.open(tmp_path / "backup.tar") as tar:
+        assert tar.extractfile("accounting/2026-01-31.jsonl").read() == b"before\nmeanwhile\n"
+        assert len(tar.getnames()) == len({*tar.getnames()})
 
 
 def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monkeypatch):
