@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -11,6 +12,18 @@ from typing import Any, NamedTuple
 from jim.model import NO_REASON, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 
 HELD = math.inf  # the due time of a local job that JIM holds until a person decides
+# The names of a payload's variables that tell who has sent it, or hold a secret.
+PRIVATE = re.compile(
+    r"contact|credential|passw|proxy|secret|token|voms|x509|(?:^|_)(?:dn|vo|fqans?)(?:_|$)", re.IGNORECASE
+)
+NOT_SHOWN = "(not shown)"
+
+
+def public(value: Any) -> Any:
+    """Return a value of a request for all who may read requests: of private variables, the names alone."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name: NOT_SHOWN if each and PRIVATE.search(name) else public(each) for name, each in value.items()}
 
 
 @lru_cache(2)  # the store returns the same text each time; it may hold the files of a dataset
@@ -54,6 +67,11 @@ class GridJob(_GridJob):
     def request(self) -> dict[str, Any]:
         """Return the checked attributes. They are parsed on demand: they may be large, and are rarely needed."""
         return _attributes(self.request_text)
+
+    @property
+    def public_request(self) -> dict[str, Any]:
+        """Return the attributes for all who may read requests; only a table has private values."""
+        return {name: public(value) for name, value in self.request.items()}
 
     @property
     def is_test(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from jim.errors import BadRequest, nearest
 from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
-from jim.jobs import GridJob
+from jim.jobs import GridJob, public
 from jim.keeper.keeper import Keeper
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
@@ -135,7 +135,8 @@ def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
     _refuse_variables(job, changes)
     refuse_what_is_sent(keeper.store, job, changes)
     new = checked(keeper.site, job, changes)
-    was = ", ".join(f"{written(name, job.request.get(name))} → {written(name, new[name])}" for name in changes)
+    shown = {name: (written(name, public(job.request.get(name))), written(name, public(new[name]))) for name in changes}
+    was = ", ".join(f"{old} → {now}" for old, now in shown.values())
     request = {**job.request, **{name: new[name] for name in changes}}
     keeper.store.set_grid_job(job.id, request=json.dumps(request))
     # Sending may wait for a credential that is no longer named; one that is still expired is soon noticed again.

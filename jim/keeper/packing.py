@@ -71,7 +71,7 @@ def _summary(job: GridJob, store: Store, place: Path) -> Iterator[IO[bytes]]:
 
 
 def _lines(job: GridJob, store: Store) -> Iterator[bytes]:
-    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.request}
+    facts = {"id": job.id, "key": job.key, "type": job.job_type, "request": job.public_request}
     begin, _, end = json.dumps({**facts, "local_jobs": [None]}, indent=1).rpartition("\n  null")
     yield begin.encode()
     number = 0

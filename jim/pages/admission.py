@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from flask import Response, g, redirect, request
 from werkzeug.exceptions import NotFound
 
 from jim.doors.inbox import account
+from jim.jobs import Journal, public
 from jim.pages.access import NOBODY, Access, Rates
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import Refused
@@ -22,7 +24,12 @@ OPEN = "healthz"  # the one endpoint that needs no session
 DOING = "do"  # the one endpoint that takes a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
-UNSEEN = ("request", "result", "piece")  # of documents, by the role `see`
+UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
+OF_REQUEST = (
+    "edit",
+    "edit changes nothing",
+    "looked up",
+)  # lines of the journal whose reasons tell attributes of the request
 
 
 class Known(NamedTuple):
@@ -140,10 +147,20 @@ def require_look() -> None:
 
 
 def seen_by(role: Role, document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of a job without what the role may not see."""
-    if role is not Role.SEE:
-        return document
-    document = {name: value for name, value in document.items() if name not in UNSEEN}
-    if "attempts" in document:
+    """Return the document of a job without what the role may not see, and without what no page shows."""
+    document = {name: value for name, value in document.items() if role is not Role.SEE or name not in UNSEEN}
+    for name in UNSEEN & document.keys():
+        document[name] = {each: public(value) for each, value in document[name].items()}
+    if role is Role.SEE and "attempts" in document:
         document["attempts"] = [{**each, "record": None} for each in document["attempts"]]
+    document["journal"] = [{**each, "reason": _seen(role, each["now"], each["reason"])} for each in document["journal"]]
     return document
+
+
+def seen_lines(lines: Iterable[Journal]) -> list[Journal]:
+    """Return lines of a journal as whoever asks may see them."""
+    return [each._replace(reason=_seen(g.role, each.now, each.reason)) for each in lines]
+
+
+def _seen(role: Role, now: str, reason: str) -> str:
+    return "" if role is Role.SEE and now in OF_REQUEST else reason

@@ -18,11 +18,11 @@ from jinja2 import StrictUndefined
 from werkzeug.routing import BaseConverter
 
 from jim import __version__
-from jim.jobs import GridJob
+from jim.jobs import GridJob, public
 from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import Access, Large, Rates
-from jim.pages.admission import DOING, admit, require_look
+from jim.pages.admission import DOING, admit, require_look, seen_lines
 from jim.pages.assets import hashed, sent
 from jim.pages.beside import Beside, Find
 from jim.pages.forms import Forms
@@ -284,6 +284,8 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "counted": lists.counted,
         "progress": progress,
+        "public": public,
+        "seen_lines": seen_lines,
         "version": __version__,
     }
 

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from jim.clock import seconds_of
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.jobs import public
 from jim.statusdb.elements import ELEMENTS, NAMESPACE, ODD
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
@@ -104,7 +105,7 @@ def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = Fals
     facts = record(store, job, store.fact("seen"), strict=strict)
     counts = facts.pop("counts")
     yield f"<jim:grid_job{outer}{attributes(facts | changed(job.updated))}>\n"
-    yield f"<jim:counts{attributes(counts)}/>\n{_of_value('request', '', job.request)}\n"
+    yield f"<jim:counts{attributes(counts)}/>\n{_of_value('request', '', job.public_request)}\n"
     size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
     yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{_of_value('result', '', job.result)}\n"
     yield f"{_details(store, job.id, range(OF_ALL, 0)).get(OF_ALL, EMPTY)}\n"
@@ -237,7 +238,7 @@ def _piece(stored: str) -> str:
 
 def _tables(piece: Piece) -> str:
     tables = ((name, getattr(piece, name)) for name in ("mask", "variables", "attributes"))
-    return "".join(_of_value(name, "", table) for name, table in tables if table)
+    return "".join(_of_value(name, "", public(table)) for name, table in tables if table)
 
 
 # Exit records

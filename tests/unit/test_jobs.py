@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jim.jobs import HELD
+from jim.jobs import HELD, NOT_SHOWN, public
 from jim.model import State
 
 
@@ -28,3 +28,26 @@ def test_a_local_job_that_jim_holds_waits_without_a_due_time(home):
     assert not waiting.held
     assert waiting._replace(due=HELD).held
     assert not waiting._replace(due=HELD, state=State.SUBMITTED).held
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GLOBUS_GRAM_JOB_CONTACT", "X509_USER_DN", "BEARER_TOKEN", "VOMS_FQANS", "OSG_VO", "db_password", "USER_DN"),
+        *("MY_SECRET", "Credential", "http_proxy"),
+    ],
+)
+def test_of_a_private_variable_only_the_name_is_shown(name):
+    assert public({name: "x", "deep": {name: "x"}}) == {name: NOT_SHOWN, "deep": {name: NOT_SHOWN}}
+    assert public({name: ""}) == {name: ""}
+
+
+@pytest.mark.parametrize("name", ["PATH", "VOLUME", "DNA", "OUTPUT", "N_EVENTS", "LD_LIBRARY_PATH"])
+def test_other_variables_are_shown(name):
+    assert public({name: "x"}) == {name: "x"}
+
+
+def test_an_attribute_that_is_no_table_is_shown(home):
+    home.add(proxy="/tmp/x509up_u1", environment={"X509_USER_PROXY": "/tmp/p"})
+    shown = home.store.grid_job(1).public_request
+    assert (shown["proxy"], shown["environment"]) == ("/tmp/x509up_u1", {"X509_USER_PROXY": NOT_SHOWN})

@@ -238,6 +238,22 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
     ]
 
 
+def test_the_journal_names_private_variables_without_their_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jim.doors import inbox
+
+    world = World(tmp_path, monkeypatch)
+    grid = world.submit(1, environment={"BEARER_TOKEN": "first", "A": "1"})
+    changes = {"environment": {"BEARER_TOKEN": "second", "A": "2"}}
+    inbox.wish(world.site.state, "edit", str(grid), by="alice", changes=changes)
+    world.until(lambda: any(line.now == "edit" for line in world.store.journal(grid)))
+    (said,) = [line.reason for line in world.store.journal(grid) if line.now == "edit"]
+    assert ("first" in said, "second" in said) == (False, False)
+    assert '"BEARER_TOKEN": "(not shown)", "A": "2"' in said
+    assert world.store.grid_job(grid).request["environment"]["BEARER_TOKEN"] == "second"
+
+
 def test_what_a_job_type_has_packed(home, monkeypatch):
     def pack(self, request, area):
         (area / "card.txt").write_text(f"mass {request['mass_min_gev']}")

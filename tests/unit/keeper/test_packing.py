@@ -44,6 +44,13 @@ def test_the_summary_is_one_json_document_however_many_there_are(world, size):
     assert b"".join(packing._lines(job, world.store)) == json.dumps(whole, indent=1).encode()
 
 
+def test_the_summary_names_private_variables_without_their_values(world):
+    grid = world.submit(1, environment={"GLOBUS_GRAM_JOB_CONTACT": "https://gk:2119/1/", "A": "1"})
+    world.until(lambda: world.batch.tasks)
+    told = json.loads(b"".join(packing._lines(world.store.grid_job(grid), world.store)))
+    assert told["request"]["environment"] == {"GLOBUS_GRAM_JOB_CONTACT": "(not shown)", "A": "1"}
+
+
 def test_a_file_server_that_refuses_every_third_call_does_not_keep_the_tar_from_being_made(world, monkeypatch):
     """With 30 files to open, no try without a refusal would ever come."""
     asked, opened = itertools.count(1), verifying.open_regular
