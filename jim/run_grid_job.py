@@ -50,7 +50,8 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
         if not number:
             welcome.require(site, sender)
         door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
-        number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender)
+        by = _by(through)
+        number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender, by)
     wake(site.state)
     return number
 
@@ -60,18 +61,23 @@ def taken_in(number: int) -> str:
     return f"the request was taken in as grid job {number}; if handed in again with the same key, it gets the same id"
 
 
-def cancel(target: str) -> bytes:
+def _by(door: Door | None) -> str:
+    """Return who asks, for the journal: a gatekeeper calls a door, a person the command line."""
+    return inbox.by(f"the door {door.name}" if door else "the command line")
+
+
+def cancel(target: str, through: Door | None = None) -> bytes:
     """Leave a wish to cancel a grid job or local jobs; return what a poll would answer now: the job may have ended."""
     site = site_file.load()
     answer = inbox.answer(site.state, inbox.target_of(target)[0])
-    wish(Verb.CANCEL, target)
+    wish(Verb.CANCEL, target, through)
     return answer
 
 
-def wish(verb: str, target: str, **more: Any) -> None:
+def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> None:
     """Leave a wish for the keeper."""
     site = site_file.load()
-    inbox.wish(site.state, verb, target, by=inbox.account(), **more)
+    inbox.wish(site.state, verb, target, by=_by(through), **more)
     wake(site.state)
 
 
@@ -224,7 +230,7 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
         number = submit(Path(targets[0]).absolute(), door)
         return door.accepted(number), taken_in(number)
     if verb == "cancel":
-        return door.cancelled(cancel(targets[0])), "the wish to cancel was taken in"
+        return door.cancelled(cancel(targets[0], door)), "the wish to cancel was taken in"
     return door.do(verb, targets, site_file.load())
 
 

@@ -33,6 +33,7 @@ VERBS = {
         "explain", "explain what a job waits for, on which evidence, and what happens next", "jim explain 12"
     ),
     "accounting": Verb("accounting", "add up what ended attempts have used", "jim accounting --since 30d --by vo,type"),
+    "actions": Verb("actions", "list who did what: submitted, cancelled, drained the site", "jim actions --since 2d"),
     "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
     "outputs": Verb("outputs", "show where the tar and its further files are", "jim outputs 12"),
     "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
@@ -78,6 +79,7 @@ READING = (
     "outputs",
     "xml",
     "accounting",
+    "actions",
 )  # verbs by which root may look into an account
 NOT_YET = 6
 EXIT_CODES = {

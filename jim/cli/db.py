@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from contextlib import closing
 
+from jim.cli.acted import acted
 from jim.cli.text import say, say_json
 from jim.clock import Clock
 from jim.errors import UnknownJob
@@ -45,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         say_json({"differing": found, "repaired": repaired, "left": left})
     else:
         _tell(found, repaired=repaired)
+    if repaired:
+        acted(site, "db check --repair")
     return WRONG if any(left.values()) else 0
 
 

@@ -6,8 +6,10 @@ import argparse
 
 from jim.admin import gram_service
 from jim.admin.finding import FAILED
+from jim.cli.acted import acted
 from jim.cli.text import say, say_finding, say_json
 from jim.errors import BadSite
+from jim.site import file as site_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         made = gram_service.unregister()
     for line in made:
         say(line)
+    site = site_file.load()
+    if site.managed:
+        acted(site, f"gram {arguments.gram_verb}", getattr(arguments, "events", ""), shared=True)
     return 0
 
 

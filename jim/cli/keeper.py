@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from jim.cli.acted import acted
 from jim.cli.text import escaped, say
 from jim.doors.contract import door_of
 from jim.doors.inbox import account
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _for_all(_list_own, "--list") if root_sees_all else _list_own()
     if arguments.end:
-        return _for_all(_end_own, "--end") if root_sees_all and arguments.all else _end_own()
+        return _end_all(site) if root_sees_all and arguments.all else _end_own()
     if arguments.all:
         return _for_all(_start_own, "--all") if root_sees_all else _start_own()
     make_state(site)
@@ -58,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _for_all(does: Callable[[], int], option: str) -> int:
     """Do for each account of the site what `jim keeper` with this option does for one."""
     return max((code for _, code in for_each(lambda name: _as(name, does, option), say)), default=0)
+
+
+def _end_all(site: Site) -> int:
+    acted(site, "keeper --end --all", shared=True)
+    return _for_all(_end_own, "--end")
 
 
 def _start_own() -> int:
@@ -91,14 +97,15 @@ def _list_own() -> int:
 
 def _end_own() -> int:
     """End the own keeper and wait for its end; what it was at, the next one goes on with."""
-    state, name = site_file.load().state, account()
-    pid = holder(state)
+    site, name = site_file.load(), account()
+    pid = holder(site.state)
     if not pid:
         say(f"{name}: no keeper runs")
         return 0
     with suppress(ProcessLookupError):  # it has ended by itself
-        _end(pid, state)
+        _end(pid, site.state)
     say(f"{name}: keeper {pid} has ended; a poll, a wish or `jim keeper --all` starts the next one")
+    acted(site, "keeper --end", f"keeper {pid}")
     return 0
 
 

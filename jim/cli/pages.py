@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import run_grid_job
+from jim.cli.acted import acted
 from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
@@ -147,13 +148,16 @@ def _token(arguments: argparse.Namespace) -> int:
     """Make a token, or list or revoke tokens."""
     from jim.pages.tokens import Tokens
 
-    tokens = Tokens(site_file.load().state)
+    site = site_file.load()
+    tokens = Tokens(site.state)
     if arguments.revoke:
         tokens.revoke(arguments.revoke)
         say(f"token {arguments.revoke} is revoked, and the sessions that it began have ended")
+        acted(site, "pages token --revoke", arguments.revoke)
     elif arguments.list:
         table(("NAME", "ROLE", "UNTIL"), ((each.name, each.role, shown_time(each.until)) for each in tokens.listed()))
     else:
         token, secret = tokens.made(arguments.role, arguments.days)
         say(MADE.format(secret=secret, name=token.name, role=token.role, until=shown_time(token.until)))
+        acted(site, "pages token", f"{token.name}, role {token.role}, until {shown_time(token.until)}")
     return 0

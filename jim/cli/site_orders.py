@@ -6,6 +6,7 @@ import argparse
 import math
 from typing import Any
 
+from jim.cli.acted import acted
 from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.reading.view import add_json
@@ -28,28 +29,39 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _drain(arguments: argparse.Namespace) -> int:
-    say(with_local_times(drain.words(drain.drain(site_file.load(), arguments.until, arguments.reason))))
+    site = site_file.load()
+    made = drain.drain(site, arguments.until, arguments.reason)
+    say(with_local_times(drain.words(made)))
+    acted(site, "site drain", made.brief(), shared=True)
     return 0
 
 
 def _undrain(arguments: argparse.Namespace) -> int:
     del arguments  # it takes none
-    was = drain.undrain(site_file.load())
+    site = site_file.load()
+    was = drain.undrain(site)
     say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
+    if was:
+        acted(site, "site undrain", shared=True)
     return 0
 
 
 def _ban(arguments: argparse.Namespace) -> int:
-    for who, notice in bans.ban(site_file.load(), arguments.who, arguments.until, arguments.reason).items():
+    site = site_file.load()
+    for who, notice in bans.ban(site, arguments.who, arguments.until, arguments.reason).items():
         say(with_local_times(bans.words(who, notice)))
+        acted(site, "site ban", "; ".join(filter(None, (who, notice.brief()))), shared=True)
     return 0
 
 
 def _unban(arguments: argparse.Namespace) -> int:
-    were = bans.unban(site_file.load(), arguments.who)
+    site = site_file.load()
+    were = bans.unban(site, arguments.who)
     for who in dict.fromkeys(arguments.who):
         again = "the site takes new grid jobs of it again" if who in were else "nothing was to do: it was not banned"
         say(f"{who}: {again}")
+        if who in were:
+            acted(site, "site unban", who, shared=True)
     return 0
 
 

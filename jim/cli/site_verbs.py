@@ -13,6 +13,7 @@ from typing import Any
 
 from jim.admin import init as site_init
 from jim.cli import site_orders, site_test
+from jim.cli.acted import acted
 from jim.cli.text import say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError, UnknownJob
@@ -75,6 +76,7 @@ def _init(arguments: argparse.Namespace) -> int:
     for name in arguments.account:
         for line in site_init.make_account(name):
             say(line)
+        acted(site_file.load(), "site init", f"account {name}", shared=True)
     return 0
 
 
@@ -90,6 +92,7 @@ def _go_on(arguments: argparse.Namespace) -> int:
     for line in getattr(restoring, arguments.site_verb)(site):
         say(line)
         sys.stdout.flush()  # if the command is killed, the next one does not say this again
+    acted(site, f"site {arguments.site_verb}")
     wake(site.state)
     return 0
 
@@ -97,8 +100,10 @@ def _go_on(arguments: argparse.Namespace) -> int:
 def _backup(arguments: argparse.Namespace) -> int:
     from jim.admin.saving import save
 
-    for line in save(site_file.load(), arguments.file.absolute()):
+    site, file = site_file.load(), arguments.file.absolute()
+    for line in save(site, file):
         say(line)
+    acted(site, "site backup", str(file))
     return 0
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Sequence
 
+from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
-from jim.cli.text import escaped, plain, say, say_json, with_local_times
+from jim.cli.text import plain, say, say_json, with_local_times
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
@@ -18,7 +17,6 @@ from jim.reading.lists import GRID_JOBS, grid_jobs
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
-from jim.site import file as site_file
 from jim.site.drain import in_words
 
 FINISHED_SHOWN = 20
@@ -73,26 +71,17 @@ def _all(view: View) -> list[GridJob]:
 
 
 def _of_all_accounts(arguments: argparse.Namespace) -> int:
-    """Print the grid jobs of each account; an account that cannot be asked is named, and hides no other."""
-    if os.geteuid() != 0 or arguments.ids or not site_file.load().managed:
-        raise BadRequest("--all is for root of a site of several accounts, and takes no grid jobs: say `jim status`")
-    from jim.site.accounts import for_each, run_as
-
-    words = ["status", *(["--json"] if arguments.json else [])]
-    told = for_each(lambda name: run_as(name, *words), _complain)
+    """Print the grid jobs of each account."""
+    if arguments.ids:
+        raise BadRequest("--all takes no grid jobs: say `jim status --account NAME G`")
+    told, code = of_all_accounts("status", *(["--json"] if arguments.json else []))
     if arguments.json:
-        good = ((name, json.loads(answer.out)) for name, answer in told if answer.code == 0)
+        good = ((name, json.loads(out)) for name, out in told.items())
         say_json([{"account": name} | record for name, records in good for record in records])
-    for name, answer in told:
-        if answer.code:
-            _complain(f"{name}: {answer.facts()}")
-        elif not arguments.json:
-            say(f"== {name}\n{answer.out}")
-    return max((1 for _, answer in told if answer.code), default=0)
-
-
-def _complain(words: str) -> None:
-    print(f"jim: {escaped(words)}", file=sys.stderr)
+    else:
+        for name, out in told.items():
+            say(f"== {name}\n{out}")
+    return code
 
 
 def _row(view: View, job: GridJob, throttle: Throttle) -> tuple[object, ...]:

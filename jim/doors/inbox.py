@@ -38,6 +38,7 @@ def deposit(
     apart: Apart | None = None,
     door: Door | None = None,
     sender: dict[str, Any] | None = None,
+    by: str = "",
 ) -> int:
     """Store a request durably and return its grid job's id; the same key returns the same id.
 
@@ -54,8 +55,8 @@ def deposit(
     content |= {"nonce": os.urandom(8).hex(), "door": door.name}
     if apart is not None:
         content["apart"] = apart
-    if sender:
-        content["sender"] = sender
+    content |= {"sender": sender} if sender else {}
+    content |= {"by": by} if by else {}
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
     try:
@@ -160,6 +161,11 @@ def account() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return str(os.getuid())
+
+
+def by(way: str) -> str:
+    """Return who asks for something, and in which way, for the journal."""
+    return f"{account()}, by {way}"
 
 
 def target_of(text: str) -> tuple[int, int | None]:

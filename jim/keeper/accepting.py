@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from jim.model import Step, Verb, Witness
 
 log = logging.getLogger(__name__)
 INBOX_SECONDS = 0.01  # of the loop, in one round
+LONGEST_DETAIL = 500
 Then = Callable[[], None]  # what to do with a file once its content is stored
 Remove = Callable[[Keeper, GridJob], None]
 # Errands that a wish for a grid job makes due at once, however often they have failed.
@@ -31,7 +33,7 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     """Store a request; return what to do with its file then, None if it waits for its key to become free."""
     number, key = content["id"], content["key"]
     told = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
-    new = keeper.store.add_grid_job(number, key, *told)
+    new = keeper.store.add_grid_job(number, key, *told, content.get("by", ""))
     if new and content.get("sender"):
         keeper.store.set_sender(number, sender_of(content["sender"]))
     owner = keeper.store.known_as(key)
@@ -46,6 +48,16 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     if not is_going(keeper, keeper.store.grid_job(owner)) and keeper.workers.pace(("key", number)):
         log.warning("%d: request waits: its key still belongs to grid job %d", number, owner)
     return None
+
+
+def details(content: Mapping[str, Any]) -> Iterator[str]:
+    """Return what a wish says besides verb, target and who asks: fields with a value, of a table only the names."""
+    for name, value in content.items():
+        if name not in ("verb", "target", "by") and value not in (None, "", False):
+            shown = (
+                " ".join(value) if isinstance(value, dict) else value if isinstance(value, str) else json.dumps(value)
+            )
+            yield f"{name} {shown}"[:LONGEST_DETAIL]
 
 
 class Wishes:
@@ -80,8 +92,8 @@ class Wishes:
             return partial(inbox.taken, path)
         n = slices[0][0] if len(slices) == 1 and slices[0][0] == slices[0][1] else None
         several = content["target"] if slices and n is None else ""
-        by = content.get("by", "")
-        keeper.store.note(grid, f"{verb} requested", Witness.USER, ", ".join(filter(None, (by, several))), n)
+        said = ", ".join(filter(None, (content.get("by", ""), several, *details(content))))
+        keeper.store.note(grid, f"{verb} requested", Witness.USER, said, n)
         wishes.take(keeper, job, verb, slices, content, self.resplits)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))

@@ -104,6 +104,16 @@ class Site(NamedTuple):
         return self.state.parent / ".bans" if self.managed else self.state / "bans"
 
     @property
+    def acts(self) -> Path:
+        """The log of what administrators did in this state directory."""
+        return self.state / "acts.jsonl"
+
+    @property
+    def shared_acts(self) -> Path:
+        """The log of what root did for all accounts of a managed site; elsewhere it is the same log."""
+        return self.state.parent / ".acts.jsonl" if self.managed else self.acts
+
+    @property
     def _published(self) -> Path:
         return self.state.parent / ".published"
 

@@ -30,6 +30,11 @@ class Notice(NamedTuple):
         """Return the notice as a file has it."""
         return {"since": self.since, "until": None if math.isinf(self.until) else self.until, "reason": self.reason}
 
+    def brief(self) -> str:
+        """Return until when, and why."""
+        until = "" if math.isinf(self.until) else f"until {utc(self.until)}"
+        return "; ".join(filter(None, (until, self.reason)))
+
     def words(self, what: str, again: str) -> str:
         """Return one sentence that says what holds, since when, why, and what follows from when on."""
         reason = f": {self.reason}" if self.reason else ""

@@ -162,8 +162,9 @@ class Store(Protocol):
         request: Mapping[str, Any],
         nonce: str = "",
         door: str = "",
+        by: str = "",
     ) -> bool:
-        """Add a grid job, at step accepted; a known key or number changes nothing."""
+        """Add a grid job, at step accepted, submitted by somebody; a known key or number changes nothing."""
 
     def grid_job(self, number: int) -> GridJob:
         """Return one grid job, or raise `UnknownJob`."""
@@ -212,6 +213,9 @@ class Store(Protocol):
 
     def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
         """Yield the last lines about a grid job, oldest first, read in parts: a slow reader blocks nobody."""
+
+    def requested(self, since: str) -> Iterator[Journal]:
+        """Yield the lines of the journal that say who submitted or requested something, since a time."""
 
     def counts(self, grid: int) -> dict[State, int]:
         """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""

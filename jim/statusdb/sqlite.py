@@ -18,6 +18,7 @@ from jim.statusdb.elements import Elements
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
+from jim.statusdb.requested import ACCEPTED, Requested
 from jim.statusdb.senders import Senders
 from jim.statusdb.submissions import Submissions
 
@@ -37,7 +38,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders):
+class Store(Elements, Submissions, Senders, Requested):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
@@ -55,6 +56,7 @@ class Store(Elements, Submissions, Senders):
         request: Mapping[str, Any],
         nonce: str = "",
         door: str = "",
+        by: str = "",
     ) -> bool:
         """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
@@ -64,7 +66,7 @@ class Store(Elements, Submissions, Senders):
             if cursor.rowcount:
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)
-                self.note(number, "accepted", Witness.USER)
+                self.note(number, ACCEPTED, Witness.USER, by)
                 self._touch(number)
         return bool(cursor.rowcount)
 

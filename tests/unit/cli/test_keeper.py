@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jim.model import Answer
+from jim.site.acts import recorded
 from jim.site.lock import Lock
 
 
@@ -83,6 +84,12 @@ def test_accounts_are_looked_after_at_the_same_time(home, monkeypatch):
     assert home.run("keeper", "--all")[0] == 1
 
 
+def test_root_s_end_of_all_keepers_is_recorded_for_the_whole_site(home, monkeypatch):
+    managed(home, monkeypatch)
+    assert home.run("keeper", "--end", "--all") == (0, "", "")
+    assert [each.verb for each in recorded(home.site.state.parent / ".acts.jsonl")] == ["keeper --end --all"]
+
+
 @pytest.mark.parametrize("option", ["--all", "--list"])
 def test_a_child_runs_as_the_account(home, monkeypatch, option):
     asked = []
@@ -128,6 +135,7 @@ def test_keeper_end_ends_the_keeper_and_no_process_that_has_its_pid_by_now(home,
             f"alice: keeper {there.pid} has ended; a poll, a wish or `jim keeper --all` starts the next one\n"
         )
         assert there.wait(10) == -signal.SIGTERM
+        assert [(each.verb, each.of) for each in recorded(home.site.acts)] == [("keeper --end", f"keeper {there.pid}")]
         (home.site.state / "keeper.lock").write_text(f"{other.pid}\n")
         assert home.out("keeper", "--end") == "alice: no keeper runs\n"
         assert other.poll() is None

@@ -231,9 +231,9 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
     assert (seen[0].queue, seen[0].cores) == ("long", 2)
     lines = [(line.now, line.witness, line.reason) for line in world.store.journal(grid) if "edit" in line.now]
     assert lines == [
-        ("edit requested", "user", "alice"),
+        ("edit requested", "user", "alice, changes queue cores"),
         ("edit", "keeper", "queue=short → queue=long, cores= → cores=2"),
-        ("edit requested", "user", "alice"),
+        ("edit requested", "user", "alice, changes cores"),
         ("edit changes nothing", "keeper", "cores: 9 cores, more than the 8 cores that this site allows a local job"),
     ]
 

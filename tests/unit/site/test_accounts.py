@@ -79,8 +79,8 @@ def test_nobody_else_becomes_an_account(done, monkeypatch, name, told):
 def several(home, monkeypatch):
     """Root of a managed site of two accounts; one of them cannot tell."""
     told = {"bob": '[{"id": 1}]', "mc": '[{"id": 7}, {"id": 8}]'}
-    monkeypatch.setattr("jim.cli.status.os.geteuid", lambda: 0)
-    monkeypatch.setattr("jim.cli.status.site_file.load", lambda: home.site._replace(managed=True))
+    monkeypatch.setattr("jim.cli.every_account.os.geteuid", lambda: 0)
+    monkeypatch.setattr("jim.cli.every_account.site_file.load", lambda: home.site._replace(managed=True))
     monkeypatch.setattr("jim.site.accounts.accounts", lambda complain: iter(["bob", "eve", "mc"]))
 
     def run(command, *, limit, account):
@@ -104,7 +104,7 @@ def test_root_sees_the_grid_jobs_of_every_account(several):
 
 
 def test_all_accounts_are_for_root(home, monkeypatch):
-    monkeypatch.setattr("jim.cli.status.os.geteuid", lambda: 4001)
+    monkeypatch.setattr("jim.cli.every_account.os.geteuid", lambda: 4001)
     code, out, error = home.run("status", "--all")
     assert (code, out) == (2, "")
     assert error.startswith("jim: --all is for root of a site of several accounts")

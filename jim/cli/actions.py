@@ -1,0 +1,64 @@
+"""jim actions: who did what, and when."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from jim.cli.every_account import of_all_accounts
+from jim.cli.table import table
+from jim.cli.text import plain, say, say_json
+from jim.reading.acts import acts
+from jim.reading.filters import Filter, add_filters, from_arguments
+from jim.reading.lists import TIME, time_of
+from jim.reading.view import add_json, look
+from jim.site import acts as log
+from jim.site import file as site_file
+from jim.site.acts import Act
+
+USUAL = "7d"
+SINCE = {
+    "since": Filter(
+        f"done at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d; default: {USUAL}",
+        *("TIME",),
+        once=True,
+        pattern=TIME,
+    )
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `jim actions`."""
+    parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
+    add_filters(parser, SINCE, "since")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a line for each action, the latest last."""
+    view, since = look(), from_arguments(SINCE, arguments, "since").one("since", USUAL)
+    at = time_of(view, since)
+    if arguments.all:
+        found, code = _of_all_accounts(since, at)
+        head: tuple[str, ...] = ("when", "account", "what", "of", "by")
+    else:
+        found, code = [("", each) for each in acts(view, at)], 0
+        head = ("when", "what", "of", "by")
+    if arguments.json:
+        of_all = [{"account": account} if arguments.all else {} for account, _ in found]
+        say_json([each | act._asdict() for each, (_, act) in zip(of_all, found, strict=True)])
+    elif found:
+        table(head, ([act.at, *([account] if arguments.all else []), *map(plain, act[1:])] for account, act in found))
+    else:
+        say(f"nobody has done anything since {at}")
+    return code
+
+
+def _of_all_accounts(since: str, at: str) -> tuple[list[tuple[str, Act]], int]:
+    """Return what was done in each account, and of the whole site; what every account says of the site counts once."""
+    told, code = of_all_accounts("actions", "--json", "--since", since)
+    of_site = [each for each in log.recorded(site_file.load().shared_acts) if each.at >= at]
+    found = [("", each) for each in of_site]
+    for account, out in told.items():
+        found += [(account, act) for act in (Act(**each) for each in json.loads(out)) if act not in of_site]
+    return sorted(found, key=lambda each: each[1].at), code

@@ -1,0 +1,31 @@
+"""What a verb says for every account of a site, for root."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jim.cli.text import escaped
+from jim.errors import BadRequest
+from jim.site import file as site_file
+
+
+def of_all_accounts(*words: str) -> tuple[dict[str, str], int]:
+    """Return what a verb prints for each account, and the exit code.
+
+    An account that cannot be asked is named on stderr, and hides no other.
+    """
+    if os.geteuid() != 0 or not site_file.load().managed:
+        raise BadRequest(f"--all is for root of a site of several accounts: say `jim {words[0]}`")
+    from jim.site.accounts import for_each, run_as
+
+    told = for_each(lambda name: run_as(name, *words), complain)
+    for name, answer in told:
+        if answer.code:
+            complain(f"{name}: {answer.facts()}")
+    return {name: answer.out for name, answer in told if answer.code == 0}, int(any(each.code for _, each in told))
+
+
+def complain(words: str) -> None:
+    """Say on stderr what is wrong."""
+    print(f"jim: {escaped(words)}", file=sys.stderr)
