@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import IO
 
 from jim.clock import Clock
-from jim.errors import BadRequest, UnknownJob
+from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import sync_directory
 from jim.keeper.accounting import PLACE
 from jim.site.file import Site
@@ -21,33 +24,79 @@ from jim.statusdb import file_of, is_there, open_store
 # what is there twice is taken in once. The accounting is copied after the store, which marks the lines that are to be
 # written: a marked line that is there already is not written again.
 LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", PLACE)
+SITE_FILE = "saved-site.toml"  # a site file from elsewhere, for people: JIM does not read it there
+PART = 1024 * 1024
+
+
+class _Sums:
+    """The checksum of each file that was saved; it is also the file that a tar reads."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, str] = {}
+
+    def add(self, tar: tarfile.TarFile, path: Path, name: str) -> None:
+        """Save a file, unless it is gone, or is no file."""
+        with suppress(FileNotFoundError):  # taken in, or never there
+            if path.is_file() and not path.is_symlink():
+                with path.open("rb") as content:
+                    about, source = tar.gettarinfo(path, name), _Summed(content)
+                    tar.addfile(about, source)
+                    self.of[name] = source.sum.hexdigest()
+
+
+class _Summed:
+    """A file that is read, with the checksum of what was read."""
+
+    def __init__(self, content: IO[bytes]) -> None:
+        self._content, self.sum = content, hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """Read a part of the file."""
+        part = self._content.read(size)
+        self.sum.update(part)
+        return part
 
 
 def save(site: Site, file: Path) -> Iterator[str]:
-    """Write the backup into a new tar; it is there whole, or not at all."""
+    """Write the backup into a new tar and verify it; it is there whole, or not at all."""
     if not is_there(site.state):
         raise UnknownJob(f"there are no grid jobs yet in {site.state}: nothing to save")
     if os.path.lexists(file):
         raise BadRequest(f"{file} is there already: name a new file")
+    if not file.parent.is_dir():
+        raise BadRequest(f"{file.parent} is no directory: name a file in a directory that exists")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as place:
         made = Path(place) / "state.tar"
-        with tarfile.open(made, "x", dereference=False) as tar:
-            for each in _files(site.state, LEFT_OUT):
-                _add(tar, each, site.state)
-            copy = file_of(Path(place))
-            with closing(open_store(site.state, Clock())) as store:
-                store.copy_to(copy)
-                count = len(store.grid_jobs())
-            _add(tar, copy, Path(place))
-            if (site.state / PLACE).is_dir():
-                for each in _files(site.state / PLACE):
-                    _add(tar, each, site.state)
+        sums, count = _write(site, made)
         made.chmod(0o600)
         _sync(made)
+        _verify(made, sums, count)
         os.link(made, file)  # never over what somebody has put there meanwhile
     sync_directory(file.parent)
-    yield f"saved {site.state} with {count:,} grid jobs as {file} ({file.stat().st_size:,} bytes)"
+    jobs = f"{count:,} grid job{'' if count == 1 else 's'}"
+    yield f"saved {site.state} with {jobs} as {file} ({file.stat().st_size:,} bytes)"
+    yield f"verified: its {len(sums):,} files were read again, and the database among them has no damage"
     yield f"the work directory {site.work}, with the tars, is no part of it"
+
+
+def _write(site: Site, made: Path) -> tuple[dict[str, str], int]:
+    """Write the tar; return the checksums of its files, and the number of grid jobs."""
+    sums = _Sums()
+    with tarfile.open(made, "x", dereference=False) as tar:
+        for each in _files(site.state, LEFT_OUT):
+            sums.add(tar, each, str(each.relative_to(site.state)))
+        if site.file and not site.file.is_relative_to(site.state):
+            sums.add(tar, site.file, SITE_FILE)
+        copy = file_of(made.parent)
+        with closing(open_store(site.state, Clock())) as store:
+            store.copy_to(copy)
+        with closing(open_store(made.parent, Clock())) as store:
+            count = len(store.grid_job_numbers())
+        sums.add(tar, copy, copy.name)
+        copy.unlink()
+        for each in _files(site.state / PLACE) if (site.state / PLACE).is_dir() else ():
+            sums.add(tar, each, str(each.relative_to(site.state)))
+    return sums.of, count
 
 
 def _files(directory: Path, left_out: tuple[str, ...] = ()) -> Iterator[Path]:
@@ -59,10 +108,33 @@ def _files(directory: Path, left_out: tuple[str, ...] = ()) -> Iterator[Path]:
             yield from sorted(each for each in place.rglob("*") if not each.name.startswith("."))
 
 
-def _add(tar: tarfile.TarFile, path: Path, state: Path) -> None:
-    with suppress(FileNotFoundError):  # taken in, or never there
-        if path.is_file() and not path.is_symlink():
-            tar.add(path, path.relative_to(state), recursive=False)
+def _verify(made: Path, sums: dict[str, str], count: int) -> None:
+    """Read the tar again: each file must be what was saved, and the store must be whole."""
+    place = made.parent / "again"
+    try:
+        with tarfile.open(made, "r:") as tar:
+            found = {member.name: _sum(content) for member in tar if (content := tar.extractfile(member))}
+            tar.extract(file_of(place).name, place, filter="data")
+    except (tarfile.TarError, KeyError) as error:
+        raise _not_the_same(f"it cannot be read: {error}") from error
+    for name, what in ((name, "differs" if name in found else "is missing") for name in sums):
+        if found.get(name) != sums[name]:
+            raise _not_the_same(f"{name} {what}")
+    with closing(open_store(place, Clock())) as store:
+        store.look_for_damage(math.inf)
+        if len(store.grid_job_numbers()) != count:
+            raise _not_the_same("grid jobs are missing")
+
+
+def _not_the_same(why: str) -> JimError:
+    return JimError(f"the backup is not what was saved: {why}. Nothing was kept; try again")
+
+
+def _sum(content: IO[bytes]) -> str:
+    source = _Summed(content)
+    while source.read(PART):
+        pass
+    return source.sum.hexdigest()
 
 
 def _sync(file: Path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -13,7 +17,7 @@ from jim import request
 from jim.admin import restoring
 from jim.doors import inbox
 from jim.errors import Outdated
-from tests.faults.real import LIMIT, until
+from tests.faults.real import LIMIT, ROOT, until
 
 SHARED = '[site]\nwork = "WORK"\n'
 WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
@@ -90,30 +94,68 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     assert hurt.door("site", "check").returncode == 0
 
 
-def test_a_backup_that_was_taken_at_work_is_put_back_and_goes_on(place):
-    """By `jim site backup`, while the keeper runs and an attempt, too; what was sent after it is found again."""
-    hurt = place("p", settings=SHARED)
-    hurt.submit(2, body=WAITS)
+def told_to_restore(place, backup):
+    """Give the commands of docs/operating.md that restore a backup, for this place."""
+    page = (ROOT / "docs/operating.md").read_text()
+    section = page.split("\n## Backup\n")[1].split("\n### ")[0]
+    commands = re.findall(r"^    (\S.*)$", section, re.MULTILINE)
+    assert commands.pop(0) == "sudo -u mc jim site backup /backup/mc-2026-11-23.tar"
+    jim = f"{shlex.quote(sys.executable)} -P -s -c 'from jim.cli import main; raise SystemExit(main())'"
+    for word, here in (
+        ("sudo -u mc jim", jim),
+        ("/backup/mc-2026-11-23.tar", str(backup)),
+        ("/var/lib/jim/mc.broken", str(place.place / "broken")),
+        ("/var/lib/jim/mc", str(place.state)),
+        (" -o mc ", " "),
+    ):
+        assert any(word in each for each in commands), word
+        commands = [each.replace(word, here) for each in commands]
+    return [
+        each
+        for each in commands
+        if not each.endswith(f"/broken/work {place.state}/") or place.site.work.parent == place.state
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(SHARED, id="work elsewhere"), pytest.param("", id="work inside", marks=pytest.mark.torture)],
+)
+def test_a_backup_that_was_taken_at_work_is_put_back_as_documented_and_goes_on(place, settings):
+    """While the keeper runs, and attempts, too; what was sent after it is found again, or named."""
+    hurt = place("p", settings=settings, batch="touch_seconds = 1")
+    hurt.submit(2, body=f'[ "$JIM_LOCAL_JOB.$JIM_ATTEMPT" != 0.1 ] || exec sleep 1000\n{WAITS}')
     keeper = hurt.start_keeper()
     until(lambda: len(hurt.events("start")) == 2, "both run")
     until(lambda: all_begun(hurt, 2), "both are known to run")
     backup = hurt.place / "backup.tar"
-    assert hurt.door("site", "backup", str(backup)).returncode == 0
+    done = hurt.door("site", "backup", str(backup))
+    assert done.returncode == 0, done.stderr
+    assert "\nverified: its " in done.stdout
+    group = (hurt.site.work / "1/s1/claim.1").read_text()
+    os.killpg(int(group.split("pid ")[1].split()[0]), signal.SIGKILL)
+    until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
     assert submit(hurt, "forgotten") == 2
     until(lambda: (hurt.site.work / "2/s1").exists(), "it is sent")
-    keeper.kill()
-    keeper.wait()
-    with tarfile.open(backup) as tar:
-        tar.extractall(hurt.place / "backup", filter="data")
-    put_back(hurt, hurt.place / "backup")
-    refused(hurt, "is older than the work done with it")
-    told = "\n".join(restoring.restored(hurt.site))
-    assert f"{hurt.site.work / '2'} belongs to a grid job that" in told
+    said = ""
+    for command in told_to_restore(hurt, backup):
+        if command.endswith(" site restored"):
+            refused(hurt, "is older than the work done with it")
+        told = subprocess.run(
+            command, shell=True, env=hurt.environment(), capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+        assert told.returncode == 0, (command, told.stderr)
+        said += told.stdout
+    assert keeper.wait(LIMIT) == 0
+    assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in said
+    assert f"{hurt.site.work / '2'} belongs to a grid job that JIM no longer knows (its key is forgotten)" in said
     assert submit(hurt, "new") > 2
     (hurt.place / "payload.sh.go").touch()
-    hurt.finish()
+    until(
+        lambda: hurt.keep() == 0, "the keeper that `jim site restored` has started ends, or another has nothing to do"
+    )
     hurt.check(2)
-    assert sorted(hurt.events("start")) == [(0, 1), (1, 1)]
+    assert sorted(hurt.events("start")) == [(0, 1), (0, 2), (1, 1)]
 
 
 def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):

@@ -1,6 +1,7 @@
 """jim site backup: what is saved, when, and where to."""
 
 import os
+import re
 import tarfile
 from contextlib import closing
 
@@ -9,7 +10,7 @@ import pytest
 from jim.admin import saving
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.errors import BadRequest, StoreError, UnknownJob
+from jim.errors import BadRequest, Damaged, StoreError, UnknownJob
 from jim.statusdb import open_store
 from jim.statusdb.sqlite import Store
 
@@ -29,7 +30,8 @@ def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path
     file = tmp_path / "backup.tar"
     told = home.out("site", "backup", str(file))
     assert told == (
-        f"saved {home.site.state} with 1 grid jobs as {file} ({file.stat().st_size:,} bytes)\n"
+        f"saved {home.site.state} with 1 grid job as {file} ({file.stat().st_size:,} bytes)\n"
+        "verified: its 6 files were read again, and the database among them has no damage\n"
         f"the work directory {home.site.work}, with the tars, is no part of it\n"
     )
     assert file.stat().st_mode & 0o777 == 0o600
@@ -67,6 +69,57 @@ def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, m
         assert [job.id for job in store.grid_jobs()] == [1, 2]
 
 
+def test_a_site_file_from_elsewhere_is_saved_for_people(home, tmp_path, monkeypatch):
+    home.add(1)
+    site = tmp_path / "site.toml"
+    site.write_text('[site]\nname = "here"\n')
+    monkeypatch.setenv("JIM_SITE", str(site))
+    home.out("site", "backup", str(tmp_path / "backup.tar"))
+    with tarfile.open(tmp_path / "backup.tar") as tar:
+        assert tar.extractfile("saved-site.toml").read() == site.read_bytes()
+    monkeypatch.delenv("JIM_SITE")
+    site.rename(home.site.state / "site.toml")
+    home.out("site", "backup", str(tmp_path / "another.tar"))
+    assert {"site.toml"} == {name for name in names(tmp_path / "another.tar") if name.endswith(".toml")}
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (lambda tar: tar.write_bytes(tar.read_bytes().replace(b"key-1", b"key-2")), "status.db differs"),
+        (lambda tar: tar.write_bytes(tar.read_bytes()[:512]), "it cannot be read: "),
+        (lambda tar: tar.write_bytes(b""), "it cannot be read: empty file"),
+    ],
+)
+def test_a_backup_that_is_not_what_was_saved_is_not_kept(home, tmp_path, monkeypatch, harm, why):
+    home.add(1)
+    sync = saving._sync
+
+    def write_badly(file):
+        sync(file)
+        harm(file)
+
+    monkeypatch.setattr("jim.admin.saving._sync", write_badly)
+    code, out, error = home.run("site", "backup", str(tmp_path / "backup.tar"))
+    assert (code, out) == (1, "")
+    assert re.search(f"jim: the backup is not what was saved: .*({why})", error)
+    assert error.endswith("Nothing was kept; try again\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_store_that_is_damaged_is_no_backup(home, tmp_path, monkeypatch):
+    home.add(1)
+    damaged = Damaged("status.db is damaged")
+
+    def look(self, seconds):
+        raise damaged
+
+    monkeypatch.setattr("jim.statusdb.sqlite.Store.look_for_damage", look)
+    with pytest.raises(Damaged):
+        list(saving.save(home.site, tmp_path / "backup.tar"))
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
 def test_a_line_of_the_accounting_that_is_written_meanwhile_is_in_the_backup(home, tmp_path, monkeypatch):
     """Its mark may be gone from the store then; so the accounting is copied after the store."""
     home.add(1)
@@ -92,6 +145,8 @@ def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monke
     with pytest.raises(UnknownJob, match="nothing to save"):
         list(saving.save(home.site, file))
     home.add(1)
+    with pytest.raises(BadRequest, match=r"none is no directory: name a file in a directory that exists"):
+        list(saving.save(home.site, tmp_path / "none/backup.tar"))
 
     def full(self, file):
         raise StoreError("no room")
