@@ -99,6 +99,22 @@ def spawn(
     )
 
 
+def attend(command: Sequence[str], *, env: Mapping[str, str], alone: bool) -> int:
+    """Run a command before a person, with the terminal, and return its exit code; negative for a signal.
+
+    With `alone`, it has a session of its own and no terminal, as in a batch system: Ctrl-C ends it.
+    """
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL if alone else None, env=dict(env), start_new_session=alone
+    )
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # without `alone`, it has got that itself
+            if alone:
+                os.killpg(process.pid, signal.SIGTERM)
+
+
 def end_marked(mark: str, id_variable: str) -> list[int]:
     """End every batch command of this mark that still runs, and return their pids.
 

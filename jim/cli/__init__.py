@@ -35,6 +35,9 @@ VERBS = {
     "accounting": Verb("accounting", "add up what ended attempts have used", "jim accounting --since 30d --by vo,type"),
     "actions": Verb("actions", "list who did what: submitted, cancelled, drained the site", "jim actions --since 2d"),
     "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
+    "debug": Verb(
+        "debug", "open a shell, or run the payload once more, in a copy of a local job", "jim debug 12.3 --run"
+    ),
     "outputs": Verb("outputs", "show where the tar and its further files are", "jim outputs 12"),
     "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
     "retry": Verb("wishes", "try failed or killed local jobs again", "jim retry 12"),

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     several = len(members) > 1
     if several:  # local jobs without a submission must not hide the others
         members = [each for each in members if each.attempt] or members
-    attempts = [_attempt(view, each, arguments.attempt) for each in members]
+    attempts = [attempt_of(view, each, arguments.attempt) for each in members]
     if arguments.json:
         records = [_record(view, job, *each) for each in zip(members, attempts, strict=True)]
         say_json(records if several else records[0])
@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(os.path.lexists(path) for path in paths):
         raise _nothing(members, attempts)
     for path in paths:
-        say(f"== {plain(path)}")
-        _print(path)
+        show_file(path)
     return 0
 
 
@@ -112,7 +111,7 @@ def _latest(view: View, local: LocalJob, number: int | None) -> Attempt | None:
     if not view.store.attempts(local.grid, n=local.n) and not local.state.final:
         return None  # it has not been submitted yet
     try:
-        return _attempt(view, local, number)
+        return attempt_of(view, local, number)
     except NotYet:  # it ended before it was submitted
         return None
 
@@ -156,11 +155,12 @@ def _record(view: View, job: GridJob, local: LocalJob, attempt: Attempt) -> dict
     return view.local_record(job, local) | {"attempt": attempt.attempt, "files": files}
 
 
-def _attempt(view: View, local: LocalJob, number: int | None) -> Attempt:
+def attempt_of(view: View, local: LocalJob, number: int | None, lacking: str = "there are no logs") -> Attempt:
+    """Return an attempt at a local job; without a number, the latest."""
     attempts = view.store.attempts(local.grid, n=local.n)
     name = f"{local.grid}.{local.n}"
     if not attempts:
-        raise NotYet(f"{name} has not been submitted yet, so there are no logs; `jim explain {name}` says why")
+        raise NotYet(f"{name} has not been submitted yet, so {lacking}; `jim explain {name}` says why")
     if number is None:
         return attempts[-1]
     for attempt in attempts:
@@ -180,7 +180,9 @@ def _fact(path: Path) -> dict[str, Any]:
     return {"path": str(path), "bytes": size}
 
 
-def _print(path: Path) -> None:
+def show_file(path: Path) -> None:
+    """Print a file of a payload under its name, escaped."""
+    say(f"== {plain(path)}")
     try:
         last = ""
         for text in _blocks(path):
