@@ -10,7 +10,7 @@ from jim.errors import BadRequest
 from jim.model import State, Step
 from jim.reading.view import look, refuse_local_job
 from jim.splitting.registry import splits_requests, splitter_of
-from jim.work.pieces import recovering
+from jim.work.again import recovering
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from jim.jobs import GridJob, LocalJob
 from jim.model import Verb
 from jim.reading.view import View, look
 from jim.request import handler_of
-from jim.work.pieces import check, smaller
+from jim.work.again import smaller
+from jim.work.pieces import check
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from jim import request as requests
 from jim.cli.table import table
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, warn
 from jim.errors import BadRequest
 from jim.reading.masks import mask_in_words, more
 from jim.reading.view import add_json
@@ -22,7 +22,7 @@ from jim.splitting.errors import SplitError
 from jim.splitting.files_and_jobs import jobs_in
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
 from jim.work.lookup import resolve
-from jim.work.pieces import herd_of, subscription
+from jim.work.pieces import herd_of, hints, subscription
 
 SHOWN = 50
 COUNTED = 100_000  # the count stops here; a file may claim to have any number of events
@@ -90,6 +90,7 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
     if not request.get("splitter"):
         raise BadRequest(f"the request names no splitter; use --with (known: {', '.join(registry.known())})")
     request = dict(resolve(handler, request, site).request)
+    warn(hints(handler, request, site.site.name))
     for n, piece in enumerate(herd_of(handler, request, 0, site.site, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from jim import request as requests
 from jim import run_grid_job
-from jim.cli.text import facts, plain, say, say_json
+from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import prepare
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 from jim.handlers.base import has_variable
 from jim.model import Resources
 from jim.reading.quantities import ago, span
@@ -20,6 +22,7 @@ from jim.reading.view import add_json, look
 from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.work.pieces import hints
 from jim.work.sizing import Size
 
 
@@ -67,6 +70,7 @@ def _require_apart(files: list[Path], key: str | None) -> None:
 
 def _submitted(arguments: argparse.Namespace, file: Path, began: str) -> int:
     number = run_grid_job.submit(file, **_more(arguments))
+    _warn_of(number)
     if arguments.json:
         return number
     with stdout.or_else(run_grid_job.taken_in(number)):
@@ -75,6 +79,16 @@ def _submitted(arguments: argparse.Namespace, file: Path, began: str) -> int:
         what = "submitted as a test" if arguments.test else _handed_in(number, began)
         print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     return number
+
+
+def _warn_of(number: int) -> None:
+    """Warn of attributes of a request that was taken in, if their variables will not be replaced."""
+    with suppress(JimError):  # the number of the grid job matters more
+        view = look()
+        request = view.grid_job(number).request
+        if request.get("splitter"):
+            handler = requests.handler_of(request["job_type"], view.site.site.handlers)
+            warn(hints(handler, request, view.site.site.name))
 
 
 def _followed(number: int, arguments: argparse.Namespace) -> int:
@@ -105,6 +119,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         handler, checked, size = prepare(file, site, ask_catalogue=True, **_more(arguments))
         resources = site.complete(handler.resources(checked))
+        warn(hints(handler, checked, site.site.name))
         records.append({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
         if not arguments.json:
             if several:

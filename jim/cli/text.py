@@ -92,6 +92,12 @@ def say(text: object = "", head: str = "", margin: str | None = None, stream: Te
         head = head and (" " * len(head) if margin is None else margin)
 
 
+def warn(sentences: Iterable[str]) -> None:
+    """Print warnings on stderr."""
+    for each in sentences:
+        say(each, "jim: warning: ", "     ", sys.stderr)
+
+
 def put(text: object) -> None:
     """Print the content of a file, escaped: every line as it is, however long."""
     print(escaped(text).removesuffix("\n"))

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 from typing import IO
 
-from jim.cli.text import put, say
+from jim.cli.text import put, say, warn
 from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.reading.view import View, look
@@ -66,11 +66,14 @@ def _answer(view: View, arguments: argparse.Namespace) -> None:
         with written(view, of) as file:
             view.store.close()
             _print(file)
-    elif arguments.explain:
-        say(queries.planned(view, arguments.xpath, of).words())
-    else:
-        for found in queries.answered(view, arguments.xpath, of):
-            put(found.text)
+        return
+    plan = queries.planned(view, arguments.xpath, of)
+    if arguments.explain:
+        say(plan.words())
+        return
+    warn(plan.warnings)
+    for found in queries.answered(view, plan):
+        put(found.text)
 
 
 def _target(text: str) -> tuple[tuple[int, ...], int | None]:

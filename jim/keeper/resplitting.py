@@ -17,7 +17,8 @@ from jim.keeper.slices import Slices, chosen
 from jim.model import Piece, Step, Witness
 from jim.request import handler_of
 from jim.site.file import Site
-from jim.work.pieces import herd_of, smaller, within_limits
+from jim.work.again import smaller
+from jim.work.pieces import herd_of, within_limits
 
 STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
 

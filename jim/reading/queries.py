@@ -147,9 +147,8 @@ def _children() -> BoundedSemaphore:
     return BoundedSemaphore(CHILDREN)
 
 
-def answered(view: View, expression: str, of: Of) -> Answer:
+def answered(view: View, plan: Plan) -> Answer:
     """Return all results of an expression; nothing that is read slowly holds up the store."""
-    plan = planned(view, expression, of)
     file = begun(view, plan)
     view.store.close()
     return ended(plan, file)

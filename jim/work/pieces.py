@@ -22,14 +22,14 @@ from jim.request.languages import meant
 from jim.site.file import Site
 from jim.site.settings import General
 from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
-from jim.splitting.files_and_jobs import Failure, File, Mask, SplitJob, files_from, jobs_in
+from jim.splitting.files_and_jobs import Failure, File, SplitJob, files_from, jobs_in
 from jim.splitting.numbers import TEXT
 from jim.splitting.parameters import check as check_parameters
-from jim.splitting.recovery import document_of, recovery_from
+from jim.splitting.recovery import recovery_from
 from jim.splitting.registry import splits_requests, splitter_of
 from jim.splitting.subscription import Subscription
 from jim.work.sizing import check_limits, left_to_catalogue
-from jim.work.variables import expand
+from jim.work.variables import expand, kept
 
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in the order of a mask
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
@@ -66,6 +66,22 @@ def check(handler: Handler, request: Attributes, site: str) -> Attributes:
     if first is None:
         raise _no_jobs(request)
     return {**request, **_Making(handler, request, 0, 1, frozenset()).piece(first, 0).attributes}
+
+
+def hints(handler: Handler, request: Attributes, site: str) -> list[str]:
+    """Tell which attributes keep their variables, though some of these are known: as seen in the first piece."""
+    if not request.get("splitter") or left_to_catalogue(request):
+        return []
+    first = next(splitter(request, site)(), None)
+    told = _Making(handler, request, 0, 1, frozenset()).told(first) if first else {}
+    return [_hint(path, name) for path, name in kept(_varying(request) | told)]
+
+
+def _hint(path: str, name: str | None) -> str:
+    what = "a `$` in it begins no name" if name is None else f"`${name}` is no variable here"
+    own = "$$" if name is None else f"$${name}"
+    kept_whole = f"{path}: all of it stays as it is, variables included, because {what}"
+    return f"{kept_whole}; write `{own}` if the program is to see it"
 
 
 def herd_of(
@@ -180,6 +196,14 @@ class _Making:
         fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
         return tuple.__new__(Piece, fields)  # takes half the time of the constructor
 
+    def told(self, part: Part) -> dict[str, Any]:
+        """Return the variables of a first piece."""
+        split = {"SplitID": "0", "SplitSourceJob": self._grid_job}
+        if isinstance(part, OwnRequest):
+            return {**part.variables, **split}
+        self._names = tuple(each.lfn for each in part.files)
+        return {**part.baggage, **self._variables(part), **split}
+
     def _variables(self, job: SplitJob) -> dict[str, Any]:
         """Return the variables that stand for the files and the mask of a piece; an absent one has no variable."""
         mask, named = job.mask, self._named
@@ -291,43 +315,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(_text, value))
     return str(value).lower() if isinstance(value, bool) else str(TEXT.of(value, "value", SplitError))
-
-
-def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
-    """Return a request for the work that these pieces of a request have not done."""
-    files = {each.lfn: each for each in files_from(request["input_files"])}
-    named: set[str] = set()
-    documents = []
-    for piece in undone:
-        named.update(piece.files)
-        job = SplitJob(0, None, tuple(files[lfn] for lfn in piece.files), Mask.from_record(dict(piece.mask)))
-        documents.append(document_of(job))
-    rest = [each for each in request["input_files"] if each["lfn"] in named]
-    again = {**request, "dataset": None, "input_files": rest, "recovery": {"documents": documents}}
-    return {name: value for name, value in again.items() if value and name != "key"}
-
-
-def smaller(request: Attributes, piece: Piece, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request that splits one piece of a request again, with other parameters."""
-    given = {"splitter_parameters": {**request["splitter_parameters"], **parameters}}
-    return {**request, **recovering(request, [piece]), **given}
-
-
-def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
-    """Return a request for the work of one piece alone, without a key or a herd.
-
-    If the job type itself gives the files to its program, the new request is split again, but has only the files of
-    this piece.
-    """
-    if piece.files and request["job_type"] != "executable":
-        files = [each for each in request["input_files"] if each["lfn"] in piece.files]
-        alone = {**request, **piece.attributes, "dataset": None, "input_files": files}
-        return {name: value for name, value in alone.items() if value and name != "key"}
-    alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
-    if "arguments" in request:  # also if the job type has argument sets
-        alone.pop("argument_sets", None)
-        alone |= {"job_type": "executable", "arguments": list(piece.arguments)}
-    if piece.events:
-        alone["events"] = piece.events
-        alone["events_per_job"] = piece.events
-    return {name: value for name, value in alone.items() if value and name != "key"}

@@ -50,6 +50,19 @@ def expand(manifest: Manifest) -> dict[str, Any]:
     return _rebuilt(manifest, values)
 
 
+def kept(manifest: Manifest) -> Iterator[tuple[str, str | None]]:
+    """Return attributes that stay as they are although a variable in them is known: path, and what prevents it.
+
+    That is a name that no attribute has, or None: a `$` that begins no name.
+    """
+    values: _Values = dict(_attributes(manifest))
+    for path, value in values.items():
+        names = list(_names(str(path), value, values)) if _varies(value) else []
+        unknown = [name for name in names if name not in values]
+        if unknown and len(unknown) < len(names):
+            yield str(path), unknown[0]
+
+
 def _in_order(missing: dict[str, set[_Path]]) -> Iterator[str]:
     """Return attributes so that each depends only on earlier ones; leave out those that have no such place."""
     users = defaultdict(list)

@@ -92,3 +92,16 @@ def test_a_dry_run_says_who_splits(home, tmp_path):
     file.write_text(json.dumps(asked | {"memory_mb": "1$SplitID", "wall_seconds": "9$SplitID", "cores": "1$SplitID"}))
     told = "at most 9$SplitID s each, 1$SplitID MB, 1$SplitID cores"
     assert told in home.out("submit", str(file), "--dry-run")
+
+
+def test_a_variable_that_stays_is_told_by_whatever_reads_the_request(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text(
+        'job_type = "executable"\nexecutable = "/bin/sh"\narguments = ["-c", "echo $Parameter of $x"]\n'
+        'splitter = "Parametric"\nsplitter_parameters = { Parameters = 2 }\n'
+    )
+    for words in (["split", str(file)], ["submit", "--dry-run", str(file)], ["submit", str(file)]):
+        code, _, err = home.run(*words)
+        assert (code, err.startswith("jim: warning: arguments: all of it stays as it is, ")) == (0, True)
+    file.write_text(file.read_text().replace("$x", "$$x"))
+    assert home.run("split", str(file))[2] == ""

@@ -75,6 +75,14 @@ def test_the_way_of_an_answer_is_told_first(home):
     assert home.run("xml", "1", "--all")[:2] == (2, "")
 
 
+def test_what_can_never_match_is_told_beside_the_results(home):
+    home.add(size=2)
+    code, out, err = home.run("xml", "1", "--xpath", "count(//local_job)")
+    assert (code, out) == (0, "0\n")
+    assert err == "jim: warning: local_job without a prefix finds none of JIM's elements: write jim:local_job\n"
+    assert home.out("xml", "1", "--xpath", "count(//jim:local_job)") == "2\n"
+
+
 def test_no_document_is_written_on_a_disk_that_is_nearly_full(home, monkeypatch):
     home.add()
     monkeypatch.setattr("jim.reading.xml_documents.LEAST_FREE", 10**18)

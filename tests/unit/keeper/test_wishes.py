@@ -16,7 +16,8 @@ from jim.request import check
 from jim.site.settings import Batch, General, Limits
 from jim.statusdb.record import herd
 from jim.statusdb.sqlite import Store
-from jim.work.pieces import herd_of, recovering
+from jim.work.again import recovering
+from jim.work.pieces import herd_of
 from tests.formats import TO_FORMAT_4
 from tests.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.stand_ins import World

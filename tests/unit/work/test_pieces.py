@@ -9,7 +9,7 @@ from jim.request import check as checked
 from jim.site.settings import General
 from jim.splitting.errors import TooManyJobs
 from jim.statusdb.pieces import piece_of, pieces_text
-from jim.work.pieces import check, herd_of
+from jim.work.pieces import check, herd_of, hints
 
 FILES = [
     {"lfn": "/a/1", "events": 100, "runs": {"1": [1, 2, 3]}, "locations": ["A"]},
@@ -251,3 +251,29 @@ def test_there_may_be_too_many():
     assert len(herd("FileBased", {"files_per_job": 1}, most=2, input_files=FILES)) == 2
     with pytest.raises(TooManyJobs, match="more than the 1 local jobs that this site allows"):
         herd("FileBased", {"files_per_job": 1}, most=1, input_files=FILES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["for f in $InputFiles; do echo $f; done"], ["`$f` is no variable here; write `$$f`"]),
+        (["$InputFiles costs 3 $"], ["a `$` in it begins no name; write `$$`"]),
+        (["for f in $InputFiles; do echo $$f; done"], []),
+        (["$HOME"], []),
+    ],
+)
+def test_an_attribute_that_would_keep_its_variables_is_told(arguments, told):
+    handler, attributes = request("FileBased", input_files=FILES, arguments=arguments)
+    found = hints(handler, attributes, "here")
+    assert found == [
+        f"arguments: all of it stays as it is, variables included, because {each} if the program is to see it"
+        for each in told
+    ]
+
+
+def test_parameters_and_what_the_catalogue_has_are_looked_at_likewise():
+    handler, attributes = request("Parametric", {"Parameters": 2}, environment={"A": "$Parameter of $x"})
+    assert hints(handler, attributes, "here")[0].startswith("environment/A: ")
+    handler, attributes = request("FileBased", dataset="d", arguments=["$InputFiles $x"])
+    assert hints(handler, attributes, "here") == []  # nobody knows yet
+    assert hints(*checked({"job_type": "executable", "executable": "/bin/echo", "arguments": ["$x $"]}), "here") == []

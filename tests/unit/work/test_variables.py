@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidManifest
-from jim.work.variables import LARGEST, expand
+from jim.work.variables import LARGEST, expand, kept
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,22 @@ def test_the_order_of_attributes_does_not_matter(manifest, random):
     names = list(manifest)
     random.shuffle(names)
     assert expand({name: manifest[name] for name in names}) == expand(manifest)
+
+
+@pytest.mark.parametrize(
+    ("text", "culprit"),
+    [
+        ("$a $b", "b"),
+        ("$a costs 3 $", None),
+        ("$ of $a", None),
+        ("$a $$b", ()),
+        ("$b", ()),
+        ("a $", ()),
+        ("none", ()),
+        (["$a", "x$b"], "b"),
+        ({"x": "$a$c"}, "c"),
+    ],
+)
+def test_an_attribute_that_keeps_a_known_variable_is_told_with_the_reason(text, culprit):
+    path = "t/x" if isinstance(text, dict) else "t"
+    assert list(kept({"t": text, "a": "1"})) == ([] if culprit == () else [(path, culprit)])
