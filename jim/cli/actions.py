@@ -9,8 +9,8 @@ from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json
 from jim.reading.acts import acts
-from jim.reading.filters import Filter, add_filters, from_arguments
-from jim.reading.lists import TIME, time_of
+from jim.reading.filters import TIME, Filter, add_filters, from_arguments
+from jim.reading.lists import time_of
 from jim.reading.view import add_json, look
 from jim.site import acts as log
 from jim.site import file as site_file
