@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TO_FORMAT_10 = """
+    DROP INDEX local_job_changed;
     ALTER TABLE submission DROP COLUMN asked;
     ALTER TABLE local_job DROP COLUMN changed;
     PRAGMA user_version = 10;

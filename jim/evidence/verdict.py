@@ -190,6 +190,15 @@ def before_its_time(found: Verdict, lived: float, wall_seconds: float) -> Verdic
     return replace(found, reason=found.reason.worded(words), again=True)
 
 
+def recovered(found: Verdict, recovery: str) -> Verdict:
+    """Allow another attempt after a time limit that the payload was ready for, with the arguments that it has left."""
+    advice = recovery.split(" ", 1)[0]
+    if found.state is not State.FAILED or advice != RECOVERABLE or not (found.again or found.reason.kind in OF_TIME):
+        return found
+    words = found.reason.worded(f"{found.reason}, recoverable")
+    return replace(found, reason=words, again=True, recovery=_arguments(recovery))
+
+
 def _told(ended: Observation | None) -> tuple[str, dict[str, Any]]:
     """Return the words and facts of accounting's answer, if there is one."""
     if ended is None or not ended.state.final:

@@ -139,6 +139,9 @@ def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
     was = ", ".join(f"{old} → {now}" for old, now in shown.values())
     request = {**job.request, **{name: new[name] for name in changes}}
     keeper.store.set_grid_job(job.id, request=json.dumps(request))
+    for local in keeper.store.changed_local_jobs(job.id):  # what retries have changed gives way to what a person says
+        kept = {name: value for name, value in local.changed.items() if name not in changes}
+        keeper.store.set_local_job(job.id, local.n, changed=kept)
     # Sending may wait for a credential that is no longer named; one that is still expired is soon noticed again.
     keeper.workers.forget(("send", job.id))
     credentials.take_back(keeper.directory(job.id), request)

@@ -106,10 +106,18 @@ def _told(found: Verdict) -> dict[str, Any]:
         "witness": found.witness.value,
         "again": found.again,
         "spent": found.spent,
+        "recovery": found.recovery,
     }
 
 
 def _verdict(told: dict[str, Any]) -> Verdict:
     # A verdict that an older version stored has words only.
     reason = Reason(Kind(told.get("kind", "")), told.get("facts", {}), told["reason"])
-    return Verdict(State(told["state"]), reason, Witness(told["witness"]), told["again"], told["spent"])
+    return Verdict(
+        State(told["state"]),
+        reason,
+        Witness(told["witness"]),
+        told["again"],
+        told["spent"],
+        tuple(told.get("recovery", ())),
+    )

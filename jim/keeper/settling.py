@@ -23,7 +23,16 @@ from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging, reasons
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
-from jim.workdir.submission import Trace, fence, has_refused, is_seen, submission_directory, trace, was_removed
+from jim.workdir.recovery import recovery_of
+from jim.workdir.submission import (
+    Trace,
+    fence,
+    has_refused,
+    is_seen,
+    submission_directory,
+    trace,
+    was_removed,
+)
 
 log = logging.getLogger(__name__)
 SETTLE, AT_ONCE, EVERY_SECONDS = "settle", 500, 0.5
@@ -66,6 +75,7 @@ class Finding:
     lost: bool = False  # the attempt never started and never will
     seems_dead: bool = False  # it started; the keeper gives it up first
     is_dead: bool = False  # it started and is certainly dead
+    recovery: str = ""  # what a dead payload has left for its next attempt
     blind: bool = False  # the work directory was unreachable for a while
     error: str = ""  # why this attempt could not be looked at, while others could
 
@@ -129,7 +139,7 @@ def _examine(keeper: Keeper, doubt: Doubt) -> Finding:
         return Finding(_without_silence(keeper, doubt), blind=sight.blind)
     doubt = _with_touch(keeper, doubt, sight.left)
     if sight.left.gone:
-        return Finding(doubt, is_dead=True)
+        return Finding(doubt, is_dead=True, recovery=recovery_of(directory, live.idx))
     if _may_be_seen_late(keeper, doubt):
         return Finding(doubt)
     if was_removed(keeper.site.work, directory):
@@ -183,7 +193,10 @@ def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None
     if refused or holder not in ("", live.batch_id):
         # There are two batch jobs of this attempt. The refused one has ended, and tells nothing of the other.
         doubt = replace(doubt, ended=None)
-    return Finding(doubt, is_dead=_is_dead(keeper, doubt), seems_dead=_seems_dead(keeper, doubt))
+    dead, seems = _is_dead(keeper, doubt), _seems_dead(keeper, doubt)
+    return Finding(
+        doubt, is_dead=dead, seems_dead=seems, recovery=recovery_of(directory, live.idx) if dead or seems else ""
+    )
 
 
 def _with_touch(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
@@ -283,6 +296,7 @@ def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) 
     if not found.again:  # `wall_seconds` reads the request, which may be large
         lived = _lived_at_most(keeper, doubt)
         found = verdict.before_its_time(found, lived, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
+    found = verdict.recovered(found, finding.recovery)
     arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if its start was never reported
     if finding.is_dead:
         judging.record(keeper, key, found)

@@ -14,7 +14,7 @@ from jim.jobs import Journal
 from jim.model import Verb
 from jim.reading.view import View
 from jim.site.acts import Act, recorded
-from jim.statusdb.requested import REQUESTED
+from jim.statusdb.journals import REQUESTED
 
 
 def acts(view: View, since: str) -> list[Act]:

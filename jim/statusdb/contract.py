@@ -274,6 +274,9 @@ class Store(Protocol):
     def held(self, grid: int) -> list[LocalJob]:
         """Return the local jobs that JIM holds until a person decides."""
 
+    def changed_local_jobs(self, grid: int) -> list[LocalJob]:
+        """Return the local jobs whose further attempts have attributes of their own."""
+
     def change(self, changes: Iterable[Change]) -> None:
         """Change local jobs, all or none; skip those that are no longer where the evidence found them."""
 

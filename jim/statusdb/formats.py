@@ -88,6 +88,7 @@ UPGRADES = (
     """
     ALTER TABLE local_job ADD COLUMN changed TEXT NOT NULL DEFAULT '';
     ALTER TABLE submission ADD COLUMN asked TEXT NOT NULL DEFAULT '';
+    CREATE INDEX local_job_changed ON local_job (grid, n) WHERE changed <> '';
     """,
 )
 

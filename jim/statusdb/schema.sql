@@ -57,6 +57,7 @@ CREATE TABLE local_job (
 CREATE INDEX local_job_waiting ON local_job (grid, n, due) WHERE state = 'waiting';
 CREATE INDEX local_job_wished ON local_job (grid, n) WHERE wish <> '';
 CREATE INDEX local_job_completing ON local_job (grid, n) WHERE state = 'completing';
+CREATE INDEX local_job_changed ON local_job (grid, n) WHERE changed <> '';
 
 CREATE TABLE tally (
     grid INTEGER NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (grid, state)

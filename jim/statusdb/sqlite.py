@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jim.errors import UnknownJob
-from jim.jobs import HELD, Change, GridJob, Journal, LocalJob
+from jim.jobs import HELD, Change, GridJob, LocalJob
 from jim.model import IN_BATCH, NO_REASON, NOTHING, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
 from jim.statusdb.elements import Elements
+from jim.statusdb.journals import ACCEPTED, Journals
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
-from jim.statusdb.requested import ACCEPTED, Requested
 from jim.statusdb.senders import Senders
 from jim.statusdb.submissions import Submissions
 
@@ -30,7 +30,6 @@ OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
     *("sender", "unaccounted", "in_vain"),
 )
-LINES_AT_ONCE = 1000  # of the journal
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
 
@@ -38,7 +37,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Requested):
+class Store(Elements, Submissions, Senders, Journals):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
@@ -154,25 +153,6 @@ class Store(Elements, Submissions, Senders, Requested):
         with self.transaction():
             self._touched.add(grid)
             self.db.execute("INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)", line)
-
-    def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
-        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
-        return self._journal(*rows.where(grid=grid, n=n), last)
-
-    def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
-        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
-        return self._journal("grid = ? AND n IS NULL", [grid], last)
-
-    def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
-        found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
-        return list(rows.lines(found))[::-1]
-
-    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
-        """Yield the last lines about a grid job, oldest first, read in parts."""
-        numbers = [seq for (seq,) in self.db.execute(rows.LAST_LINES, (grid, last))][::-1]
-        for first in range(0, len(numbers), LINES_AT_ONCE):
-            part = json.dumps(numbers[first : first + LINES_AT_ONCE])
-            yield from list(rows.lines(self.db.execute(rows.THESE_LINES, (part,))))
 
     def counts(self, grid: int) -> dict[State, int]:
         """Return a grid job's local jobs counted by state, without reading them; none before `end_split`."""

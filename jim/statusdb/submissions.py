@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jim.jobs import Attempt, Compared, Ended, Key, Live, Submission, whole_reason
+from jim.jobs import Attempt, Compared, Ended, Key, Live, LocalJob, Submission, whole_reason
 from jim.model import SubmissionState
 from jim.statusdb import rows
 from jim.statusdb.derived import Derived
@@ -50,6 +50,11 @@ class Submissions(Derived):
         if "asked" in columns:
             columns["asked"] = as_json(columns["asked"])
         self._set("submission", rows.with_reason(columns), grid=grid, k=k)
+
+    def changed_local_jobs(self, grid: int) -> list[LocalJob]:
+        """Return the local jobs whose further attempts have attributes of their own."""
+        sql = "SELECT * FROM local_job INDEXED BY local_job_changed WHERE changed <> '' AND grid = ? ORDER BY n"
+        return list(rows.local_jobs(self.db.execute(sql, (grid,))))
 
     def end_submissions(self, grid: int) -> None:
         """Close the submissions without a live attempt."""

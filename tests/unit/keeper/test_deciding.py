@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jim.doors import inbox
 from jim.model import Resources, State
 from jim.site.file import Batch, General, Limits
 from jim.site.sections import Queue
@@ -215,3 +216,41 @@ def test_a_change_that_cannot_be_is_told_and_not_made(world, own):
     end(world, code=3)
     assert last(world).state is State.FAILED
     assert "jim_own_rules.analysis.wrong asked for what cannot be: 'memory': unknown attribute" in last(world).reason
+
+
+def test_a_person_s_edit_goes_before_what_a_retry_has_changed(world, sent):
+    world.submit(1, memory_mb=1000, retry=[{**MEMORY, "delay": "1h"}])
+    end(world, **KILLED, extra=PEAK.format(1000 * 1024))
+    inbox.wish(world.site.state, "edit", "1", changes={"memory_mb": 800})
+    world.go(3)
+    assert last(world).changed == {}
+    end(world)
+    assert [each.memory_mb for each in sent] == [1000, 800]
+
+
+@pytest.mark.parametrize(
+    ("line", "again"),
+    [
+        ("recoverable --from 'event 7'", True),
+        ("fatal", False),
+        ("", False),
+        (f"recoverable {'x' * 9000}", False),
+    ],
+)
+def test_a_payload_that_was_ready_for_its_time_limit_goes_on(world, line, again):
+    """The batch system killed its wrapper, too, so that there is no exit record."""
+    world.submit(1)
+    world.until(lambda: world.batch.tasks, seconds=2.0)
+    ((key, task),) = world.batch.tasks.items()
+    world.batch.start(*key)
+    world.go(2)
+    (task.directory / "recovery.1").write_text(f"{line}\nmore\n")
+    world.clock.now += 90_000.0
+    task.never = "time limit"
+    world.batch.kill(*key)
+    world.until(lambda: last(world).attempt == 2 or last(world).state.final, seconds=60.0)
+    if again:
+        assert last(world).recovery == ("--from", "event 7")
+        assert any("time limit, recoverable" in each.reason for each in world.store.journal(1, 0))
+    else:
+        assert (last(world).state, last(world).reason) == (State.FAILED, "time limit")

@@ -83,7 +83,7 @@ def test_a_local_job_that_never_ran_is_told_too(world):
 def test_it_is_in_order_however_many_parts_are_read(world, monkeypatch):
     """Ends, pieces and lines of the journal are read in parts; each local job has its own piece."""
     monkeypatch.setattr("jim.keeper.enclosed.AT_ONCE", 2)
-    monkeypatch.setattr("jim.statusdb.sqlite.LINES_AT_ONCE", 3)
+    monkeypatch.setattr("jim.statusdb.journals.LINES_AT_ONCE", 3)
     grid = started(world, 5)
     for index in range(1, 6):
         world.batch.finish(1, index, **files(stdout=b"good\n"))

@@ -1,7 +1,8 @@
-"""What people have asked of grid jobs, since a time: lines of the journal, which has no index by time."""
+"""Reads the journal of an SQLite store, by grid job or by time; the journal has no index by time."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from jim.jobs import Journal
@@ -15,8 +16,30 @@ BY_PEOPLE = "SELECT * FROM journal WHERE seq >= ? AND witness IN (?, ?) AND was 
 ACCEPTED, REQUESTED = "accepted", " requested"
 
 
-class Requested(Connected):
-    """The part of a status DB about who asked for what."""
+LINES_AT_ONCE = 1000
+
+
+class Journals(Connected):
+    """The part of a status DB about what has happened, and who asked for what."""
+
+    def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
+        """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
+        return self._journal(*rows.where(grid=grid, n=n), last)
+
+    def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
+        """Return the last lines about a grid job itself, without its local jobs, oldest first."""
+        return self._journal("grid = ? AND n IS NULL", [grid], last)
+
+    def _journal(self, which: str, values: list[int], last: int) -> list[Journal]:
+        found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
+        return list(rows.lines(found))[::-1]
+
+    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
+        """Yield the last lines about a grid job, oldest first, read in parts."""
+        numbers = [seq for (seq,) in self.db.execute(rows.LAST_LINES, (grid, last))][::-1]
+        for first in range(0, len(numbers), LINES_AT_ONCE):
+            part = json.dumps(numbers[first : first + LINES_AT_ONCE])
+            yield from list(rows.lines(self.db.execute(rows.THESE_LINES, (part,))))
 
     def requested(self, since: str) -> Iterator[Journal]:
         """Yield the lines of the journal that say who submitted or requested something, since a time."""
