@@ -63,7 +63,9 @@ class Adapter(ABC):
     unclear: tuple[str, ...] = ()  # a lost answer: nobody knows what was done
     full: tuple[str, ...] = ()  # a limit on jobs, which a smaller submission may keep
     transient: tuple[str, ...] = ()  # the same command may succeed later
-    permanent: tuple[str, ...] = ()  # the same command will never succeed
+    # The same command will never succeed. That the script cannot be read is no such message: JIM wrote it just before,
+    # so the file server may be away for a moment.
+    permanent: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()  # the batch system does not know this job
     # Likewise for accounting's reasons: the cause of a job's end.
     kinds_of_end: Mapping[Kind, tuple[str, ...]] = {

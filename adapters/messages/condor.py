@@ -23,15 +23,11 @@ PERMANENT: tuple[str, ...] = (
     r"failed to parse",  # unknown
     r"parse error in expression",  # 23.9.6
     r"failed to commit job submission into the queue\.\s+ERROR: ",  # 23.9.6
-    r"(can't|cannot) (open|access) executable",  # unknown
-    r"executable file .* has zero length",  # unknown
-    r"executable file .* does not exist",  # 23.9.6
     r"no \"?queue\"? commands",  # unknown
     r"invalid attribute name",  # 23.9.6
     r"requires another argument",  # unknown
     r"requires at least one argument",  # unknown
     r"^usage:",  # 23.9.6
-    r"no such directory",  # 23.9.6
 )
 GONE: tuple[str, ...] = (
     r"job \S+ not found",  # 23.9.6

@@ -51,7 +51,6 @@ PERMANENT: tuple[str, ...] = (
     r"usage: q",  # unknown
     r"name (is )?too long",  # unknown
     r"jobscript size exceeded",  # unknown
-    r"script.*: no such file",  # unknown
 )
 GONE: tuple[str, ...] = (
     r"unknown job id",  # unknown

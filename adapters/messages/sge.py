@@ -30,7 +30,6 @@ PERMANENT: tuple[str, ...] = (
     r"unable to run job: unknown resource",  # 8.1.9
     r"unable to run job: attribute .* is not a",  # 8.1.9
     r"no suitable queues",  # 8.1.9
-    r"unable to read script file",  # 8.1.9
     r"invalid option argument",  # 8.1.9
     r"not have the necessary privileges",  # 8.1.9
 )

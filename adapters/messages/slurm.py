@@ -74,9 +74,6 @@ PERMANENT: tuple[str, ...] = (
     r"sbatch: error: invalid numeric value",  # unknown
     r"sbatch: error: invalid --",  # 22.05.8
     r"unrecognized option",  # 22.05.8
-    r"unable to open file",  # 22.05.8
-    r"batch script is empty",  # 22.05.8
-    r"does not look like a batch script",  # 22.05.8
     r"access/permission denied",  # 22.05.8
     r"access denied to requested reservation",  # unknown
 )

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,36 @@ def test_a_file_that_cannot_be_opened_for_a_moment_costs_no_attempt(
     assert site.run(LD_PRELOAD=str(open_fails), OPEN_FAILS=str(site.root / "opens"), OPEN_NAME=name) == 0
     assert site.file("run.1/stdout") == "ran\n"
     assert not list(site.root.glob("opens*")), "it has failed"
+
+
+def without_path(site: Site) -> Path:
+    """Let the path of the work directory be away as a payload begins; give its other name."""
+    work, away = site.root / "work", site.root / "away"
+    site.fake("mkdir", f'$real "$@" && {{ [ "$1" != run.1 ] || mv {work} {away}; }}')
+    site.jobs(*sh("echo ran"))
+    return away
+
+
+def test_a_payload_s_directory_whose_path_is_away_for_a_moment_costs_no_attempt(site: Site) -> None:
+    """`cd` takes the whole path, in some shells. The payload was told as one that may not be run."""
+    away = without_path(site)
+    process = site.start()
+    until((away / "12/s1/run.1/stderr").exists)
+    time.sleep(0.2)
+    away.rename(site.root / "work")
+    assert process.wait(20) == 0
+    assert site.file("run.1/stdout") == "ran\n"
+
+
+def test_a_payload_whose_directory_stays_out_of_reach_has_no_exit_code(site: Site) -> None:
+    site.fake("sleep", 'case $1 in 2 | 4 | 8 | 15 | 30) exit ;; esac; exec $real "$@"')
+    away = without_path(site)
+    process = site.start()
+    until(lambda: list((away / "12/s1").glob("code.1.*")))
+    away.rename(site.root / "work")
+    process.wait(20)
+    ran = site.file("run.1/stdout") == "ran\n"  # where `cd` does not need the path
+    assert (site.record()["code"], site.record()["signal"]) == (("0", "-") if ran else ("-", "9"))
 
 
 def test_facts_that_cannot_be_read_for_a_moment_are_read_again(site: Site) -> None:
