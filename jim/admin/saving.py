@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import os
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -23,8 +25,8 @@ from jim.statusdb import file_of, is_there, open_store
 # store is copied after the files of the doors: what a keeper takes from the inbox meanwhile is in the store then, and
 # what is there twice is taken in once. The accounting is copied after the store, which marks the lines that are to be
 # written: a marked line that is there already is not written again.
-LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", PLACE)
 SITE_FILE = "saved-site.toml"  # a site file from elsewhere, for people: JIM does not read it there
+LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", SITE_FILE, PLACE)
 PART = 1024 * 1024
 
 
@@ -35,9 +37,11 @@ class _Sums:
         self.of: dict[str, str] = {}
 
     def add(self, tar: tarfile.TarFile, path: Path, name: str) -> None:
-        """Save a file, unless it is gone, or is no file."""
+        """Save a file or the name of a directory, unless it is gone, or is something else."""
         with suppress(FileNotFoundError):  # taken in, or never there
-            if path.is_file() and not path.is_symlink():
+            if path.is_dir() and not path.is_symlink():  # whoever unpacks it as root gives it to its owner
+                tar.add(path, name, recursive=False)
+            elif path.is_file() and not path.is_symlink():
                 with path.open("rb") as content:
                     about, source = tar.gettarinfo(path, name), _Summed(content)
                     tar.addfile(about, source)
@@ -92,6 +96,7 @@ def _write(site: Site, made: Path) -> tuple[dict[str, str], int]:
             store.copy_to(copy)
         with closing(open_store(made.parent, Clock())) as store:
             count = len(store.grid_job_numbers())
+        copy.chmod(0o600)
         sums.add(tar, copy, copy.name)
         copy.unlink()
         for each in _files(site.state / PLACE) if (site.state / PLACE).is_dir() else ():
@@ -110,17 +115,18 @@ def _files(directory: Path, left_out: tuple[str, ...] = ()) -> Iterator[Path]:
 
 def _verify(made: Path, sums: dict[str, str], count: int) -> None:
     """Read the tar again: each file must be what was saved, and the store must be whole."""
-    place = made.parent / "again"
+    store_again = file_of(made.parent)
     try:
         with tarfile.open(made, "r:") as tar:
             found = {member.name: _sum(content) for member in tar if (content := tar.extractfile(member))}
-            tar.extract(file_of(place).name, place, filter="data")
+            with store_again.open("xb") as again:
+                shutil.copyfileobj(tar.extractfile(store_again.name) or io.BytesIO(), again, PART)
     except (tarfile.TarError, KeyError) as error:
         raise _not_the_same(f"it cannot be read: {error}") from error
     for name, what in ((name, "differs" if name in found else "is missing") for name in sums):
         if found.get(name) != sums[name]:
             raise _not_the_same(f"{name} {what}")
-    with closing(open_store(place, Clock())) as store:
+    with closing(open_store(made.parent, Clock())) as store:
         store.look_for_damage(math.inf)
         if len(store.grid_job_numbers()) != count:
             raise _not_the_same("grid jobs are missing")

@@ -40,10 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     at = time_of(view, since)
     if arguments.all:
         found, code = _of_all_accounts(since, at)
-        head: tuple[str, ...] = ("when", "account", "what", "of", "by")
+        head: tuple[str, ...] = ("when", "account", "what", "of which", "by whom")
     else:
         found, code = [("", each) for each in acts(view, at)], 0
-        head = ("when", "what", "of", "by")
+        head = ("when", "what", "of which", "by whom")
     if arguments.json:
         of_all = [{"account": account} if arguments.all else {} for account, _ in found]
         say_json([each | act._asdict() for each, (_, act) in zip(of_all, found, strict=True)])

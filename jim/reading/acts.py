@@ -38,7 +38,7 @@ def _of_line(view: View, line: Journal) -> Act:
 
 def _waiting(view: View) -> Iterator[Act]:
     """Return what doors have taken in, and no keeper yet."""
-    for name in inbox.names(view.site.state) if view.site.state.is_dir() else ():
+    for name in inbox.names(view.site.state) if (view.site.state / "inbox").is_dir() else ():
         path = view.site.state / "inbox" / name
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, JimError):
             content, seconds = json.loads(read_regular(path, inbox.LONGEST)), path.stat().st_mtime

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest, BadSite, JimError
 from jim.files import read_regular
 from jim.jobs import Sender, sender_of
 from jim.site import notices
@@ -31,7 +31,10 @@ def require_welcome(site: Site, sender: Mapping[str, Any]) -> None:
     claimed = names_of(sender_of(sender))
     if not claimed:
         return
-    there = banned(site)
+    try:
+        there = banned(site)
+    except BadSite as error:
+        raise Banned(f"the sender may be banned: {error}") from error
     for each in claimed:
         if each in there:
             raise Banned(words(each, there[each]))
@@ -50,8 +53,8 @@ def banned(site: Site) -> dict[str, Notice]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, TypeError, KeyError, JimError) as error:
-        odd = f"the sender may be banned: {site.bans} is there and cannot be read: {error}"
-        raise Banned(f"{odd}; mend or remove it, and ban anew whom it named") from error
+        odd = f"{site.bans} is there and cannot be read: {error}"
+        raise BadSite(f"{odd}; mend or remove it, and ban anew whom it named") from error
     return {who: notice for who, notice in found.items() if notices.holds(notice)}
 
 
@@ -95,7 +98,7 @@ def _alone(site: Site) -> Iterator[None]:
     try:
         place = os.open(site.bans.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise notices.not_allowed(site, site.bans, error, "bans senders from") from error
+        raise notices.not_allowed(site, site.bans, error) from error
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
         yield
@@ -105,4 +108,4 @@ def _alone(site: Site) -> Iterator[None]:
 
 def _write(site: Site, those: Mapping[str, Notice]) -> None:
     told = [{"who": who, **notice.told()} for who, notice in those.items()]
-    notices.write(site, site.bans, told, "bans senders from")
+    notices.write(site, site.bans, told)

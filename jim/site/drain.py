@@ -53,7 +53,7 @@ def in_words(site: Site) -> str:
 def drain(site: Site, until: str = "", reason: str = "") -> Notice:
     """Take no new grid jobs from now on."""
     made = notices.new(until, reason)
-    notices.write(site, site.drain, made.told(), "drains")
+    notices.write(site, site.drain, made.told())
     return made
 
 
@@ -64,5 +64,5 @@ def undrain(site: Site) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise notices.not_allowed(site, site.drain, error, "drains") from error
+        raise notices.not_allowed(site, site.drain, error) from error
     return True

@@ -61,17 +61,17 @@ def holds(notice: Notice) -> bool:
     return time.time() < notice.until
 
 
-def write(site: Site, file: Path, content: Any, does: str) -> None:
-    """Write a file that all accounts may read; `does` is what root alone does on a site of several accounts."""
+def write(site: Site, file: Path, content: Any) -> None:
+    """Write a file that all accounts may read."""
     try:
         replace_durably(file, json.dumps(content).encode(), 0o644)
     except OSError as error:
-        raise not_allowed(site, file, error, does) from error
+        raise not_allowed(site, file, error) from error
 
 
-def not_allowed(site: Site, file: Path, error: OSError, does: str) -> BadSite:
+def not_allowed(site: Site, file: Path, error: OSError) -> BadSite:
     """Return what to tell a person who may not change such a file."""
-    who = f"; root {does} a site of several accounts" if site.managed else ""
+    who = "; on a site of several accounts, only root may do this" if site.managed else ""
     return BadSite(f"{file} cannot be changed: {error.strerror}{who}")
 
 

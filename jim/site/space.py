@@ -30,6 +30,8 @@ def shortages(site: Site) -> list[Shortage]:
 
 def shortage(site: Site, name: str, place: Path) -> Shortage | None:
     """Return what is wrong with the room in the state or the work directory; None: it has enough."""
+    while not place.exists() and place != place.parent:
+        place = place.parent  # it is still to be made there
     free, thresholds = free_mb(place), site.disk._asdict()
     warn, stop = thresholds[f"{name}_warn_mb"], thresholds[f"{name}_stop_mb"]
     left = f"the disk of the {name} directory {place} has {free:,} MB left, and disk.{name}"
@@ -47,8 +49,5 @@ def require_room(site: Site) -> None:
 
 def free_mb(place: Path) -> int:
     """Return how much an account may still write on the disk of a directory, in MB."""
-    try:
-        about = os.statvfs(place)
-    except FileNotFoundError:  # it is still to be made there
-        return free_mb(place.parent)
+    about = os.statvfs(place)
     return about.f_bavail * about.f_frsize // 10**6

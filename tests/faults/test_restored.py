@@ -94,27 +94,43 @@ def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_afte
     assert hurt.door("site", "check").returncode == 0
 
 
-def told_to_restore(place, backup):
-    """Give the commands of docs/operating.md that restore a backup, for this place."""
-    page = (ROOT / "docs/operating.md").read_text()
-    section = page.split("\n## Backup\n")[1].split("\n### ")[0]
-    commands = re.findall(r"^    (\S.*)$", section, re.MULTILINE)
-    assert commands.pop(0) == "sudo -u mc jim site backup /backup/mc-2026-11-23.tar"
+def told(place, backup, page, section, first):
+    """Give the commands of a section of the documents from one on, for this place."""
+    text = (ROOT / page).read_text().split(f"\n{section}\n")[1].split("\n## ")[0].split("\n### ")[0]
+    commands = re.findall(r"^(?: {4}| {7})([a-z].*)$", text, re.MULTILINE)
     jim = f"{shlex.quote(sys.executable)} -P -s -c 'from jim.cli import main; raise SystemExit(main())'"
     for word, here in (
         ("sudo -u mc jim", jim),
-        ("/backup/mc-2026-11-23.tar", str(backup)),
-        ("/var/lib/jim/mc.broken", str(place.place / "broken")),
-        ("/var/lib/jim/mc", str(place.state)),
         (" -o mc ", " "),
+        ("/backup/mc-2026-11-23.tar", str(backup)),
+        ("/backup/mc-before.tar", str(backup)),
+        ("/var/lib/jim/mc.", f"{place.place}/mc."),
+        ("/var/lib/jim/mc", str(place.state)),
     ):
-        assert any(word in each for each in commands), word
         commands = [each.replace(word, here) for each in commands]
-    return [
-        each
-        for each in commands
-        if not each.endswith(f"/broken/work {place.state}/") or place.site.work.parent == place.state
-    ]
+    commands = commands[[first in each for each in commands].index(True) :]
+    assert not any("/var/lib/" in each or "/backup/" in each for each in commands)
+    return commands
+
+
+def play(place, commands):
+    """Run commands of the documents; return what they say. Before the last one, no keeper goes on."""
+    said = ""
+    for command in commands:
+        if command.endswith(" site restored"):
+            refused(place, "is older than the work done with it")
+        done = subprocess.run(
+            command, shell=True, env=place.environment(), capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        said += done.stdout
+    return said
+
+
+def go_to_the_end(place):
+    """Let all payloads end, and the keeper that `jim site restored` has started."""
+    (place.place / "payload.sh.go").touch()
+    until(lambda: place.keep() == 0, "the keeper that `jim site restored` has started ends")
 
 
 @pytest.mark.parametrize(
@@ -137,25 +153,43 @@ def test_a_backup_that_was_taken_at_work_is_put_back_as_documented_and_goes_on(p
     until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
     assert submit(hurt, "forgotten") == 2
     until(lambda: (hurt.site.work / "2/s1").exists(), "it is sent")
-    said = ""
-    for command in told_to_restore(hurt, backup):
-        if command.endswith(" site restored"):
-            refused(hurt, "is older than the work done with it")
-        told = subprocess.run(
-            command, shell=True, env=hurt.environment(), capture_output=True, text=True, timeout=LIMIT, check=False
-        )
-        assert told.returncode == 0, (command, told.stderr)
-        said += told.stdout
+    inside = hurt.site.work.parent == hurt.state
+    commands = told(hurt, backup, "docs/operating.md", "## Backup", "keeper --end")
+    said = play(hurt, [each for each in commands if inside or "mc.broken/work" not in each])
     assert keeper.wait(LIMIT) == 0
     assert "1: submissions 2 were submitted after the backup was made: JIM looks for them again" in said
     assert f"{hurt.site.work / '2'} belongs to a grid job that JIM no longer knows (its key is forgotten)" in said
     assert submit(hurt, "new") > 2
-    (hurt.place / "payload.sh.go").touch()
-    until(
-        lambda: hurt.keep() == 0, "the keeper that `jim site restored` has started ends, or another has nothing to do"
-    )
+    go_to_the_end(hurt)
     hurt.check(2)
     assert sorted(hurt.events("start")) == [(0, 1), (0, 2), (1, 1)]
+
+
+def test_an_upgrade_is_rolled_back_with_the_database_of_before_as_documented(place):
+    """What runs goes on; of what was submitted since, nothing is silent, and nothing runs twice."""
+    hurt = place("p", settings=SHARED, batch="touch_seconds = 1", slots=3)
+    hurt.submit(2, body=WAITS)
+    keeper = hurt.start_keeper()
+    until(lambda: len(hurt.events("start")) == 2, "both run")
+    until(lambda: all_begun(hurt, 2), "both are known to run")
+    backup = hurt.place / "backup.tar"
+    assert hurt.door("site", "backup", str(backup)).returncode == 0
+    assert submit(hurt, "sent") == 2
+    until(lambda: (hurt.site.work / "2/s1/exit.1").exists(), "it was sent, and has ended")
+    keeper.kill()
+    keeper.wait()
+    assert submit(hurt, "handed in") == 3
+    said = play(hurt, told(hurt, backup, "docs/installing.md", "### Go back to the version before", "install -d"))
+    assert "their requests were submitted again: 2\n" in said
+    go_to_the_end(hurt)
+    hurt.check(2)
+    assert sorted(hurt.events("start")) == [(0, 1), (1, 1)]
+    assert which(hurt, 3) == b"handed in\n"
+    with hurt.store() as store:
+        job = store.grid_job(2)
+    assert (job.outcome, job.reason.partition(":")[0]) == ("failed", "cannot be split")
+    assert "local jobs were sent before the state directory was restored" in job.reason
+    assert hurt.events("start", 2) == [(0, 1)]
 
 
 def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):

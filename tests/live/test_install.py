@@ -153,7 +153,7 @@ for place in {PLACES}; do
     mkdir -p /mnt$place.new /mnt$place.work
     mount -t overlay overlay -o lowerdir=$place,upperdir=/mnt$place.new,workdir=/mnt$place.work $place
 done
-rm -rf /etc/jim /var/lib/jim /usr/local/libexec/jim
+rm -rf /etc/jim /var/lib/jim /usr/local/libexec/jim*
 useradd --create-home mc
 useradd --create-home cms
 cd "$1"
@@ -171,7 +171,7 @@ LEFT = "ls -d /usr/local/bin/jim* /usr/local/libexec/jim* /usr/local/share/jim 2
 def commands(section):
     """Give the commands of a section of the page."""
     text = (ROOT / "docs/installing.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
-    lines = re.findall(r"^(?: {4}| {7})([a-z].*)$", text, re.MULTILINE)
+    lines = re.findall(r"^(?: {4}| {7})([a-z].*)$", re.sub(r" \\\n +", " ", text), re.MULTILINE)
     return [line for line in lines if not line.startswith(("systemctl", "condor_"))]
 
 
@@ -194,13 +194,16 @@ def test_the_page_holds_as_it_is_written(tmp_path):
     assert "/etc/cron.d/jim-keepers starts keepers" in told
     assert 'BatchSystem = "local"' in told
     assert 'SiteTestStatus = "ok"' in told
+    assert "verified: its " in told  # the backup before the upgrade
+    assert re.search(r"/var/lib/jim/mc continues as [0-9a-f]{8}; the next grid job is \d+ or above", told)
     assert "it is in use: systemctl disable --now jim-keepers.timer" in told
     assert told.endswith("nothing is left\n")
 
 
 def here(line):
-    """Do without sudo, and answer for the reader."""
-    done = line.replace("sudo -u mc", "runuser -u mc --").replace("apt-get install", "apt-get install --yes")
+    """Do without sudo, answer for the reader, and keep backups where the rest of this machine is not."""
+    done = line.replace("/backup/", "/home/mc/")
+    done = done.replace("sudo -u mc", "runuser -u mc --").replace("apt-get install", "apt-get install --yes")
     if line.startswith("make uninstall"):  # the local batch system takes its minute
         done = f"for n in 1 2 3 4 5 6 7 8 9; do {done} && break; sleep 10; done"
     return f"echo; echo {shlex.quote(line)}\n{done} 2>&1\n"

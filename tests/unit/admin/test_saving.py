@@ -45,6 +45,9 @@ def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path
         if path.name not in (".half-written", "link")
     )
     with tarfile.open(file) as tar:
+        # Root unpacks it: each directory must be there with its owner, before what is in it.
+        made = {each.name for each in tar if each.isdir() and (each.uid, each.mode & 0o777) == (os.getuid(), 0o700)}
+        assert made == {"answers", "inbox", "keys"}
         tar.extractall(tmp_path / "back", filter="data")
     with closing(open_store(tmp_path / "back", Clock())) as store:
         assert [(job.id, job.key) for job in store.grid_jobs()] == [(1, "key-1")]
@@ -77,6 +80,8 @@ def test_a_site_file_from_elsewhere_is_saved_for_people(home, tmp_path, monkeypa
     home.out("site", "backup", str(tmp_path / "backup.tar"))
     with tarfile.open(tmp_path / "backup.tar") as tar:
         assert tar.extractfile("saved-site.toml").read() == site.read_bytes()
+        assert {each.mode & 0o777 for each in tar if each.name == "status.db"} == {0o600}
+    (home.site.state / "saved-site.toml").write_text("of a restore")
     monkeypatch.delenv("JIM_SITE")
     site.rename(home.site.state / "site.toml")
     home.out("site", "backup", str(tmp_path / "another.tar"))

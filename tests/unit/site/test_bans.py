@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from jim.errors import BadRequest
+from jim.errors import BadRequest, BadSite
 from jim.site import bans
 from jim.site.bans import Banned
 from jim.site.file import Site, make_state
@@ -96,8 +96,11 @@ def test_only_a_dn_or_a_vo_can_be_banned(site, who):
 def test_a_file_that_makes_no_sense_bans_all_who_have_a_proxy_until_someone_looks(site, content):
     site.bans.write_bytes(content)
     bans.require_welcome(site, sender())
-    for does in (lambda: bans.require_welcome(site, sender(ANN)), lambda: bans.ban(site, [EVE])):
-        with pytest.raises(Banned, match=r"is there and cannot be read: .*; mend or remove it, and ban anew whom"):
+    why = rf"{site.bans} is there and cannot be read: .*; mend or remove it, and ban anew whom it named$"
+    with pytest.raises(Banned, match=f"^the sender may be banned: {why}"):
+        bans.require_welcome(site, sender(ANN))
+    for does in (lambda: bans.ban(site, [EVE]), lambda: bans.unban(site, [EVE]), lambda: bans.banned(site)):
+        with pytest.raises(BadSite, match=f"^{why}"):
             does()
     assert site.bans.read_bytes() == content
 

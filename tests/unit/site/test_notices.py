@@ -54,7 +54,7 @@ def test_a_reason_is_one_line(reason):
 @pytest.mark.parametrize("managed", [False, True])
 def test_who_may_not_write_is_told_who_may(tmp_path, managed):
     site = Site(state=tmp_path / "state", managed=managed)
-    who = "; root drains a site of several accounts" if managed else ""
+    who = "; on a site of several accounts, only root may do this" if managed else ""
     with pytest.raises(BadSite) as refused:
-        notices.write(site, tmp_path / "none/file", {}, "drains")
+        notices.write(site, tmp_path / "none/file", {})
     assert str(refused.value) == f"{tmp_path}/none/file cannot be changed: No such file or directory{who}"
