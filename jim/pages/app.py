@@ -258,7 +258,7 @@ def make_app(pages: Pages) -> Flask:
         "lstrip_blocks": True,
     }
     app.jinja_env.globals.update(_in_templates(pages))
-    app.context_processor(lambda: {"root": _root()})
+    app.context_processor(lambda: {"root": _root(), "menu": _menu(pages)})
     app.url_map.converters["text"] = Text
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
@@ -275,12 +275,20 @@ def _root() -> str:
     return str(g.get("root", ""))
 
 
+def _menu(pages: Pages) -> list[tuple[str, str]]:
+    """Return the pages of the menu, for whoever asks."""
+    entries = ("/", "/jobs", "/hosts", "/query", "/schema", "/site") if pages.accounts is None else ("/",)
+    hidden = ("/query", "/site") if g.get("role", Role.SEE) is Role.SEE else ()
+    return [(each, each[1:].capitalize() or "Overview") for each in entries if each not in hidden]
+
+
 def _in_templates(pages: Pages) -> dict[str, Any]:
     return {
         "static": lambda name: f"{_root()}/static/{pages.static[name][0]}",
         "svg": svg,
         "words": quantities,
         "cut": shown.cut,
+        "sentence": shown.sentence,
         "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "counted": lists.counted,
         "progress": progress,

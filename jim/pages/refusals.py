@@ -12,7 +12,7 @@ from typing import Any
 from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from jim.errors import BadRequest, JimError, StoreError, TooLong, UnknownJob
+from jim.errors import BadRequest, Damaged, JimError, StoreError, TooLong, UnknownJob
 from jim.pages.access import NOBODY
 from jim.pages.live import HTML, JSON
 from jim.pages.shown import visible
@@ -64,7 +64,7 @@ def _told(error: Exception) -> tuple[int, str, str]:
         return error.status, str(error), ""
     if isinstance(error, HTTPException):
         words = {404: "there is no such page", 405: "this page can only be read"}
-        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go to the list of jobs."
+        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go back, or to the overview."
     if isinstance(error, BadRequest):
         return 400, str(error), "Correct the address, or go back."
     if isinstance(error, Gone):
@@ -78,7 +78,8 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, TooLong):
         return 503, str(error), "Give a state or a range of numbers, and try again."
     if isinstance(error, JimError | OSError):
-        return 503, str(error), "Running jobs continue meanwhile. Try again, or run `jim site check`."
+        again = "" if isinstance(error, Damaged) else " Try again, or run `jim site check`."
+        return 503, str(error), f"Running jobs continue meanwhile.{again}"
     return 500, "a fault in JIM itself", "Please report it with the log of the pages."
 
 

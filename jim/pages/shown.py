@@ -45,6 +45,11 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def address(*parts: str) -> str:
     """Return the path of a page of this site from names, which may have any characters."""
     return "".join(f"/{quote(each, safe='', errors='surrogateescape')}" for each in parts)

@@ -23,8 +23,8 @@ def span(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Return an age in words."""
-    return f"{span(seconds)} ago"
+    """Return an age in words; the seconds are whole ones, as in a browser that counts on."""
+    return f"{span(int(seconds) if seconds < 10 else seconds)} ago"
 
 
 def size_of(count: float) -> str:

@@ -15,7 +15,7 @@ from tests.pages.grounds import Ground, checked, text
 def test_the_last_check_and_the_last_test_are_shown_with_their_age(ground: Ground, person: Person) -> None:
     checked(ground)
     page = person.page("/site")
-    assert "4 questions: 1 failed , 1 warning , 2 ok , by jim site check 1 h" in page.text
+    assert "4 checks: 1 failed , 1 warning , 2 ok , by jim site check 1 h" in page.text
     assert [" ".join(row[0].split()) for row in page.rows if len(row) == 3][1:3] == ["batch system", "state space"]
     assert "make room before it is full" in page.text
     assert "JIM SITE WARNING - 1 of 4 checks: state space: 1.2 GB free, by jim site test 1 h" in page.text
@@ -39,7 +39,7 @@ def test_the_check_leaves_its_findings_for_the_page(
     stored = json.loads(ground.site.checked.read_text())
     assert {name: stored[name] for name in printed} == printed
     page = person.page("/site")
-    assert "2 questions: 1 failed , 1 ok , by jim site check" in page.text
+    assert "2 checks: 1 failed , 1 ok , by jim site check" in page.text
     assert "batch <b>" in page.text
     assert "sinfo: <script>" in page.text
     assert person.json("/site.json")["checked"]["checks"] == [printed["checks"][1], printed["checks"][0]]

@@ -25,7 +25,14 @@ from jim.reading.quantities import ago, counted, size_of, span
 )
 def test_a_duration_has_its_two_largest_units(seconds, words):
     assert span(seconds) == words
-    assert ago(seconds) == f"{words} ago"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.44, "0 s ago"), (9.96, "9 s ago"), (59.6, "1 min ago"), (86_399.9, "1 d ago"), (-5, "0 s ago")],
+)
+def test_an_age_has_whole_seconds(seconds, words):
+    assert ago(seconds) == words
 
 
 @pytest.mark.parametrize(
