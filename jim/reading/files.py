@@ -23,6 +23,8 @@ Used = TypeVar("Used")
 PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 LARGEST_PICTURE = 10_000_000
 BLOCK = tarfile.BLOCKSIZE
+PRINTED = ("stdout", "stderr")
+LAST_LINES, LAST_BYTES = 5, 2000
 
 
 class Gone(JimError):
@@ -115,6 +117,24 @@ def _sizes(files: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
             about = path.lstat()
             if stat.S_ISREG(about.st_mode):
                 yield name, about.st_size
+
+
+def last_lines(view: View, attempt: Attempt) -> dict[str, str]:
+    """Return the last lines of what the payload of an attempt has written, without empty files."""
+    place, files = view.directory(attempt.grid), log_files(view, attempt)
+    return view.disk(lambda: {name: text for name in PRINTED if (text := _last_lines(place, files[name]))})
+
+
+def _last_lines(place: Path, path: Path) -> str:
+    with suppress(OSError, Gone):
+        found = open_below(place, path)
+        with found.file as file:
+            begin = max(0, found.size - LAST_BYTES)
+            text = os.pread(file.fileno(), LAST_BYTES, begin).decode(errors="backslashreplace")
+        lines = text.rstrip("\n").split("\n")
+        whole = not begin or len(lines) > LAST_LINES
+        return f"{'' if whole else '…'}{chr(10).join(lines[-LAST_LINES:])}"
+    return ""
 
 
 # Outputs

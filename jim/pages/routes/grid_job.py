@@ -89,6 +89,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "found_at": at,
         "unknown_yet": whole is None,
         "drawn": drawn,
+        "narrowed": any(name != "limit" for name, _ in asked.given),
         "job": job,
         "counts": counts,
         "offered": offered(job, counts),

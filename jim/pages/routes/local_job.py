@@ -14,11 +14,12 @@ from jim.model import State
 from jim.pages.admission import seen_by
 from jim.pages.app import Pages, as_json
 from jim.pages.live import XML, Made
+from jim.pages.tokens import Role
 from jim.reading import documents, history
 from jim.reading.before_submission import Wait
 from jim.reading.claims import age, running
 from jim.reading.effects import offered
-from jim.reading.files import log_files, outputs, sizes
+from jim.reading.files import last_lines, log_files, outputs, sizes
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
 from jim.reading.view import View
@@ -55,6 +56,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         record=view.local_record(job, local),
         waits=_waits(pages, view, job, local),
         attempts=list(_attempts(view, attempts)),
+        printed=_printed(view, attempts),
         running=mine,
         claim_age=age(view, mine) if mine else None,
         phases=phases(view, job, n),
@@ -105,6 +107,13 @@ def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any
             "share": 100 * record.cpu / record.seconds if record and record.seconds > 0 else None,
             "logs": None if logs is None else logs[at],
         }
+
+
+def _printed(view: View, attempts: Sequence[Attempt]) -> dict[str, str]:
+    """Return the last lines that the payload of the latest attempt has written."""
+    with suppress(OSError):
+        return last_lines(view, attempts[-1]) if attempts and g.role is not Role.SEE else {}
+    return {}
 
 
 def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 
 import pytest
 from lxml import etree
@@ -198,3 +199,17 @@ def test_links_lead_somewhere(ground: Ground, person: Person) -> None:
             left += [f"{base}{each}" if each.startswith("?") else each for each in links]
     assert {"/jobs", "/jobs/1/0/log/stderr?attempt=1&from=0", "/jobs/1/result/tar", "/jobs/1/2.xml"} <= seen
     assert 40 < len(seen) < 400
+
+
+def test_what_was_asked_for_stands_first_on_the_page_of_a_grid_job(ground: Ground, person: Person) -> None:
+    ended(ground, 1, 3, 60, bad=1)
+
+    def titles(path: str) -> list[str]:
+        return re.findall(r"<h2[^>]*>([^<]*)</h2>", person.page(path).html)
+
+    assert titles("/jobs/1")[0] == "End"
+    assert titles("/jobs/1")[-1] == "Local jobs"
+    for path in ("/jobs/1?state=failed", "/jobs/1?after=1", "/jobs/1?n=0-1"):
+        assert titles(path)[:3] == ["Map", "Local jobs", "End"], path
+    assert titles("/jobs/1?limit=200") == titles("/jobs/1")
+    assert "/jobs/1?state=failed" in person.page("/jobs/1?state=failed").links(), "a link to them"

@@ -40,3 +40,18 @@ def test_a_waiting_local_job_tells_why(ground: Ground, person: Person) -> None:
     long = person.page("/jobs/1/1")
     assert long.all("details", **{"class": "cut"}), "the whole is one click away"
     assert "x" * 2000 in long.text
+
+
+def test_the_last_lines_of_the_latest_attempt_are_shown_with_it(ground: Ground, person: Person) -> None:
+    ended(ground, 1, 2, 60, bad=1)
+    ground.leave(1, 1, 1, "stdout", b"".join(b"event %d\n" % n for n in range(400)) + b"\xff<b>end</b>\n\n")
+    ground.leave(1, 1, 1, "stderr", b"")
+    page = person.page("/jobs/1/0")
+    assert "stdout ends with event 396 event 397 event 398 event 399 \\xff<b>end</b>" in page.text
+    assert "event 395" not in page.text
+    assert "stderr ends with" not in page.text
+    ground.leave(1, 1, 1, "stderr", b"x" * 5000)
+    assert f"stderr ends with …{'x' * 2000} " in person.page("/jobs/1/0").text
+    (ground.site.work / "1/s1/run.1/stdout").unlink()
+    (ground.site.work / "1/s1/run.1/stdout").symlink_to("/etc/passwd")
+    assert "stdout ends with" not in person.page("/jobs/1/0").text
