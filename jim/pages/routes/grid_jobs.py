@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from flask import Flask, g, request
 
+from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import State
 from jim.pages.app import Pages, as_csv, as_json
@@ -16,6 +19,7 @@ from jim.reading import filters, lists
 from jim.reading.view import View
 
 MOST_CHOICES = 100
+ID = re.compile(r"(\d{1,15})\.(\d{1,8})", re.ASCII)  # of a local job
 COLUMNS = ("id", "key", "type", "owner", "step", "status", "herd", "reason", "created", "updated")
 
 
@@ -60,13 +64,23 @@ def _rows(view: View, page: lists.Page[GridJob]) -> Iterator[tuple[object, ...]]
 
 
 def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:
-    """Return links to the batch job, mark or host that the only word of a search names."""
+    """Return links to the local job, batch job, mark or host that the only word of a search names."""
     word = lists.first_word(asked.one("q"))
     if not word:
         return []
+    found = _local_job(view, word)
     carried = view.store.carried_by(word)
-    found = [(f"submission {k} of grid job {grid}", f"/jobs/{grid}?submission={k}") for grid, k in carried]
+    found += [(f"submission {k} of grid job {grid}", f"/jobs/{grid}?submission={k}") for grid, k in carried]
     grids = view.store.ran_on(word, MOST_CHOICES)
     found += [(f"host {word}", address("hosts", word))] if grids else []
     found += [(f"host {word}, in grid job {grid}", f"/jobs/{grid}?{urlencode({'host': word})}") for grid in grids]
     return found
+
+
+def _local_job(view: View, word: str) -> list[tuple[str, str]]:
+    """Return a link to the local job of this id, if there is one."""
+    if numbers := ID.fullmatch(word):
+        with suppress(UnknownJob):
+            local = view.store.local_job(int(numbers[1]), int(numbers[2]))
+            return [(f"local job {local.grid}.{local.n}", f"/jobs/{local.grid}/{local.n}")]
+    return []

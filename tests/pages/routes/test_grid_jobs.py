@@ -177,10 +177,14 @@ def test_77_a_search_finds_a_batch_job_a_mark_and_a_host(busy: Ground, person: P
         ("9002", "/jobs/2?submission=1"),
         ("jim-3f9a07c2-2-1", "/jobs/2?submission=1"),
         ("wn013", "/jobs/2?host=wn013"),
+        ("2.4", "/jobs/2/4"),
+        (" 2.04 ", "/jobs/2/4"),
     ):
         assert where in person.page(f"/jobs?q={word}").links()
     assert person.page("/jobs/2?submission=1").ids() == [f"2.{n}" for n in range(5)]
     assert person.page("/jobs?q=nothing-of-that-name").ids() == []
+    for word in ("2.5", "9.0", "2.-1", "2.4.1", "999999999999999.99999999", "٢.4"):
+        assert [each for each in person.page(f"/jobs?q={word}").links() if each.startswith("/jobs/")] == [], word
 
 
 def test_a_step_of_a_grid_job_is_told(busy: Ground, person: Person) -> None:
