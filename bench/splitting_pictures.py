@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
 from jim.splitting import registry
-from jim.splitting.files_and_jobs import File, Mask, SplitJob, jobs_in
+from jim.splitting.files_and_jobs import File, Mask, SplitJob, events_in, jobs_in
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
 
@@ -69,7 +69,20 @@ EXAMPLES = {
     "EventAwareLumiBased": Example("lumis", {"events_per_job": 150}, UNEVEN, OVER),
     "EventAwareLumiByWork": Example("lumis", {"events_per_job": 150}, UNEVEN, OVER),
     "EventBased": Example("events", {"events_per_job": 100}, [_file("a", events=350), _file("b", events=200)], OVER),
+    "EvenFiles": Example("files", {"jobs": 4}, PLACES, OVER),
     "FileBased": Example("files", {"files_per_job": 2}, PLACES, OVER),
+    "FileBunches": Example(
+        "events",
+        {"file_bunch_size": 2, "event_bunch_size": 200},
+        [_file("a", events=250), _file("b", events=200), _file("c", events=300)],
+        OVER,
+    ),
+    "FilesByEvents": Example(
+        "events",
+        {"events_per_job": 300},
+        [_file(name, events=events) for name, events in zip("abcde", (100, 150, 120, 400, 50), strict=True)],
+        OVER,
+    ),
     "FixedDelay": Example("files", {"trigger_time": 0}, PLACES, OVER),
     "GangaDatasetSplitter": Example("files", {"files_per_subjob": 2, "maxFiles": 5}, PLACES, OVER),
     "GenericSplitter": Example("", {"attribute": "environment.SEED", "values": ["11", "12", "13"]}, []),
@@ -153,8 +166,8 @@ def _cells(file: File, jobs: list[SplitJob], units: str) -> Iterator[tuple[int, 
                 yield 1, next((n for n, job in mine if _has(job.mask, run, lumi)), None), f"{run}:{lumi}"
     elif units == "events":
         for n, job in mine:
-            first, last = job.mask.first_event or 0, job.mask.last_event or 0
-            yield last - first + 1, n, f"{first}–{last}"
+            first, count = events_in(job.files, job.mask)[job.files.index(file)]
+            yield count, n, f"{first}–{first + count - 1}"
     else:
         text = f"{file.size} bytes" if units == "bytes" else ""
         yield _length(file, units), mine[0][0] if mine else None, text

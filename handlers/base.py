@@ -28,7 +28,7 @@ class Attribute(NamedTuple):
     """One attribute of a request: its kind, its possible values, and a line of help."""
 
     # int, float, str, bool, "list" (of str), "lists" (of lists of str), "table" (of str),
-    # "records" (a list of tables of any values) or "values" (a table of any values)
+    # "records" (a list of names, or of tables of any values) or "values" (a table of any values)
     kind: type | str
     help: str
     default: Any = None
@@ -108,10 +108,14 @@ BY_REQUEST = {
 # Further attributes of a request that a splitter can split.
 SPLITTING = {
     "splitter": Attribute(
-        str, "splitter that cuts the work into local jobs; `jim splitters` lists them", pattern=r"[A-Za-z][\w.]*"
+        str,
+        "splitter that cuts the work into local jobs (`jim splitters` lists them); or how many local jobs to make",
+        pattern=r"[A-Za-z][\w.]*",
     ),
     "splitter_parameters": Attribute("values", "parameters of the splitter", default={}),
-    "input_files": Attribute("records", "files to split: a table for each input file; lfn is its name", default=[]),
+    "input_files": Attribute(
+        "records", "files to split: for each its name, or a table; lfn is its name there", default=[]
+    ),
     "dataset": Attribute(
         str,
         "dataset of the site's catalogue with the files to split; instead of input_files",

@@ -38,7 +38,7 @@ KIND_NAMES = {
     "list": "a list of texts",
     "lists": "a list of lists of texts",
     "table": "a table of texts",
-    "records": "a list of tables",
+    "records": "a list of names or tables",
     "values": "a table",
 }
 
@@ -142,6 +142,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
         raise BadRequest('missing; name a job type, for example job_type = "executable"', "job_type")
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
+    attributes = _in_full(attributes) if "splitter" in declared else attributes
     for name in attributes:
         if name not in declared:
             raise BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
@@ -159,6 +160,12 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     with foreign(f"job type {attributes['job_type']}"):
         handler.check(checked)
     return handler, checked | {name: attributes[name] for name in later}
+
+
+def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:
+    from jim.request.short_forms import in_full  # many requests have none
+
+    return in_full(attributes)
 
 
 def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:

@@ -1,8 +1,9 @@
 r"""Reads requests as SAMGrid job description files: each line is `attribute = value`.
 
 A value is a row of words. A word, or a part of it, stands in double quotes if it holds spaces or a `#`. Two double
-quotes inside quotes stand for one. `#` before a word starts a comment. `\` at the end of a line continues the line. An
-attribute that begins with a `+` is not an attribute of the request: JIM passes it to the payload as a variable.
+quotes inside quotes stand for one. `#` before a word starts a comment. `\` at the end of a line continues the line. A
+list of lists has a line for each of its lists. An attribute that begins with a `+` is not an attribute of the request:
+JIM passes it to the payload as a variable.
 """
 
 import re
@@ -29,15 +30,17 @@ QUOTED = re.compile(r'"([^"\n]*+(?>(?:""[^"\n]*+)*))"')
 def parse(text: str, own: str = "") -> dict[str, Any]:
     """Read the attributes of a request; an error names the line and column."""
     said: dict[str, Said] = {}
+    again: dict[str, list[Said]] = {}
     at = _past(BLANK, text, 0)
     while at < len(text):
         one, at = _line(text, at)
         name = one.name if one.name.startswith("+") else languages.plain(one.name)
-        if name in said:
+        if name.startswith("+") and name in said:
             raise languages.fault(text, one.at, f"{one.name}: given twice")
-        said[name] = one
+        if said.setdefault(name, one) is not one:
+            again.setdefault(name, []).append(one)
         at = _past(BLANK, text, at)
-    return languages.attributes(said, text, own) if said else {}
+    return languages.attributes(said, text, own, again=again) if said else {}
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:

@@ -115,6 +115,25 @@ class Mask(NamedTuple):
         return cls(**record | {"run_lumis": ranges})
 
 
+def events_in(files: Sequence[File], mask: Mask) -> list[tuple[int, int]]:
+    """Return which events of each file a mask allows: the first one, and how many.
+
+    In several files, events are counted on from the first one of the first file, as if they were one long file.
+    """
+    if mask.first_event is None or mask.last_event is None:
+        first = [each.first_event if mask.first_event is None else mask.first_event for each in files]
+        return [(one, each.events) for one, each in zip(first, files, strict=True)]
+    if len(files) == 1:  # a generator may number its events anew
+        return [(mask.first_event, mask.last_event - mask.first_event + 1)]
+    begin, end = mask.first_event - files[0].first_event, mask.last_event - files[0].first_event + 1
+    found, at = [], 0
+    for each in files:
+        low, high = max(begin, at), min(end, at + each.events)
+        found.append((each.first_event + low - at, max(0, high - low)))
+        at += each.events
+    return found
+
+
 class Estimates(NamedTuple):
     """The resources that a job will need; None where the splitter does not estimate one."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jim.errors import shown
 from jim.splitting.checked_values import TEXT, Kind, fields, list_of, run_number, whole
 from jim.splitting.errors import InvalidRecovery
-from jim.splitting.files_and_jobs import File, Range, Record, Runs, SplitJob
+from jim.splitting.files_and_jobs import File, Range, Record, Runs, SplitJob, events_in
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
 
 VERSION = 2
@@ -89,10 +89,11 @@ def _entry(key: str, version: int, record: Any) -> Recovered:
 
 def document_of(job: SplitJob) -> Record:
     """Write the document of a failed job: its files, restricted to its mask."""
-    return {"acdc_version": VERSION, "files": {each.lfn: _undone(each, job) for each in job.files}}
+    parts = zip(job.files, events_in(job.files, job.mask), strict=True)
+    return {"acdc_version": VERSION, "files": {each.lfn: _undone(each, job, *part) for each, part in parts}}
 
 
-def _undone(file: File, job: SplitJob) -> Record:
+def _undone(file: File, job: SplitJob, first: int, events: int) -> Record:
     mask, runs = job.mask, dict(file.runs)
     if mask.run_lumis is not None:
         allowed = LumiMask(mask.run_lumis)
@@ -100,8 +101,6 @@ def _undone(file: File, job: SplitJob) -> Record:
     elif mask.first_lumi is not None and mask.last_lumi is not None:
         allowed = LumiMask({run: [(mask.first_lumi, mask.last_lumi)] for run in runs})
         runs = {run: tuple(allowed.within(run, lumis)) for run, lumis in file.runs}
-    first = file.first_event if mask.first_event is None else mask.first_event
-    events = file.events if mask.last_event is None else mask.last_event - first + 1
     return {
         "lfn": file.lfn,
         "size": file.size,

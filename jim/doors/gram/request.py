@@ -258,4 +258,4 @@ def _converted(name: str, values: list[Any], kind: type | str) -> Any:
             return kind(text)
         if kind in ("table", "lists", "values", "records"):  # RSL cannot write such a value, so the text is JSON
             return json.loads(text)
-    return text
+    return values if kind == "records" else text

@@ -31,3 +31,26 @@ SAID_IN_JDF = [
 @pytest.mark.parametrize(("text", "means"), SAID_IN_JDF)
 def test_values_in_jdf_mean_this(text, means):
     assert jdf.parse(J + text) == TRUE | means
+
+
+def test_splitters_their_parameters_and_files_are_said_in_lines():
+    text = (
+        "splitter = FileBased\n"
+        'splitter_parameters = files_per_job=2 respect_run_boundaries=true "siteWhitelist=[""A""]"\n'
+        "input_files = /store/a /store/b \\\n /store/c\n"
+    )
+    assert jdf.parse(J + text) == TRUE | {
+        "splitter": "FileBased",
+        "splitter_parameters": {"files_per_job": 2, "respect_run_boundaries": True, "siteWhitelist": ["A"]},
+        "input_files": ["/store/a", "/store/b", "/store/c"],
+    }
+    assert jdf.parse(J + "splitter = 5\n") == TRUE | {"splitter": "5"}
+    records = 'splitter = FileBased\ninput_files = "[{""lfn"": ""/a"", ""events"": 3}]"\n'
+    assert jdf.parse(J + records)["input_files"] == [{"lfn": "/a", "events": 3}]
+
+
+def test_each_line_of_argument_sets_is_one_of_them():
+    parametric = "job_type = parametric\nexecutable = true\n"
+    text = 'argument_sets = -n 1\nargument_sets = "a b" 2\n# a third\nArgumentSets =\n'
+    assert jdf.parse(parametric + text)["argument_sets"] == [["-n", "1"], ["a b", "2"], []]
+    assert jdf.parse(parametric + 'argument_sets = "[[""1""], []]"')["argument_sets"] == [["1"], []]
