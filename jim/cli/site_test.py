@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from jim.admin.trial.asking import HISTORY
 from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
@@ -135,6 +134,8 @@ def _outcome(found: Found, levels: Mapping[str, Level]) -> tuple[int, str]:
 def _settled(found: Iterable[Finding]) -> Iterator[Finding]:
     """Leave out a warning about the history if the history was asked again once a job had ended."""
     checks = list(found)
+    from jim.admin.trial.asking import HISTORY  # it needs libraries; `jim site check` says which are missing
+
     last = max((at for at, finding in enumerate(checks) if finding.name == HISTORY), default=0)
     return (finding for at, finding in enumerate(checks) if finding.name != HISTORY or at == last)
 
