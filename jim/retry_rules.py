@@ -41,14 +41,16 @@ class Rule(NamedTuple):
     delay: tuple[float, ...] = ()
 
 
-def read(tables: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
+def read(tables: Sequence[object]) -> tuple[Rule, ...]:
     """Read and check the rules of a request, a job type or a site."""
     if len(tables) > MOST_RULES:
         raise BadRequest(f"expected at most {MOST_RULES} rules, found {len(tables)}", "retry")
     return tuple(map(_rule, tables))
 
 
-def _rule(table: Mapping[str, Any]) -> Rule:
+def _rule(table: object) -> Rule:
+    if not isinstance(table, Mapping):
+        raise BadRequest(f"expected a list of tables, found {shown(table)} in it", "retry")
     for name in table:
         if name not in NAMES:
             raise BadRequest(f"a rule has no {shown(name)}{nearest(str(name), NAMES)}", "retry")

@@ -7,7 +7,7 @@ import json
 
 from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, with_local_times
 from jim.reading.acts import acts
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
@@ -48,10 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
         of_all = [{"account": account} if arguments.all else {} for account, _ in found]
         say_json([each | act._asdict() for each, (_, act) in zip(of_all, found, strict=True)])
     elif found:
-        table(head, ([act.at, *([account] if arguments.all else []), *map(plain, act[1:])] for account, act in found))
+        table(head, (_row(act, [account] if arguments.all else []) for account, act in found))
     else:
-        say(f"nobody has done anything since {at}")
+        say(with_local_times(f"nobody has done anything since {at}"))
     return code
+
+
+def _row(act: Act, account: list[str]) -> list[str]:
+    return [local_time(act.at), *account, act.verb, with_local_times(act.of), act.by]
 
 
 def _of_all_accounts(since: str, at: str) -> tuple[list[tuple[str, Act]], int]:

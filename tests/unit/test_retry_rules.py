@@ -83,3 +83,8 @@ def test_a_pattern_that_is_let_through_is_soon_searched(pattern):
     assert rule.pattern is not None
     assert rule.pattern.search("abc" * 100) is None
     assert time.process_time() - began < 0.5
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(BadRequest, match="retry: expected a list of tables, found 'memory' in it"):
+        read(["memory"])

@@ -9,6 +9,8 @@ from jim.site import acts
 from jim.site.acts import Act
 from tests.cli_home import EVIL, EVIL_SHOWN
 
+DRAINED = "until 2026-02-01T12:00:00Z; disks"
+
 
 def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order_of_time(home):
     home.store.add_grid_job(1, "k", "mc", "", {"job_type": "executable"}, by="mc, by the door gram")
@@ -17,10 +19,10 @@ def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order
     home.store.note(1, "cancel requested", Witness.USER, f"ann, by the pages{EVIL}")
     home.later("2026-01-31T12:00:03.000Z")
     home.store.note(1, "retry requested", Witness.USER, "mc, by the command line, most 2", 3)
-    acts.record(home.site.acts, Act("2026-01-31T12:00:01.000Z", "site drain", "disks", "mc, by the command line"))
+    acts.record(home.site.acts, Act("2026-01-31T12:00:01.000Z", "site drain", DRAINED, "mc, by the command line"))
     assert home.json("actions", "--since", "1h") == [
         {"at": "2026-01-31T12:00:00.000Z", "verb": "submit", "of": "1", "by": "mc, by the door gram, /CN=Ann"},
-        {"at": "2026-01-31T12:00:01.000Z", "verb": "site drain", "of": "disks", "by": "mc, by the command line"},
+        {"at": "2026-01-31T12:00:01.000Z", "verb": "site drain", "of": DRAINED, "by": "mc, by the command line"},
         {"at": "2026-01-31T12:00:02.000Z", "verb": "cancel", "of": "1", "by": f"ann, by the pages{EVIL}"},
         {"at": "2026-01-31T12:00:03.000Z", "verb": "retry", "of": "1.3", "by": "mc, by the command line, most 2"},
     ]
@@ -31,6 +33,7 @@ def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order
         ["2026-01-31T12:00:03.000Z", "retry", "1.3"],
     ]
     assert EVIL_SHOWN in said
+    assert "until 2026-02-01 12:00:00 UTC; disks" in home.out("actions")
 
 
 def test_what_no_keeper_has_taken_yet_is_listed_too(home):
