@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jim.errors import BadRequest, nearest, shown
 

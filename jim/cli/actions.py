@@ -7,7 +7,7 @@ import json
 
 from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
-from jim.cli.text import plain, say, say_json, with_local_times
+from jim.cli.text import local_time, say, say_json, with_local_times
 from jim.reading.acts import acts
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
