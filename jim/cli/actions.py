@@ -7,7 +7,7 @@ import json
 
 from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
-from jim.cli.text import local_time, say, say_json, with_local_times
+from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.reading.acts import acts
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _row(act: Act, account: list[str]) -> list[str]:
-    return [local_time(act.at), *account, act.verb, with_local_times(act.of), act.by]
+    return [local_time(act.at), *account, plain(act.verb), plain(with_local_times(act.of)), plain(act.by)]
 
 
 def _of_all_accounts(since: str, at: str) -> tuple[list[tuple[str, Act]], int]:

@@ -27,10 +27,10 @@ def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order
         {"at": "2026-01-31T12:00:03.000Z", "verb": "retry", "of": "1.3", "by": "mc, by the command line, most 2"},
     ]
     said = home.out("actions", "--since", "2026-01-31T12:00:02Z")
-    assert [line.split()[:3] for line in said.splitlines()] == [
-        ["when", "what", "of"],
-        ["2026-01-31T12:00:02.000Z", "cancel", "1"],
-        ["2026-01-31T12:00:03.000Z", "retry", "1.3"],
+    assert [line.split()[:5] for line in said.splitlines()] == [
+        ["when", "what", "of", "which", "by"],
+        ["2026-01-31", "12:00:02", "UTC", "cancel", "1"],
+        ["2026-01-31", "12:00:03", "UTC", "retry", "1.3"],
     ]
     assert EVIL_SHOWN in said
     assert "until 2026-02-01 12:00:00 UTC; disks" in home.out("actions")
