@@ -196,7 +196,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     for name, value in local.piece.attributes.items():
         yield "own", plain(f"{name} = {value!r}")
     for name, value in local.changed.items():
-        yield "after retries", plain(f"{name} = {value!r}")
+        yield "asks for", plain(f"{name} = {value!r}")
     yield "arguments", plain(" ".join(local.piece.arguments)) if local.piece.files else ""
     yield "attempts", f"{local.spent} of {view.site.limits.attempts} spent"
     yield "recovery", plain(" ".join(local.recovery))

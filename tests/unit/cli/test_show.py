@@ -272,3 +272,12 @@ def test_a_job_type_that_cannot_be_loaded_hides_nothing_of_its_grid_jobs(home, t
     monkeypatch.setattr(sys, "path", [*sys.path])
     home.add(job_type="crmine.gone", size=2)
     assert [line.split()[0] for line in home.out("show", "1").splitlines() if line.startswith("1.")] == ["1.0", "1.1"]
+
+
+def test_show_says_what_further_attempts_ask_for_instead_of_the_request(home):
+    sent(home)
+    home.store.set_local_job(1, 2, changed={"memory_mb": 225})
+    home.store.set_submission(1, 1, asked={"memory_mb": 150})
+    said = home.out("show", "1.2")
+    assert "\nasks for     memory_mb = 225\n" in said
+    assert "  asked for 150 MB  3     failed " in said
