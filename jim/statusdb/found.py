@@ -65,10 +65,9 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
     last = latest(store, job, found)
     now, counts = store.clock.utc(), {place for place, _ in last.values()}
     with store.transaction():
-        for n in last:
-            for each in store.attempts(job.id, n=n):
-                if not each.verdict:
-                    store.set_attempt(job.id, each.k, each.idx, verdict="again", reason=SUPERSEDED)
+        for each in [each for n in last for each in store.attempts(job.id, n=n) if not each.verdict]:
+            store.set_attempt(job.id, each.k, each.idx, verdict="again", reason=SUPERSEDED)
+            _doubt_intent(store, job.id, each.k)
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
@@ -83,3 +82,10 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
         store.note(job.id, "restored", Witness.KEEPER, f"{len(found):,} submissions found, {AFTER_THE_BACKUP}")
         if last and job.step in (Step.COLLECTING, Step.FINISHED):  # as the forgotten retry did
             store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
+
+
+def _doubt_intent(store: Store, grid: int, k: int) -> None:
+    """Have an intended submission looked for: its local jobs have later attempts, so it was submitted or given up."""
+    intended = store.submission(grid, k)
+    if intended and intended.state is SubmissionState.INTENDED:
+        store.set_submission(grid, k, state=SubmissionState.UNKNOWN, reason=TAKEN_UP, tries=0, due=0.0)

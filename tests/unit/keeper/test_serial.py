@@ -484,6 +484,27 @@ def test_what_has_ended_after_the_backup_is_not_done_again(forgotten):
     assert (len(world.batch.accepted), len(world.batch.ledger)) == (2, 3)
 
 
+@pytest.mark.parametrize("meanwhile", ["fenced", "accepted"])
+def test_what_was_just_to_be_sent_in_the_backup_and_was_sent_again_is_looked_for(world, meanwhile):
+    """It was handed over anew as the later attempts of its local jobs, and no keeper could go on."""
+    world.batch.lies = [Instead("submit", Answers.NOT_STARTED)]
+    world.submit(2, key="k1")
+    world.until(lambda: world.store.submissions("intended", grid=1))
+    save(world)
+    if meanwhile == "fenced":
+        world.batch.lies = [Instead("submit", Answers.DOWN)]
+        world.until(lambda: world.batch.accepted)
+    else:
+        world.until(lambda: world.batch.accepted)
+        fail_and_send_again(world)
+    put_back(world)
+    restored(world)
+    world.run_all(1)
+    assert world.store.counts(1) == {State.COMPLETED: 2}
+    starts = [mark.rpartition("-")[2] for mark, _ in world.batch.ledger]
+    assert starts == (["2", "2"] if meanwhile == "fenced" else ["1", "1", "2"])
+
+
 def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world):
     """Of two that both believed to go on: what the other one has sent is not believed, nor does it start any more."""
     sent(world, 2)

@@ -47,3 +47,13 @@ def test_an_intent_in_another_s_directory_was_never_submitted(store, home):
     found.void(store, store.grid_job(1), 1)
     assert store.submissions(*SubmissionState) == []
     assert [(each.state, each.attempt) for each in store.local_jobs(1)] == [(State.WAITING, 0)] * 4
+
+
+def test_an_intended_submission_with_superseded_attempts_is_looked_for(store, home):
+    home.send(0, 1)
+    found.take_up(store, store.grid_job(1), MARKS, {2: {1: (0, 2)}}, 2)
+    assert [(each.k, each.state) for each in store.submissions(*SubmissionState)] == [
+        (1, SubmissionState.UNKNOWN),
+        (2, SubmissionState.UNKNOWN),
+    ]
+    assert [(each.idx, each.verdict) for each in store.attempts(1, k=1)] == [(1, "again"), (2, "")]
