@@ -15,13 +15,13 @@ from typing import Any
 
 from flask import Flask, Response, g, render_template, request
 from jinja2 import StrictUndefined
-from werkzeug.routing import BaseConverter
 
 from jim import __version__
 from jim.jobs import GridJob, public
 from jim.model import Step
 from jim.pages import shown, svg
 from jim.pages.access import Access, Large, Rates
+from jim.pages.addresses import CONVERTERS, in_full
 from jim.pages.admission import DOING, admit, require_look, seen_lines
 from jim.pages.assets import hashed, sent
 from jim.pages.beside import Beside, Find
@@ -60,6 +60,7 @@ SECURITY = {
 }
 KINDS = {"html": HTML, "json": JSON, "csv": CSV, "xml": XML}
 Make = Callable[..., Made]
+Send = Callable[..., Response]
 
 
 @dataclass
@@ -146,26 +147,34 @@ class Pages:
         name: str = "",
         versioned: bool = False,
         files: Find | None = None,
+        document: Send | None = None,
     ) -> None:
-        """Serve a page at a rule, and its other formats at the rule with a suffix.
+        """Serve a page at a rule, and its other formats at the rule with a suffix; a large XML document is sent apart.
 
         A versioned page changes only if its grid job changes, or without one if any does, or if one of its files does.
         """
         name, rule = name or make.__name__, in_full(rule)
         moment = partial(self.beside.at, self.watch, files) if versioned else None
-        app.add_url_rule(rule, name, self._serving(make, "", formats, moment))
+        app.add_url_rule(rule, name, self._serving(make, "", formats, moment, document))
         for each in formats:
             if each != "html":
                 mirror = f"{'/index' if rule == '/' else rule}.{each}"
-                app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats))
+                app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats, None, document))
 
     def _serving(
-        self, make: Make, fixed: str, formats: tuple[str, ...], told: Callable[..., Moment | None] | None = None
-    ) -> Callable[..., Response]:
+        self,
+        make: Make,
+        fixed: str,
+        formats: tuple[str, ...],
+        told: Callable[..., Moment | None] | None,
+        document: Send | None,
+    ) -> Send:
         def serve(**names: Any) -> Response:
             kind = fixed or accepted(formats)
             if kind == "xml":
                 require_look()
+                if document:
+                    return document(self, **names)
             cached = f"{g.role} {kind} {g.root} {request.full_path}"
             moment = told(**names) if told and kind == "html" else None
             if moment and tag_of(cached, moment.mark) in request.headers.get("If-None-Match", ""):
@@ -192,12 +201,6 @@ class Reasons:
         if job.id not in self._told:
             self._told[job.id] = self._pages.why(self._view, job)
         return self._told[job.id]
-
-
-def in_full(rule: str) -> str:
-    """Return a rule with the limits of grid job and local job numbers, and with what a host may be named."""
-    rule = rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
-    return rule.replace("<HOST>", "<text:host>")
 
 
 def accepted(formats: tuple[str, ...]) -> str:
@@ -241,12 +244,6 @@ def unchanged(moment: Moment, tag: str) -> Response:
     return answer(Made(b"", HTML, moment.now, moment.keeper_seen, moment.batch_seen), "", f'"{tag}"')
 
 
-class Text(BaseConverter):
-    """A name in an address that may have any characters, also a slash."""
-
-    regex, part_isolating = ".+", False
-
-
 def make_app(pages: Pages) -> Flask:
     """Return the application with all pages."""
     app = Flask("jim.pages", static_folder=None, template_folder="templates", root_path=str(Path(__file__).parent))
@@ -259,7 +256,7 @@ def make_app(pages: Pages) -> Flask:
     }
     app.jinja_env.globals.update(_in_templates(pages))
     app.context_processor(lambda: {"root": _root(), "menu": _menu(pages)})
-    app.url_map.converters["text"] = Text
+    app.url_map.converters |= CONVERTERS
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     for name in OF_SITE if pages.accounts else ROUTES:

@@ -146,7 +146,10 @@ def time_of(view: View, text: str) -> str:
     """Read a time or an age, and return the time in the store's form."""
     if text[-1] in "smhdw":
         unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[text[-1]]
-        then = datetime.fromisoformat(view.now()) - timedelta(**{unit: int(text[:-1])})
+        try:
+            then = datetime.fromisoformat(view.now()) - timedelta(**{unit: int(text[:-1])})
+        except OverflowError as error:
+            raise BadRequest(f"{text!r} is longer ago than calendars go") from error
         return f"{then.isoformat(timespec='milliseconds')[:23]}Z"
     try:
         datetime.fromisoformat(text.removesuffix("Z"))

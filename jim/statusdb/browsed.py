@@ -37,10 +37,7 @@ WORD = (
     "(job_type LIKE ?1 ESCAPE '\\' OR owner LIKE ?1 ESCAPE '\\' OR reason LIKE ?1 ESCAPE '\\' "
     "OR key LIKE ?1 ESCAPE '\\' OR CAST(id AS TEXT) = ?2)"
 )
-RAN_ON = (
-    "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n "
-    "AND h.host IN (SELECT value FROM json_each(?)))"
-)
+RAN_ON = "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n AND h.host IN ({}))"
 HAS_PHASE = "EXISTS (SELECT 1 FROM phase p WHERE p.grid = l.grid AND p.n = l.n AND p.name = ?)"
 SEEN = (
     "SELECT l.n, l.state, l.attempt, l.submission, l.due, l.wish, l.witness, l.reason, {kind}, l.updated, "
@@ -302,7 +299,7 @@ def _local_jobs(grid: int, asked: LocalJobsAsked) -> Clauses:
         sql = " OR ".join(["l.reason GLOB ?"] * len(asked.reasons))
         clauses.append((f"({sql})", tuple(map(_glob, asked.reasons))))
     if asked.hosts:
-        clauses.append((RAN_ON, (json.dumps(asked.hosts),)))
+        clauses.append((RAN_ON.format(", ".join("?" * len(asked.hosts))), asked.hosts))
     if asked.held is not None:
         clauses.append((f"(l.state = 'waiting' AND l.due {'=' if asked.held else '<'} ?)", (HELD,)))
     clauses += [(HAS_PHASE, (phase,)) for phase in asked.phases]

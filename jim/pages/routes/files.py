@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from hashlib import sha256
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -14,8 +15,9 @@ from werkzeug.wsgi import wrap_file
 
 from jim.errors import BadRequest, UnknownJob
 from jim.jobs import Attempt
+from jim.pages.addresses import in_full
 from jim.pages.admission import require_look
-from jim.pages.app import Pages, in_full
+from jim.pages.app import Pages, require_no_filter
 from jim.pages.live import XML, Made
 from jim.pages.refusals import Refused
 from jim.reading import files
@@ -26,6 +28,7 @@ from jim.reading.xml_documents import Of, written
 
 LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024
 MEMBERS = 100
+MOST_ATTEMPTS = 20  # the last ones, which the page of a log links
 DOCUMENT_SECONDS = 300.0
 BLOCK = 64 * 1024
 SENDING_SECONDS = 1.0
@@ -37,19 +40,18 @@ def add(app: Flask, pages: Pages) -> None:
     pages.add(app, "/jobs/<G>/<N>/log/<name>", log, "html")
     pages.add(app, "/jobs/<G>/result", result, "html")
     for rule, make in (
-        ("/jobs/<G>.xml", document),
         ("/jobs/<G>/<N>/output/<path:name>", output),
         ("/jobs/<G>/result/tar", tar),
         ("/jobs/<G>/result/beside/<name>", beside),
         ("/jobs/<G>/result/picture/<name>", picture),
     ):
         app.add_url_rule(in_full(rule), make.__name__, _with(pages, make))
-    app.add_url_rule("/index.xml", "site.xml", _with(pages, document))
 
 
 def _with(pages: Pages, make: Any) -> Any:
     def serve(**names: Any) -> Response:
         require_look()
+        require_no_filter()
         response: Response = make(pages, **names)
         return response
 
@@ -78,7 +80,7 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
         "job": job,
         "local": local,
         "attempt": attempt,
-        "attempts": attempts,
+        "attempts": attempts[-MOST_ATTEMPTS:],
         "names": list(files.sizes(view, [attempt])[0]),
         **shown,
     }
@@ -131,19 +133,9 @@ def result(pages: Pages, view: View, kind: str, number: int) -> Made:
 
 
 def tar(pages: Pages, number: int) -> Response:
-    """Send the tar of a grid job, or a range of it."""
+    """Send the tar of a grid job."""
     with pages.viewing() as view:
-        found = files.open_result(view, view.grid_job(number))
-    wanted = request.range
-    if wanted is None or len(wanted.ranges) != 1 or wanted.units != "bytes":
-        return download(found, f"{number}.tar")
-    begin, end = wanted.range_for_length(found.size) or (0, 0)
-    if begin >= end:
-        found.file.close()
-        raise Refused(416, "the tar is shorter than that", **{"Content-Range": f"bytes */{found.size}"})
-    response = download(Found(found.file, begin, end - begin), f"{number}.tar", status=206)
-    response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{found.size}"
-    return response
+        return download(files.open_result(view, view.grid_job(number)), f"{number}.tar")
 
 
 def beside(pages: Pages, number: int, name: str) -> Response:
@@ -166,15 +158,47 @@ def picture(pages: Pages, number: int, name: str) -> Response:
     return response
 
 
-def download(found: Found, name: str, status: int = 200) -> Response:
-    """Send a part of a file as a download; waitress sends it gradually, without a thread."""
+def download(found: Found, name: str) -> Response:
+    """Send a part of a file as a download, or the range of it that is asked for."""
+    tag = _tag(found)
+    begin, end = _range(found, tag)
+    response = sent(Found(found.file, found.begin + begin, end - begin), name)
+    response.headers["Accept-Ranges"], response.headers["ETag"] = "bytes", tag
+    if end - begin < found.size:
+        response.status_code = 206
+        response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{found.size}"
+    return response
+
+
+def _tag(found: Found) -> str:
+    """Return a text that differs if the file was replaced or changed: the rest of another file must not be sent."""
+    about = os.fstat(found.file.fileno())
+    told = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, found.begin, found.size
+    return f'"{sha256(str(told).encode()).hexdigest()[:32]}"'
+
+
+def _range(found: Found, tag: str) -> tuple[int, int]:
+    """Return the bytes that are asked for; several ranges, and those of another version of the file, mean all."""
+    wanted = request.range
+    if wanted is None or len(wanted.ranges) != 1 or wanted.units != "bytes":
+        return 0, found.size
+    if request.headers.get("If-Range", tag) != tag:
+        return 0, found.size
+    begin, end = wanted.range_for_length(found.size) or (0, 0)
+    if begin >= end:
+        found.file.close()
+        raise Refused(416, "the file is shorter than that", **{"Content-Range": f"bytes */{found.size}"})
+    return begin, end
+
+
+def sent(found: Found, name: str) -> Response:
+    """Send a part of a file; waitress sends it gradually, without a thread."""
     file = Sent(found)
     streamed = "wsgi.file_wrapper" in request.environ
     body: Any = wrap_file(request.environ, file, BLOCK) if streamed else _blocks(file)  # type: ignore[arg-type]
-    response = Response(body, status, content_type="application/octet-stream", direct_passthrough=streamed)
+    response = Response(body, content_type="application/octet-stream", direct_passthrough=streamed)
     response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
     response.headers["Content-Length"] = str(found.size)
-    response.headers["Accept-Ranges"] = "bytes"
     return response
 
 
@@ -229,6 +253,7 @@ def place(pages: Pages) -> Iterator[None]:
 
 def document(pages: Pages, number: int | None = None) -> Response:
     """Send the document of a grid job, or that of the site."""
+    require_no_filter()
     of = Of() if number is None else Of((number,))
     with place(pages), pages.viewing(DOCUMENT_SECONDS) as view:
         file = written(view, of)
@@ -237,7 +262,7 @@ def document(pages: Pages, number: int | None = None) -> Response:
 
 def send_xml(file: IO[bytes]) -> Response:
     """Send a whole file as XML."""
-    response = download(Found(file, 0, file.tell()), "document.xml")
+    response = sent(Found(file, 0, file.tell()), "document.xml")
     response.content_type = XML
-    del response.headers["Content-Disposition"], response.headers["Accept-Ranges"]
+    del response.headers["Content-Disposition"]
     return response

@@ -11,9 +11,10 @@ from flask import Flask, g, request
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.pages.admission import seen_by
-from jim.pages.app import Pages, as_csv, as_json
+from jim.pages.app import Pages, as_csv, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS, Find
 from jim.pages.live import Made
+from jim.pages.routes.files import document
 from jim.reading import documents, filters, groups, history, hosts, lists
 from jim.reading import map as mapping
 from jim.reading.effects import offered
@@ -31,7 +32,7 @@ COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness",
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv", versioned=True)
+    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv", "xml", versioned=True, document=document)
     pages.add(app, "/jobs/<G>/explain.json", explained, "json")
 
 
@@ -138,4 +139,5 @@ def _told(value: object) -> str:
 
 def explained(_: Pages, view: View, kind: str, number: int) -> Made:
     """Show what a grid job waits for."""
+    require_no_filter()
     return as_json(documents.explained(view, view.grid_job(number)))

@@ -12,8 +12,9 @@ from flask import Flask, g
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
 from jim.pages.admission import seen_by
-from jim.pages.app import Pages, as_json
+from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.live import XML, Made
+from jim.pages.shown import cut
 from jim.pages.tokens import Role
 from jim.reading import documents, history
 from jim.reading.before_submission import Wait
@@ -26,6 +27,9 @@ from jim.reading.view import View
 from jim.statusdb.published import UNCHECKED
 
 LOGS_OF = 10  # last attempts whose logs are listed
+ATTEMPTS = 20  # the last ones, which the page shows
+PUBLISHED = 50_000  # characters of XML on the page
+LONGEST_XML = 20_000
 PHASE = "<phase "
 BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
@@ -38,6 +42,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     """Show one local job."""
+    require_no_filter()
     job, local = view.grid_job(number), view.store.local_job(number, n)
     if kind == "json":
         return as_json(seen_by(g.role, documents.of_member(view, job, local)))
@@ -56,6 +61,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         record=view.local_record(job, local),
         waits=_waits(pages, view, job, local),
         attempts=list(_attempts(view, attempts)),
+        earlier=max(0, len(attempts) - ATTEMPTS),
         printed=_printed(view, attempts),
         running=mine,
         claim_age=age(view, mine) if mine else None,
@@ -89,12 +95,13 @@ def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait
 
 def explained_local(_: Pages, view: View, kind: str, number: int, n: int) -> Made:
     """Show what a local job waits for."""
+    require_no_filter()
     return as_json(documents.explained(view, view.grid_job(number), view.store.local_job(number, n)))
 
 
 def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of attempts, the latest first; `logs` is None if the work directory cannot be read just now."""
-    latest, logs = list(reversed(attempts)), None
+    """Yield the rows of the last attempts, the latest first; `logs` is None if they cannot be read just now."""
+    latest, logs = list(reversed(attempts[-ATTEMPTS:])), None
     with suppress(OSError):
         logs = [*sizes(view, latest[:LOGS_OF]), *({} for _ in latest[LOGS_OF:])]
     for at, attempt in enumerate(latest):
@@ -120,6 +127,9 @@ def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str, str
     """Return the publications of the payload other than phases, in a form for people, and how they are not valid."""
     from jim.statusdb.xml import indented
 
+    left = PUBLISHED
     for each in view.store.details(local.grid, local.n):
         if not each.content.startswith(PHASE):
-            yield each.name, indented(each.content), each.updated, "" if each.valid == UNCHECKED else each.valid
+            content = cut(indented(each.content), min(LONGEST_XML, left)) if left > 0 else ""
+            left -= len(content)
+            yield each.name, content, each.updated, "" if each.valid == UNCHECKED else each.valid

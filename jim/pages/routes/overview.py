@@ -7,9 +7,10 @@ from typing import Any
 
 from flask import Flask
 
-from jim.pages.app import Pages, as_json
+from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
+from jim.pages.routes.files import document
 from jim.reading import history, lists
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts, hole_words
@@ -23,11 +24,12 @@ MOST_HOLES = 10
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/", overview, "html", "json", versioned=True)
+    pages.add(app, "/", overview, "html", "json", "xml", versioned=True, document=document)
 
 
 def overview(pages: Pages, view: View, kind: str) -> Made:
     """Show the overview of the site."""
+    require_no_filter()
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)

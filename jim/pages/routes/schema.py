@@ -65,6 +65,7 @@ def _faults(files: Sequence[str]) -> Mapping[str, str]:
 
 def own_rng(pages: Pages, name: str) -> Response:
     """Send a grammar of a job type."""
+    require_no_filter()
     with pages.viewing() as view:
         found = list(all_grammars(view.site.site.handlers))
     for job_type, _, file in found:
@@ -81,6 +82,7 @@ def _plain(element: grammar.Element) -> dict[str, object]:
 
 def rng() -> Response:
     """Send the grammar as `jim xml --schema` prints it."""
+    require_no_filter()
     return _as_rng(_rng(), "jim-status.rng")
 
 

@@ -226,6 +226,43 @@ def test_the_tar_is_sent_whole_and_in_ranges(done: Ground, person: Person) -> No
     assert person.get("/jobs/1/result/tar", Range=f"bytes={len(content)}-").status_code == 416
 
 
+def test_every_download_is_sent_in_ranges_of_one_version_of_its_file(done: Ground, person: Person) -> None:
+    tar = finished(done, {"1.0/z": bytes(2000)}, {"y.txt": b"0123456789"})
+    done.leave(1, 1, 1, "out/z.dat", b"7 bytes")
+    for path, size in (
+        ("/jobs/1/result/tar", tar.stat().st_size),
+        ("/jobs/1/result/beside/y.txt", 10),
+        ("/jobs/1/0/output/out/z.dat", 7),
+    ):
+        whole = person.get(path)
+        tag = whole.headers["ETag"]
+        assert (whole.headers["Accept-Ranges"], len(whole.data)) == ("bytes", size), path
+        part = person.get(path, Range="bytes=2-4", If_Range=tag)
+        assert (part.status_code, part.data, part.headers["ETag"]) == (206, whole.data[2:5], tag), path
+        assert part.headers["Content-Range"] == f"bytes 2-4/{size}"
+        assert person.get(path, Range="bytes=2-4", If_Range='"another"').data == whole.data, path
+        for odd in ("bytes=5-2", "bytes=0-0,2-3", "items=0-3", "bytes=a-b", "0-3", f"bytes=0-{10**20}"):
+            answer = person.get(path, Range=odd)
+            assert (answer.status_code, answer.data) == (200, whole.data), (path, odd)
+        beyond = person.get(path, Range=f"bytes={size}-")
+        assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{size}"), path
+    tag = person.get("/jobs/1/result/tar").headers["ETag"]
+    other = finished(done, {"1.0/z": b"\1" * 2000}, {"y.txt": b"0123456789"}).read_bytes()
+    assert person.get("/jobs/1/result/tar", Range="bytes=600-", If_Range=tag).data == other, (
+        "not the rest of another tar"
+    )
+    assert "Accept-Ranges" not in person.get("/jobs/1.xml").headers
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08" + bytes(700), b"", b"x" * 512])
+def test_what_is_no_tar_any_more_is_told(done: Ground, person: Person, content: bytes) -> None:
+    """Somebody has compressed it, for example."""
+    finished(done, {"1.0/z": b"x"}, {}).write_bytes(content)
+    answer = person.get("/jobs/1/result")
+    assert answer.status_code in (200, 410) if not content else answer.status_code == 410
+    assert person.get("/jobs/1/result/tar").data == content
+
+
 def test_3_a_picture_is_shown_and_all_else_is_a_download(done: Ground, person: Person) -> None:
     beside = {"mass.png": png(8, 8), "lies.png": b"<html>", "x.svg": b"<svg onload='alert(1)'/>", "x.html": b"<script>"}
     finished(done, {}, beside)

@@ -167,6 +167,14 @@ def test_the_slowest_local_job_and_exactly_the_failed_ones_are_linked(ground: Gr
     assert '<a href="?state=failed">show 2 failed</a>' in page.html
 
 
+def test_the_page_of_a_very_large_request_is_small(ground: Ground, person: Person) -> None:
+    ground.add(1, 2, 60, inputs=[f"/pnfs/run{n:08d}.raw" for n in range(50_000)])
+    page = person.page("/jobs/1")
+    assert len(page.html) < 60_000
+    assert "All of it is in the JSON document." in page.text
+    assert len(person.json("/jobs/1.json")["request"]["inputs"]) == 50_000
+
+
 def test_every_page_says_of_when_it_is_and_who_said_so(ground: Ground, person: Person) -> None:
     ended(ground, 1, 2, 60)
     for path in ("/", "/jobs", "/jobs/1", "/jobs/1/0"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from urllib.parse import quote
 
 import pytest
 
@@ -154,6 +155,15 @@ def test_local_jobs_are_narrowed_by_filters(busy: Ground, person: Person) -> Non
 
 def _states(ground: Ground) -> list[tuple[int, State]]:
     return [(each.n, each.state) for each in ground.store.local_jobs(3)]
+
+
+@pytest.mark.parametrize("host", ["a\x00b", "", "wn 1", "ünï", "a,b", "'\"--"])
+def test_a_host_of_any_name_finds_what_ran_there_and_nothing_else(ground: Ground, person: Person, host: str) -> None:
+    ground.add(1, 2, 60)
+    ground.send(1, 1, [0, 1], 50)
+    ground.store.set_attempt(1, 1, 1, host=host or "other", started="2026-01-31T11:00:00Z")
+    found = person.page(f"/jobs/1?host={quote(host or chr(0))}").ids()
+    assert found == (["1.0"] if host else [])
 
 
 def test_what_waits_is_told_apart_by_who_lets_it_go_on(ground: Ground, person: Person) -> None:

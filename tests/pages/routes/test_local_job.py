@@ -42,6 +42,26 @@ def test_a_waiting_local_job_tells_why(ground: Ground, person: Person) -> None:
     assert "x" * 2000 in long.text
 
 
+def test_the_page_is_small_however_often_it_was_tried_and_whatever_it_published(ground: Ground, person: Person) -> None:
+    ground.add(1, 1, 6000)
+    for k in range(1, 101):
+        ground.send(1, k, [0], 5000 - k)
+        ground.store.set_attempt(
+            1, k, 1, host=f"wn{k}", started="2026-01-31T11:00:00Z", verdict="again", reason="x" * 999
+        )
+        ground.store.set_local_job(1, 0, state=State.WAITING)
+    for n in range(60):
+        ground.store.publish(1, 0, f"k{n}", f"<a>{'<b/>' * 3000}</a>")
+    page = person.page("/jobs/1/0")
+    assert page.all("article") == [{"class": "attempt", "aria-label": f"Attempt {n}"} for n in range(100, 80, -1)]
+    assert "80 earlier attempts: see the JSON document" in page.text
+    assert len(page.html) < 250_000
+    assert len(page.elements) < 2500
+    assert "There is too much to show here" in page.text
+    assert len(person.json("/jobs/1/0.json")["attempts"]) == 100
+    assert person.get("/jobs/1/0.xml").text.count("<b/>") == 60 * 3000
+
+
 def test_the_last_lines_of_the_latest_attempt_are_shown_with_it(ground: Ground, person: Person) -> None:
     ended(ground, 1, 2, 60, bad=1)
     ground.leave(1, 1, 1, "stdout", b"".join(b"event %d\n" % n for n in range(400)) + b"\xff<b>end</b>\n\n")
