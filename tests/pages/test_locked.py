@@ -1,4 +1,4 @@
-"""A store that another program has locked is told, and holds up one request only."""
+"""A store that another program has locked holds up one request only; one that is gone is not taken for an empty one."""
 
 from __future__ import annotations
 
@@ -33,4 +33,19 @@ def test_18_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do
     assert person.get(path).status_code == 503
     now[0] += 5.0
     assert person.get(path).status_code == 200
+    running.store = open_store(running.site.state, running.clock, write=True)
+
+
+def test_18_a_store_that_has_gone_is_told_and_is_back_when_it_is(running: Ground, person: Person) -> None:
+    assert person.page("/jobs").ids() == ["1"]
+    running.store.close()
+    away = running.site.state.with_name("away")
+    running.site.state.rename(away)
+    for path in ("/jobs", "/", "/jobs/1", "/jobs/1.json"):
+        answer = person.get(path)
+        assert answer.status_code == 503, path
+        assert "status.db is not there any more" in answer.text, path
+    assert person.get("/healthz").status_code == 503
+    away.rename(running.site.state)
+    assert person.page("/jobs").ids() == ["1"]
     running.store = open_store(running.site.state, running.clock, write=True)
