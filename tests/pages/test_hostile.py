@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ import pytest
 
 from jim.evidence.exit_record import read_exit_record
 from jim.model import Piece, State, Step, SubmissionState, Witness
+from jim.pages.export import export
 from jim.pages.shown import visible
 from tests.pages.browser import Page, Person, addresses
 from tests.pages.grounds import Ground, record
@@ -246,9 +248,20 @@ def test_1_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
     }
 
 
-def test_nothing_is_marked_as_safe_but_pictures_made_of_numbers() -> None:
-    from pathlib import Path
+def test_1_what_is_exported_is_inert_too(evil: Ground, tmp_path: Path) -> None:
+    found = export(1, tmp_path / "out")
+    assert len(found) > 8
+    for path in (tmp_path / "out").iterdir():
+        assert re.fullmatch(r"[\w.-]+", path.name, re.ASCII), path
+        if path.suffix == ".html":
+            page = Page(path.read_text())
+            assert {tag for tag, _ in page.elements} <= ALLOWED - {"script", "form"}, path
+            for where in [each.get("href") for each in page.all("a")]:
+                assert where is None or re.fullmatch(r"#[\w-]+|[\w.-]+", where), (path, where)
+    assert "⟨U+202E⟩evil" in (tmp_path / "out/index.html").read_text()
 
+
+def test_nothing_is_marked_as_safe_but_pictures_made_of_numbers() -> None:
     home = Path(__file__).parents[2] / "jim/pages"
     assert [path.name for path in home.rglob("*.html") if re.search(r"\|\s*safe|autoescape", path.read_text())] == []
     marked = [path.name for path in home.rglob("*.py") if "Markup" in path.read_text()]

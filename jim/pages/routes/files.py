@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -21,7 +22,7 @@ from jim.pages.app import Pages, require_no_filter
 from jim.pages.live import XML, Made
 from jim.pages.refusals import Refused
 from jim.reading import files
-from jim.reading.files import Found
+from jim.reading.files import Found, Part
 from jim.reading.patience import Patience
 from jim.reading.view import View
 from jim.reading.xml_documents import Of, written
@@ -33,6 +34,7 @@ DOCUMENT_SECONDS = 300.0
 BLOCK = 64 * 1024
 SENDING_SECONDS = 1.0
 LOGS = ("stdout", "stderr", "log")
+CONTINUES = 0x80  # the highest bits of the other bytes of a character in UTF-8
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -73,9 +75,8 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
     part = files.read_log(view, attempt, name, begin, min(MOST_LOG_BYTES, most), LOG_BYTES)
     if part.begin > part.size:
         raise files.Gone(f"{name} has {part.size:,} bytes by now, and was longer")
-    end = part.begin + len(part.content)
-    shown = {"log": name, "begin": part.begin, "end": end, "size": part.size, "step": LOG_BYTES}
-    text = part.content.decode(errors="backslashreplace")
+    begin, end, text = _whole_characters(part)
+    shown = {"log": name, "begin": begin, "end": end, "size": part.size, "step": LOG_BYTES}
     facts = {
         "job": job,
         "local": local,
@@ -85,6 +86,16 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
         **shown,
     }
     return pages.html(view, "log.html", text=text, **facts)
+
+
+def _whole_characters(part: Part) -> tuple[int, int, str]:
+    """Return where a part of a log begins and ends, and its text, without characters that another part shares."""
+    begin, content = part.begin, part.content
+    while part.begin and begin < part.begin + 3 and content[:1] and content[0] & 0xC0 == CONTINUES:
+        begin, content = begin + 1, content[1:]
+    decoder = getincrementaldecoder("utf-8")("backslashreplace")
+    text = decoder.decode(content, final=begin + len(content) == part.size)
+    return begin, begin + len(content) - len(decoder.getstate()[0]), text
 
 
 def _number(name: str, default: int | None) -> int | None:

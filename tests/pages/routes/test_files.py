@@ -58,6 +58,22 @@ def test_5_a_log_is_shown_in_parts(done: Ground, person: Person) -> None:
     assert len(person.get("/jobs/1/1/log/stdout?from=0&bytes=99999999").data) < 20 * 1024 * 1024
 
 
+def test_5_no_part_of_a_log_cuts_a_character(done: Ground, person: Person) -> None:
+    done.leave(1, 1, 2, "stdout", "aé€😀".encode() * 10)  # of 1, 2, 3 and 4 bytes
+    path, at, seen = "/jobs/1/1/log/stdout", 0, ""
+    while at < 100:
+        page = person.page(f"{path}?from={at}&bytes=7")
+        begin, end = map(int, re.search(r"Bytes (\d+) to (\d+) of 100", page.text).groups())  # type: ignore[union-attr]
+        assert (begin, end > at) == (at, True)
+        seen += re.search(r"<pre[^>]*>([^<]*)</pre>", page.html)[1]  # type: ignore[index]
+        at = end
+    assert seen == "aé€😀" * 10
+    assert "Bytes 10 to 20 of 100" in person.page(f"{path}?from=8&bytes=12").text
+    done.leave(1, 1, 2, "stdout", b"\x80\x81\x82\x83\xff" * 3)
+    assert "\\x80\\x81\\x82\\x83\\xff" in person.page(f"{path}?from=0&bytes=5").text
+    assert "Bytes 9 to 15 of 15" in person.page(f"{path}?from=6").text
+
+
 def test_5_a_log_that_grows_is_truncated_or_replaced(done: Ground, person: Person) -> None:
     path = done.leave(1, 1, 2, "stdout", b"one\n")
     with path.open("ab") as file:
