@@ -38,7 +38,7 @@ class Attribute(NamedTuple):
     pattern: str = ""  # pattern that a whole text must match
     allowed: tuple[str, ...] = ()  # the only possible values of a text, if there is a list
     names: str = ""  # for a text that the site's catalogue knows: "request id" or "dataset"
-    also: tuple[str, ...] = ()  # further names in JDF and RSL
+    also: tuple[str, ...] = ()  # further names in JDF, JDL and RSL
 
 
 # Possible names of a program: an absolute path, or a name without slash that does not look like an option. A file that
@@ -50,6 +50,9 @@ COMMON = {
     "job_type": Attribute(str, "kind of work; `jim types` lists the job types", required=True),
     "key": Attribute(
         str, "the gatekeeper's own id of this request; the same key means the same grid job", pattern=r".*\S.*"
+    ),
+    "name": Attribute(
+        str, "a name for people, not unique; local jobs may have their own", pattern=r"(?=.{1,200}$).*\S.*"
     ),
     "queue": Attribute(str, "the batch system's queue or partition", pattern=BATCH_NAME),
     "account": Attribute(str, "the batch system's account or project, which is charged", pattern=BATCH_NAME),

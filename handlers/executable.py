@@ -11,6 +11,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import PROGRAM, SPLITTING, Attribute, Attributes, Handler, Work
 from jim.model import Job, Piece
 
+IN_TAR = r"(?=.{1,200}$)[^/]*[^/.\s][^/]*"  # the name of a file, without a directory
 CALL = {
     "executable": Attribute(
         str,
@@ -20,6 +21,8 @@ CALL = {
     ),
     "arguments": Attribute("list", "the program's arguments", default=[]),
     "stdin": Attribute(str, "file to send along, which each local job reads as its standard input", pattern=r".*\S.*"),
+    "stdout": Attribute(str, "name that the standard output gets in the tar, instead of stdout", pattern=IN_TAR),
+    "stderr": Attribute(str, "name that the standard error gets in the tar, instead of stderr", pattern=IN_TAR),
 }
 WORKING = {
     "directory": Attribute(

@@ -74,6 +74,11 @@ class GridJob(_GridJob):
         return {name: public(value) for name, value in self.request.items()}
 
     @property
+    def name(self) -> str:
+        """Return its name for people; most have none. Only requests with the word are parsed."""
+        return str(self.request.get("name") or "") if '"name": "' in self.request_text else ""
+
+    @property
     def is_test(self) -> bool:
         """Tell whether it is a test. Only requests with the word are parsed, because they may be large."""
         return '"test": "yes"' in self.request_text and bool(self.request.get("test") == "yes")

@@ -90,7 +90,7 @@ def meaning(one: Record) -> str:
     low, high = one["minimum"], one["maximum"]
     bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else ""]
     allowed = f"one of {', '.join(one['allowed'])}" if one["allowed"] else ""
-    also = f"in JDF and RSL also {', '.join(one['also'])}" if one["also"] else ""
+    also = f"in JDF, JDL and RSL also {', '.join(one['also'])}" if one["also"] else ""
     return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed, also)))
 
 

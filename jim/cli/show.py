@@ -98,6 +98,7 @@ def _show_members(view: View, members: Iterable[LocalJob]) -> None:
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
+    yield "name", plain(job.name)
     yield "key", plain(job.key)
     sender = view.store.sender(job.id)
     yield "sent by", plain(f"{sender.dn} (as its proxy claims)") if sender.dn else ""
@@ -112,7 +113,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield from _times(record)
     yield "size", _size(job)
     for name, value in job.request.items():
-        if value and name != "key":
+        if value and name not in ("key", "name"):
             yield "asked", plain(f"{name} = {_value(value)}")
     for phase in phases(view, job):
         yield "phase", plain(", ".join(filter(None, (phase.words(), phase.beside()))))

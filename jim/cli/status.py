@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         say_json([view.record(job) for job in jobs])
         return 0
     if jobs:
-        throttle = Throttle(view)
-        rows = (_row(view, job, throttle) for job in jobs)
-        table(("id", "type", "status", "local jobs", "reason"), rows)
+        throttle, named = Throttle(view), any(job.name for job in jobs)
+        head = ("id", *(["name"] if named else []), "type", "status", "local jobs", "reason")
+        table(head, (_row(view, job, throttle, named=named) for job in jobs))
     else:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     _warn(view, jobs)
@@ -84,10 +84,11 @@ def _of_all_accounts(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _row(view: View, job: GridJob, throttle: Throttle) -> tuple[object, ...]:
+def _row(view: View, job: GridJob, throttle: Throttle, *, named: bool) -> tuple[object, ...]:
+    name = (plain(job.name),) if named else ()
     delay = "" if job.step is Step.FINISHED else throttle.delays(job)
     why = "; ".join(filter(None, (without_command(view.why(job)), delay)))
-    return job.id, job.job_type, view.status(job), view.progress(job), why
+    return job.id, *name, job.job_type, view.status(job), view.progress(job), why
 
 
 def _warn(view: View, jobs: Sequence[GridJob]) -> None:

@@ -28,7 +28,7 @@ from jim.work.sizing import Size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim submit`."""
-    help_ = "a request in TOML, JSON, JDF or RSL; `-` reads one from stdin"
+    help_ = "a request in TOML, JSON, JDF, JDL or RSL; `-` reads one from stdin"
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=help_)
     parser.add_argument("--dry-run", action="store_true", help="show what JIM would make of the request; store nothing")
     parser.add_argument(

@@ -38,7 +38,7 @@ class Door(ABC):
     """The words of one gatekeeper. A subclass must define the first five methods; the others have useful defaults."""
 
     usage: Mapping[str, str] = {
-        "submit": "usage: submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
+        "submit": "usage: submit FILE (a request in TOML, JSON, JDF, JDL or RSL; prints the id of its grid job)",
         "cancel": "usage: cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
     }
 

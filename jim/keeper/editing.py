@@ -29,7 +29,7 @@ Changes = Mapping[str, Any]
 
 
 def meanings(declared: Mapping[str, Attribute]) -> dict[str, str]:
-    """Return the attribute of each name: its own name, and its names in JDF and RSL."""
+    """Return the attribute of each name: its own name, and its names in JDF, JDL and RSL."""
     return {also: name for name, one in declared.items() for also in (*one.also, name)}
 
 

@@ -26,7 +26,15 @@ from jim.workdir.submission import (
     was_removed,
 )
 
-OF_EACH = ("executable", "arguments", "environment", "outputs")  # the lines of each local job in a submission
+OF_EACH = (
+    "executable",
+    "arguments",
+    "environment",
+    "outputs",
+    "name",
+    "stdout",
+    "stderr",
+)  # not of a submission as a whole
 
 
 def hand_over(

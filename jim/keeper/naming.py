@@ -1,4 +1,7 @@
-"""Names outputs in the tar: if the job type gives them a stem, their names are unique without their folders, too."""
+"""Names outputs in the tar: stdout and stderr as the request says, others with the stem that the job type gives them.
+
+With a stem, names are unique without their folders, too.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,16 @@ from collections.abc import Iterable, Mapping
 
 from jim.errors import JimError
 from jim.files import passes
-from jim.handlers.base import Handler
+from jim.handlers.base import Handler, has_variable
 from jim.jobs import GridJob
 from jim.model import Verb
 from jim.plugins import foreign
 from jim.request import handler_of
+from jim.statusdb.contract import Store
 from jim.workdir.tar import stemmed
 
 log = logging.getLogger(__name__)
+STREAMS = ("stdout", "stderr")
 LONGEST_STEM, LONGEST_NAME = 100, 255  # characters; bytes that a file system takes
 ODD = re.compile(r"[^\w+-]+", re.ASCII)
 
@@ -23,9 +28,10 @@ ODD = re.compile(r"[^\w+-]+", re.ASCII)
 class Naming:
     """The names of the outputs of one grid job."""
 
-    def __init__(self, job: GridJob, handlers: str) -> None:
+    def __init__(self, job: GridJob, handlers: str, store: Store) -> None:
         """Find the job type; `handlers` is the directory of the site's own ones."""
-        self._job, self._digits = job, max(4, len(str(job.size - 1)))
+        self._job, self._digits, self._store = job, max(4, len(str(job.size - 1))), store
+        self._streams = {name: told for name in STREAMS if isinstance(told := job.request.get(name), str)}
         self._handler: Handler | None = None
         try:
             handler = handler_of(job.job_type, handlers)
@@ -37,16 +43,24 @@ class Naming:
 
     def names(self, n: int, outputs: Iterable[str]) -> Mapping[str, str]:
         """Return the names in the tar of the outputs of a completed local job, where these differ from their own."""
-        if self._handler is None:
-            return {}
         plain = set(outputs)
         told: dict[str, str] = {}
-        for name in sorted(plain):
+        for name, new in self._of_streams(n).items():
+            if name in plain and new not in plain and new not in told.values():
+                told[name] = new
+        for name in sorted(plain - told.keys()) if self._handler else ():
             stem = ODD.sub("_", self._stem(name))[:LONGEST_STEM]
             new = stemmed(name, f"{stem}_{n:0{self._digits}d}") if stem else name
             if new not in plain and new not in told.values() and len(new.rpartition("/")[2].encode()) <= LONGEST_NAME:
                 told[name] = new
         return told
+
+    def _of_streams(self, n: int) -> Mapping[str, str]:
+        """Return the names that the request gives stdout and stderr of a local job; a splitter may vary them."""
+        if not any(map(has_variable, self._streams.values())):
+            return self._streams
+        own = self._store.local_job(self._job.id, n).piece.attributes
+        return {name: str(own.get(name, told)) for name, told in self._streams.items()}
 
     def _stem(self, name: str) -> str:
         if self._handler is None:

@@ -40,7 +40,7 @@ def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site) -> Packe
     """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all."""
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    completed, unfinished, naming = 0, Unfinished(tar, store, place, job), Naming(job, site.site.handlers)
+    completed, unfinished, naming = 0, Unfinished(tar, store, place, job), Naming(job, site.site.handlers, store)
     with Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None

@@ -20,10 +20,18 @@ LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
 STDIN = Path("-")  # read from stdin; paths in it are relative to the working directory, as if the file lay there
 DEEPEST = 16
 HANDLERS = Path(__file__).parents[1] / "handlers"
-LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".rsl": "rsl"}
+TYPELESS = ("jdf", "jdl", "rsl")  # languages with texts only
+LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".jdl": "jdl", ".rsl": "rsl"}
 # No TOML file looks like this: a value without quotes, or a line that begins with a +.
 ONLY_JDF = re.compile(
     r"^[ \t]*+(?:\+[a-z_]\w*+[ \t]*+=|job_?type[ \t]*+=[ \t]*+[a-z])", re.MULTILINE | re.IGNORECASE | re.ASCII
+)
+# Nor this one: a value that ends with a semicolon, or brackets around attributes.
+_BLANK = r"(?>(?:\s|//[^\n]*|\#[^\n]*|/\*(?s:.*?)\*/)*)"
+JDL = re.compile(
+    rf"{_BLANK}(?:\[{_BLANK}[A-Za-z_][\w.]*\s*=|"
+    r'[A-Za-z_][\w.]*\s*=\s*(?:"(?>(?:[^"\\\n]|\\.)*)"|[\w.+-]+|\{[^{}]*\})\s*;)',
+    re.ASCII,
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 LONGEST_NAME = 200  # length of a job type's name; a file name may have 255 bytes, with its ending
@@ -46,8 +54,8 @@ KIND_NAMES = {
 def read(file: Path, own: str = "") -> dict[str, Any]:
     """Read a request file. The ending of its name tells the language; without a known ending, the content does.
 
-    JDF and RSL have only texts; the job type's declarations give them their kinds. The job type may lie in the site's
-    `own` directory.
+    JDF, JDL and RSL have only texts; the job type's declarations give them their kinds. The job type may lie in the
+    site's `own` directory.
     """
     try:
         content = _from_stdin() if file == STDIN else _content(file)
@@ -62,7 +70,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse
     try:
-        attributes: dict[str, Any] = parse(text, own) if language in ("jdf", "rsl") else parse(text)
+        attributes: dict[str, Any] = parse(text, own) if language in TYPELESS else parse(text)
     except BadRequest as error:
         raise BadRequest(f"{file}: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -91,6 +99,8 @@ def _language_of(text: str) -> str:
         return "json"
     if RSL.match(text):
         return "rsl"
+    if JDL.match(text):
+        return "jdl"
     return "jdf" if ONLY_JDF.search(text) else "toml"
 
 

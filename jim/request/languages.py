@@ -1,4 +1,4 @@
-"""Functions that the languages with texts only (JDF, RSL) share: give each text the kind that its job type declares."""
+"""What the languages with texts only (JDF, JDL, RSL) share: each text becomes the kind that its job type declares."""
 
 from __future__ import annotations
 

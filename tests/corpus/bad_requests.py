@@ -1,4 +1,4 @@
-"""Requests in JDF and RSL that cannot be accepted: § stands where the fault is, then come words of the reason.
+"""Requests in JDF, JDL and RSL that cannot be accepted: § stands where the fault is, then come words of the reason.
 
 Where no § stands the fault has no place: something is missing. None of it may be stored, or end in a traceback.
 """
@@ -169,6 +169,54 @@ JDF: list[tuple[str, str]] = [
     (J + "§+BASH_ENV = x", "may not set BASH_ENV"),
     (J + '+A = 1\n§+B = "\x1b"', "environment.B: holds the character"),
     (J + '§+A = "b" "c"', "+A: expected one value, found 2"),
+]
+
+L = 'Executable = "true";\n'
+JDL: list[tuple[str, str]] = [
+    # no manifest
+    ("nonsense§", "expected = after nonsense"),
+    ("§= 3;", "expected the name of an attribute, found '='"),
+    ('§"Executable" = "a";', "expected the name of an attribute"),
+    ("§9 = 3;", "expected the name of an attribute"),
+    ("Executable §", "expected = after Executable"),
+    ("Executable = §", "a value is missing"),
+    ("Executable = §;", "expected a value, found ';'"),
+    ('Executable = "a" §"b";', "expected ; after the value of Executable"),
+    ("Executable = a §b;", "texts need quotes"),
+    ('[ Executable = "a"; §', "expected ] at the end"),
+    ('[ Executable = "a"; ] §more', "expected the end, found 'more'"),
+    ('Executable = "a"; §]', "expected the name of an attribute, found ']'"),
+    (L + 'OutputSandbox = {"a" §"b"};', "expected , or } in a list"),
+    (L + 'OutputSandbox = {"a", §', "a value is missing"),
+    (L + 'OutputSandbox = {"a"§', "} is missing"),
+    (L + 'environment = [ A = "1"; §; ];', "expected the name of an attribute"),
+    (L + "Requirements = other.Cpu §> 3;", "expected ; after the value of Requirements"),
+    (L + "Arguments = " + "{" * 17 + "§{", "nested more than 16 deep"),
+    ('Executable = §"a;', "this quote is never closed"),
+    ('Executable = §"a\nb";', "this quote is never closed"),
+    (L + "§/* never ends", "this comment is never closed"),
+    (L + "a = b§\x00;", "'\\x00' is not allowed here"),
+    # given twice
+    (L + '§Executable = "b";', "Executable: given twice"),
+    (L + '§executable = "b";', "executable: given twice"),
+    (L + 'outputs = {"a"};\n§OutputSandbox = {"b"};', "OutputSandbox: given twice, the other time as outputs"),
+    (L + "§OutputSandbox = {3, [ a = 1; ]};", "outputs: expected a list of texts"),
+    # what cannot be
+    (L + "§Exectable = 3;", "unknown attribute; did you mean 'executable'?"),
+    (L + '§OutputData = {"a.root"};', "JIM stores no files in the grid"),
+    (L + '§OutputSE = "T1";', "JIM stores no files in the grid"),
+    (L + '§Requirements = "a";', "JIM takes no expressions"),
+    (L + '§InputSandbox = {"LFN:/vo/a"};', "'LFN:/vo/a' is a file of the grid"),
+    (L + '§Arguments = "it\'s";', "Arguments: No closing quotation"),
+    (L + "§NumberOfProcessors = none;", "cores: expected a whole number, found 'none'"),
+    (L + '§StdOutput = "a/b";', "stdout: 'a/b' is not possible"),
+    (L + '§JobName = "";', "name: '' is not possible"),
+    (L + '§JobName = {"a"};', "expected one value, found 1 values"),
+    (L + "§Parameters = 3;\nsplitter_parameters = [ a = 1; ];", "a parameter of the splitter"),
+    (L + "Splitter = Nope;\nParameters = 3;", "unknown splitter 'Nope'"),
+    (L + 'Splitter = LumiBased;\nInputData = {"a"};\nlumis_per_jb = 3;', "did you mean 'lumis_per_job'?"),
+    (L + 'Splitter = Parametric;\nParameters = {"only"};', "a list of values needs at least two"),
+    (L + 'Parameters = 3;\nInputData = {"a"};', "splits requests and takes no input files"),
 ]
 
 RSL: list[tuple[str, str]] = [

@@ -32,7 +32,7 @@ class Gram(Door):
     """The lines and numbers of GRAM. If GRAM does not poll, the keeper writes events for it."""
 
     usage: Mapping[str, str] = {
-        "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF or RSL; prints the id of its grid job)",
+        "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF, JDL or RSL; prints the id of its grid job)",
         "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
         "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
     }

@@ -223,7 +223,7 @@ def _refuse_what_we_cannot(description: Description, job_type: str) -> None:
 
 def _value(description: Description, name: str, declared: Attribute) -> Any:
     """Read the value of one of JIM's attributes, under its own name or GRAM's."""
-    if name in ("job_type", "key", "stdin", "directory"):
+    if name in ("job_type", "key", "stdin", "stdout", "stderr", "directory"):  # GRAM means something else by some
         return None
     names = [each for each, (ours, _) in GRAM_NAMES.items() if ours == name]
     said = [each for each in dict.fromkeys((*names, name)) if plain(each) in description]

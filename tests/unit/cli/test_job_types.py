@@ -58,7 +58,7 @@ def test_all_are_listed(home):
 def test_what_samgrid_called_it_is_told(home):
     attributes = {each["name"]: each for each in home.json("types", "dzero_monte_carlo")["attributes"]}
     assert (attributes["events"]["also"], attributes["minbias_dataset"]["names"]) == (["runjob_numevts"], "dataset")
-    assert "in JDF and RSL also runjob_requestid" in " ".join(home.out("types", "dzero_monte_carlo").split())
+    assert "in JDF, JDL and RSL also runjob_requestid" in " ".join(home.out("types", "dzero_monte_carlo").split())
 
 
 def test_a_site_s_own_are_listed_and_a_broken_one_does_not_hide_them(own):

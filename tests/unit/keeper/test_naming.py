@@ -16,7 +16,8 @@ from jim.handlers.base import Handler
 from jim.handlers.parametric import Parametric
 from jim.keeper import naming
 from jim.keeper.naming import Naming
-from tests.unit.keeper.runs import files, started
+from tests.splitting_work import submit
+from tests.unit.keeper.runs import files, started, tar_of
 
 EIO = OSError(errno.EIO, os.strerror(errno.EIO))
 UNPACK = ("tar", "-x", "--exclude=*.failed", "--exclude=*.killed", "--exclude=jim", "--transform=s,.*/,,", "-f")
@@ -34,7 +35,7 @@ class OfLab(Handler):
         return "" if name.startswith("raw") else self.told
 
 
-def names(monkeypatch, handler, *outputs, n=17, size=100, wish=""):
+def names(monkeypatch, handler, *outputs, n=17, size=100, wish="", request=None, own=None):
     """Name the outputs of one local job; an error instead of a handler is raised where it is looked for."""
 
     def handler_of(*_):
@@ -43,8 +44,10 @@ def names(monkeypatch, handler, *outputs, n=17, size=100, wish=""):
         return handler
 
     monkeypatch.setattr(naming, "handler_of", handler_of)
-    job = SimpleNamespace(id=1, size=size, job_type="lab", wish=wish, request={})
-    return dict(Naming(job, "").names(n, outputs))
+    job = SimpleNamespace(id=1, size=size, job_type="lab", wish=wish, request=request or {})
+    local = SimpleNamespace(piece=SimpleNamespace(attributes=own or {}))
+    store = SimpleNamespace(local_job=lambda grid, number: local if (grid, number) == (1, n) else None)
+    return dict(Naming(job, "", store).names(n, outputs))
 
 
 @pytest.mark.parametrize(
@@ -132,3 +135,32 @@ def test_the_tar_can_be_unpacked_into_one_directory(world, monkeypatch, tmp_path
         "stdout_lab_0000": b"0",
         "stdout_lab_0001": b"1",
     }
+
+
+@pytest.mark.parametrize(
+    ("request_", "own", "told"),
+    [
+        ({"stdout": "std.out"}, {}, {"stdout": "std.out"}),
+        ({"stdout": "out_$SplitID", "stderr": "err"}, {"stdout": "out_3"}, {"stdout": "out_3", "stderr": "err"}),
+        ({"stdout": "$HOME"}, {}, {"stdout": "$HOME"}),
+        ({"stdout": "a.dat"}, {}, {}),  # an output has that name
+        ({"stdout": "log", "stderr": "log"}, {}, {"stdout": "log"}),
+        ({"stdout": None}, {}, {}),
+    ],
+)
+def test_stdout_and_stderr_get_the_names_that_the_request_gives_them(monkeypatch, request_, own, told):
+    outputs = "stdout", "stderr", "a.dat"
+    assert names(monkeypatch, Handler(), *outputs, request=request_, own=own) == told
+    with_stem = names(monkeypatch, OfLab(), *outputs, request=request_, own=own)
+    assert {name: with_stem[name] for name in told} == told
+    assert with_stem["a.dat"] == "a_13669_0017.dat"
+
+
+def test_a_herd_whose_local_jobs_have_names_of_their_own_is_one_array(world):
+    grid = submit(world, "Parametric", splitter_parameters={"Parameters": 2}, name="scan $SplitID", stdout="o_$SplitID")
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert [each.piece.attributes["name"] for each in world.store.local_jobs(grid)] == ["scan 0", "scan 1"]
+    for index in (1, 2):
+        world.batch.start(1, index)
+        world.batch.finish(1, index, **files(stdout=b"said"))
+    assert tar_of(world, grid).keys() == {"summary.json", "1.0/o_0", "1.1/o_1"}

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from jim import run_grid_job
 from jim.errors import BadRequest
-from jim.request import check, jdf, read, rsl
-from tests.corpus.bad_requests import DOUBLING, JDF, RSL
+from jim.request import check, jdf, jdl, read, rsl
+from tests.corpus.bad_requests import DOUBLING, JDF, JDL, RSL
 
-LANGUAGES = {"jdf": (jdf, JDF), "rsl": (rsl, RSL)}
+LANGUAGES = {"jdf": (jdf, JDF), "jdl": (jdl, JDL), "rsl": (rsl, RSL)}
 CASES = [(language, *case) for language, (_, cases) in LANGUAGES.items() for case in cases]
 JSON_OR_TOML = [
     ("json", "{", "line 1 column 2"),
@@ -45,6 +45,7 @@ JSON_OR_TOML = [
     ("toml", '\ufeffjob_type = "executable"\ncores = 1', "executable: missing"),
     ("json", '\ufeff{"job_type": "executable"}', "executable: missing"),
     ("jdf", "\ufeffjob_type = executable", "executable: missing"),
+    ("jdl", '\ufeffJobName = "a";', "executable: missing"),
     ("rsl", "\ufeff&(jobType=executable)", "executable: missing"),
     ("toml", "job_type = executable # no quotes\n= 3", "line 1, column 12"),
     ("toml", 'job_type = "executable', "line 1, column 23"),
@@ -178,6 +179,28 @@ BITS = {
         "#",
         " ",
     ],
+    "jdl": [
+        "[",
+        "]",
+        'Executable = "true";',
+        "Arguments = ",
+        "Parameters = 3;",
+        "Splitter = Parametric;",
+        "InputData = ",
+        "OutputSandbox = ",
+        "{",
+        "}",
+        ",",
+        ";",
+        '"a"',
+        '"',
+        "\\",
+        "//",
+        "/*",
+        "*/",
+        "#",
+        "\n",
+    ],
     "rsl": [
         "&",
         "(executable=true)",
@@ -260,7 +283,7 @@ def outcome_of(language, text):
         return str(error)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", WORDS)
 @settings(derandomize=True, deadline=None, max_examples=80)
 @given(data=st.data())
 def test_what_is_read_in_rows_is_what_is_read_word_by_word(language, data):
@@ -302,6 +325,20 @@ def as_jdf(request):
         yield f"{name} = {' '.join(map(quoted, value)) if isinstance(value, list) else quoted(value)}\n"
 
 
+def as_jdl(request):
+    def in_quotes(text):
+        return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    for name, value in request.items():
+        if isinstance(value, dict):
+            said = "[" + "".join(f"{variable} = {in_quotes(text)};" for variable, text in value.items()) + "]"
+        elif isinstance(value, list):
+            said = "{" + ", ".join(map(in_quotes, value)) + "}"
+        else:
+            said = in_quotes(value)
+        yield f"{name} = {said};\n"
+
+
 def as_rsl(request, quote):
     yield "&"
     for name, value in request.items():
@@ -319,17 +356,19 @@ def as_rsl(request, quote):
 )
 def test_good_requests_come_through_as_they_are(request):
     assert jdf.parse("".join(as_jdf(request))) == request
+    assert jdl.parse("".join(as_jdl(request))) == request
     assert rsl.parse("".join(as_rsl(request, '"'))) == request
     assert rsl.parse("".join(as_rsl(request, "'"))) == request
     assert check(request)
 
 
-def test_toml_json_jdf_and_rsl_say_the_same(tmp_path):
+def test_all_languages_say_the_same(tmp_path):
     request = {"job_type": "executable", "executable": "/bin/echo", "arguments": ["a b", "c"], "cores": 2}
     texts = {
         "json": json.dumps(request),
         "toml": 'job_type = "executable"\nexecutable = "/bin/echo"\narguments = ["a b", "c"]\ncores = 2\n',
         "jdf": "".join(as_jdf(request)),
+        "jdl": "".join(as_jdl(request)),
         "rsl": "".join(as_rsl(request, '"')),
     }
     for language, text in texts.items():

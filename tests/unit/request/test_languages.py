@@ -1,4 +1,4 @@
-"""The kinds of values in JDF and RSL."""
+"""The kinds of values in JDF, JDL and RSL."""
 
 from __future__ import annotations
 

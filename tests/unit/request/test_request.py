@@ -37,6 +37,11 @@ def test_nothing_is_an_empty_request(tmp_path):
         ('job_type = "executable"\nexecutable = /bin/echo', "TOML"),
         ('job_type = "executable"\nx = [\n+1,\n', "TOML"),
         ("nonsense", "TOML"),
+        ("[ a = b; c", "JDL"),
+        ('// c\n# d\n/* e */ JobName = "x"; =', "JDL"),
+        ('OutputSandbox = {"a",\n"b"} ; =', "JDL"),
+        ("[a]\nb = c", "TOML"),
+        ("[[a]]\nb = c", "TOML"),
     ],
 )
 def test_the_content_tells_the_language_where_the_name_does_not(tmp_path, text, language):
