@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,25 @@ def test_18_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do
     assert person.get(path).status_code == 503
     now[0] += 5.0
     assert person.get(path).status_code == 200
+    running.store = open_store(running.site.state, running.clock, write=True)
+
+
+def test_a_store_that_was_restored_under_open_pages_is_shown(
+    running: Ground, person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    before = person.get("/jobs").headers["ETag"]
+    file = file_of(running.site.state)
+    with closing(sqlite3.connect(tmp_path / "saved")) as saved, closing(sqlite3.connect(file)) as now:
+        now.backup(saved)
+    running.add(2, 3, 60)
+    later = person.get("/jobs", If_None_Match=before)
+    assert (later.status_code, 'id="job-2"' in later.text) == (200, True)
+    running.store.close()
+    (tmp_path / "saved").replace(file)
+    restored = person.get("/jobs", If_None_Match=later.headers["ETag"])
+    assert (restored.status_code, 'id="job-2"' in restored.text) == (200, False)
+    assert person.get("/jobs/2").status_code == 404
     running.store = open_store(running.site.state, running.clock, write=True)
 
 

@@ -164,7 +164,7 @@ def _numbers(text: str) -> dict[str, int]:
     """Read the numbers that the page has shown."""
     try:
         return {str(name): int(count) for name, count in json.loads(text).items()}
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise BadRequest("the form lacks the numbers that its page has shown") from error
 
 

@@ -211,7 +211,7 @@ def test_nonsense_is_refused(boss: Person, path: str, status: int) -> None:
 
 def test_a_form_without_numbers_or_fields_is_refused(grounded: Ground, boss: Person) -> None:
     shown = fields(boss.page(CANCEL))
-    for wrong in ("", "x", "[]", '{"run": "x"}', "[" * 20_000):
+    for wrong in ("", "x", "[]", '{"run": "x"}', '{"run": Infinity}', '{"run": NaN}', "[" * 20_000):
         assert boss.post(f"{CANCEL}/do", {**shown, "shown": wrong}).status_code == 400
     assert boss.post("/jobs/1/control/force/do", shown).status_code == 400
     assert wishes(grounded) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from urllib.parse import quote
 
 import pytest
@@ -65,6 +66,26 @@ def test_23_a_filter_shows_the_same_rows_on_the_page_and_in_json(
     assert [job["id"] for job in document["jobs"]] == numbers
     assert (document["next"], document["shown_of"]) == (None, len(numbers))
     assert person.page(f"/jobs?{query}").ids() == [str(number) for number in numbers]
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])
+def test_times_are_utc_wherever_the_pages_run(
+    ground: Ground, person: Person, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    ground.add(1, 1, 7200)
+    ground.add(2, 1, 60)
+    told = person.page("/jobs/1").all("time", datetime=ground.store.grid_job(1).created)
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert person.page("/jobs?since=90m").ids() == ["2"]
+        assert person.page("/jobs?until=90m").ids() == ["1"]
+        assert person.page(f"/jobs?until={ground.store.grid_job(2).created}").ids() == ["1"]
+        assert person.page("/jobs/1").all("time", datetime=ground.store.grid_job(1).created) == told
+        assert float(person.page("/jobs").all("time", **{"data-clock": "batch"})[0]["data-age"]) < 60
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_24_pages_of_a_list_leave_nothing_out_while_rows_move(busy: Ground, person: Person) -> None:
