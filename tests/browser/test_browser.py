@@ -221,7 +221,7 @@ def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(serve
     reach(page, "live")
     page.keyboard.press("Space")
     assert page.locator("#live button").get_attribute("aria-pressed") == "false"
-    reach(page, "41 failed")
+    reach(page, "show 41 failed")
     page.keyboard.press("Enter")
     page.wait_for_url(served.at("/jobs/16?state=failed"))
     reach(page, "16.0")
