@@ -9,8 +9,9 @@ from jim.cli.text import say_json
 from jim.errors import BadRequest
 from jim.model import State, Step
 from jim.reading.view import look, refuse_local_job
-from jim.splitting.registry import splits_requests, splitter_of
+from jim.splitting.registry import splits_requests
 from jim.work.again import recovering
+from jim.work.splitters import find
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = view.grid_job(refuse_local_job(arguments.target, "recover"))
     if job.step is Step.FINISHED and not job.size:
         raise BadRequest(f"{job.id} has no local jobs: correct the request and submit it again")
-    if not job.splitter or splits_requests(splitter_of(job.splitter)):
+    if not job.splitter or splits_requests(find(job.splitter, view.site.site.handlers)):
         raise BadRequest(
             f"{job.id} has no input files that were split; `jim retry {job.id}` tries the failed local jobs again"
         )

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     view = look()
     job, local = _resplittable(view, arguments.target)
     given, site = parameters(arguments.parameters), view.site.site
-    check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site.name)
+    check(handler_of(job.job_type, site.handlers), smaller(job.request, local.piece, given), site)
     run_grid_job.wish(Verb.RESPLIT, arguments.target, parameters=given)
     say(
         f"{arguments.target}: resplit requested: it becomes frozen, and new local jobs, numbered from "

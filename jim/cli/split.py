@@ -17,12 +17,15 @@ from jim.reading.masks import mask_in_words, more
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.splitting import registry
 from jim.splitting.errors import SplitError
 from jim.splitting.files_and_jobs import jobs_in
+from jim.splitting.registry import splits_requests
 from jim.splitting.subscription import SUBSCRIPTION, Subscription
 from jim.work.lookup import resolve
-from jim.work.pieces import herd_of, hints, subscription
+from jim.work.parts import subscription
+from jim.work.pieces import herd_of, hints
+from jim.work.splitters import find, jobs_of, known
+from jim.work.splitters import parameters as checked_parameters
 
 SHOWN = 50
 COUNTED = 100_000  # the count stops here; a file may claim to have any number of events
@@ -88,9 +91,9 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
         content = content | {"splitter_parameters": {**asked, **given}}
     handler, request = requests.check(content, site.site.handlers)
     if not request.get("splitter"):
-        raise BadRequest(f"the request names no splitter; use --with (known: {', '.join(registry.known())})")
+        raise BadRequest(f"the request names no splitter; use --with (known: {', '.join(known(site.site.handlers))})")
     request = dict(resolve(handler, request, site).request)
-    warn(hints(handler, request, site.site.name))
+    warn(hints(handler, request, site.site))
     for n, piece in enumerate(herd_of(handler, request, 0, site.site, site.limits.local_jobs)):
         yield {"n": n, **{name: value for name, value in piece._asdict().items() if value not in (None, (), {}, "")}}
 
@@ -98,14 +101,15 @@ def _of_request(content: Record, splitter: str | None, given: Mapping[str, Any],
 def _of_files(content: Record, splitter: str | None, given: Mapping[str, Any], site: Site) -> Iterator[Record]:
     """Split a fileset as the splitter sees it, with facts that only catalogues and workflows know."""
     if not splitter:
-        raise BadRequest(f"FILE is not a request; use --with (known: {', '.join(registry.known())})")
-    if registry.splits_requests(registry.splitter_of(splitter)):
+        raise BadRequest(f"FILE is not a request; use --with (known: {', '.join(known(site.site.handlers))})")
+    module = find(splitter, site.site.handlers)
+    if splits_requests(module):
         raise BadRequest(f"{splitter} splits requests, but FILE is not a request: it has no job_type")
     if content.keys() - SUBSCRIPTION.keys() or content.keys() - {"files"}:
         work = Subscription.from_record(content)
     else:  # only files, as in a request
         work = subscription({"input_files": content["files"], "splitter": splitter, "recovery": {}}, site.site.name)
-    jobs = jobs_in(registry.split(splitter, given, work))
+    jobs = jobs_in(jobs_of(module, work, checked_parameters(module, given)))
     first = next(jobs, None)
     if first is None:
         why = "; the fileset is open, and too few files for a job wait" if work.waits else ""

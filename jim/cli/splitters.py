@@ -8,9 +8,12 @@ from typing import Any
 
 from jim.cli.table import table
 from jim.cli.text import say, say_json
+from jim.errors import JimError
 from jim.reading.view import add_json
-from jim.splitting import registry
+from jim.site import file as site_file
 from jim.splitting.parameters import Declaration, declared
+from jim.splitting.registry import splits_requests
+from jim.work.splitters import find, known, name_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the splitters, or the parameters of one."""
-    names = [arguments.name] if arguments.name else registry.known()
-    records = [_record(registry.splitter_of(name)) for name in names]
+    own = site_file.load().site.handlers
+    records = [_record(find(arguments.name, own))] if arguments.name else [_or_error(name, own) for name in known(own)]
     if arguments.json:
         say_json(records[0] if arguments.name else records)
     elif arguments.name:
@@ -35,13 +38,22 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(module: Any) -> dict[str, Any]:
     told = (module.__doc__ or "").strip()
     first, _, rest = told.partition("\n")
+    head, _, rule = first.partition(": ")
     return {
-        "name": module.NAME,
-        "splits": "requests" if registry.splits_requests(module) else "input files",
-        "rule": first.partition(": ")[2].rstrip("."),
+        "name": name_of(module),
+        "splits": "requests" if splits_requests(module) else "input files",
+        "rule": (rule if head == name_of(module) else first).rstrip("."),
         "more": " ".join(rest.split()),
         "parameters": list(_parameters(module)),
     }
+
+
+def _or_error(name: str, own: str) -> dict[str, Any]:
+    """Return what a list tells of a splitter; one of a site that cannot be loaded hides no other."""
+    try:
+        return _record(find(name, own))
+    except JimError as error:
+        return {"name": name, "splits": "", "rule": str(error), "more": "", "parameters": []}
 
 
 def _parameters(module: Any) -> Iterator[dict[str, Any]]:

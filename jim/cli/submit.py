@@ -88,7 +88,7 @@ def _warn_of(number: int) -> None:
         request = view.grid_job(number).request
         if request.get("splitter"):
             handler = requests.handler_of(request["job_type"], view.site.site.handlers)
-            warn(hints(handler, request, view.site.site.name))
+            warn(hints(handler, request, view.site.site))
 
 
 def _followed(number: int, arguments: argparse.Namespace) -> int:
@@ -119,7 +119,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         handler, checked, size = prepare(file, site, ask_catalogue=True, **_more(arguments))
         resources = site.complete(handler.resources(checked))
-        warn(hints(handler, checked, site.site.name))
+        warn(hints(handler, checked, site.site))
         records.append({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
         if not arguments.json:
             if several:

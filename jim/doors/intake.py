@@ -110,7 +110,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked.get("splitter"):
         from jim.work.pieces import check  # most requests name no splitter, and this module loads slowly
 
-        sample = {**check(handler, checked, site.site.name)}
+        sample = {**check(handler, checked, site.site)}
     with foreign(of_the_type):
         sizing.check_limits(handler.resources(sample), site, size)
     return handler, checked, size

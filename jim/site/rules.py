@@ -16,6 +16,8 @@ from jim.model import BATCH_NAME
 # `jim advertise` asks for room, and can do without.
 CHANGES, ROOM = ("change", "hold", "release", "suspend", "resume"), ("nodes", "queues", "pending")
 COMMANDS = ("submit", "query", "history", "find", "cancel", "ping", *CHANGES, *ROOM)
+STEP = r"[A-Za-z_]\w*(\.\w+)+"  # a dotted name
+SPLIT = "split"  # in `site.steps`: the place of the split; without it, that is the end
 NONE = "none"  # instead of a number: the batch system's own
 
 
@@ -34,6 +36,16 @@ def wrong_list(value: list[Any]) -> str:
     """Refuse what is no list of words."""
     plain = all(isinstance(word, str) and not re.search(r"[\0\n]", word) for word in value)
     return "" if plain else "expected a list of words without line breaks"
+
+
+def wrong_steps(value: list[Any]) -> str:
+    """Refuse what is neither a dotted name nor, once, the place of the split."""
+    if value.count(SPLIT) > 1:
+        return f"names {SPLIT!r} more than once"
+    odd = [
+        each for each in value if each != SPLIT and not (isinstance(each, str) and re.fullmatch(STEP, each, re.ASCII))
+    ]
+    return f"expected dotted names, and perhaps {SPLIT!r}; found {odd[0]!r}" if odd else ""
 
 
 def wrong_names(value: list[Any]) -> str:

@@ -43,8 +43,8 @@ class General(NamedTuple):
     steps: Annotated[
         tuple[str, ...],
         Setting(
-            "the site's own functions, called in this order with each request before the split: dotted names",
-            wrong=rules.wrong_list,
+            "the site's own functions, called in turn with each request: dotted names; 'split': where it is split",
+            wrong=rules.wrong_steps,
         ),
     ] = ()
     gram_events: Annotated[

@@ -9,6 +9,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import Attributes, Handler
 from jim.site.file import Site
 from jim.work.catalogue import Catalogue, catalogue_at
+from jim.work.parts import steps_of
 from jim.work.site_steps import take
 from jim.work.sizing import Size, check_limits, left_to_catalogue, of_test, size
 
@@ -26,10 +27,12 @@ def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
     found = _looked_up(handler, request, site)
     if not site.site.steps:
         return found
-    taken = take(found.request, site.site.steps, site.site.handlers)
+    before, later = steps_of(found.request, site.site)
+    taken = take(found.request, before, site.site.handlers)
     how = size(handler, taken, site)
     check_limits(handler.resources(taken), site, how)
-    told = f"functions called: {', '.join(site.site.steps)}"
+    told = f"functions called: {', '.join(before) or 'none'}"
+    told += f"; for each local job: {', '.join(later)}" if later else ""
     return Resolved(taken, how, "; ".join(filter(None, (found.facts, told))))
 
 

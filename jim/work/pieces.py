@@ -11,23 +11,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import count as count_from
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from jim.errors import BadRequest
-from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler, has_variable
+from jim.handlers.base import AS_A_WHOLE, SPLITTING, Attributes, Handler, has_variable
 from jim.model import Piece
 from jim.plugins import foreign
-from jim.request import value_of
-from jim.request.languages import meant
 from jim.site.file import Site
 from jim.site.settings import General
-from jim.splitting.errors import SplitError, SplitterConfiguration, TooManyJobs
-from jim.splitting.files_and_jobs import Failure, File, SplitJob, files_from, jobs_in
-from jim.splitting.numbers import TEXT
-from jim.splitting.parameters import check as check_parameters
-from jim.splitting.recovery import recovery_from
-from jim.splitting.registry import splits_requests, splitter_of
-from jim.splitting.subscription import Subscription
+from jim.splitting.errors import SplitError, TooManyJobs
+from jim.splitting.files_and_jobs import Failure, File, SplitJob
+from jim.work.own_values import checked, may_differ, text_of
+from jim.work.parts import OwnRequest, Part, check_splitter, splitter, steps_of
+from jim.work.site_steps import OfEach
 from jim.work.sizing import check_limits, left_to_catalogue
 from jim.work.variables import expand, kept
 
@@ -39,27 +35,16 @@ _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
 
-class OwnRequest(NamedTuple):
-    """A request that a splitter made of a request, with attributes of its own and further facts."""
-
-    request: Attributes
-    variables: Mapping[str, str]
-
-
-Part = SplitJob | OwnRequest
-Splitter = Callable[[], Iterator[Part]]
 Template = Callable[[Mapping[str, Any]], Any]
 
 
-def check(handler: Handler, request: Attributes, site: str) -> Attributes:
+def check(handler: Handler, request: Attributes, site: General) -> Attributes:
     """Refuse a request that cannot be split. If its files are known, this includes making the first piece.
 
     Return the request as the first piece has it.
     """
     if left_to_catalogue(request):
-        module = splitter_of(request["splitter"])
-        _refuse_input(module, request)
-        check_parameters(module.Parameters, request["splitter_parameters"])
+        check_splitter(request, site)
         return request
     parts = splitter(request, site)()
     first = next(parts, None)
@@ -68,7 +53,7 @@ def check(handler: Handler, request: Attributes, site: str) -> Attributes:
     return {**request, **_Making(handler, request, 0, 1, frozenset()).piece(first, 0).attributes}
 
 
-def hints(handler: Handler, request: Attributes, site: str) -> list[str]:
+def hints(handler: Handler, request: Attributes, site: General) -> list[str]:
     """Tell which attributes keep their variables, though some of these are known: as seen in the first piece."""
     if not request.get("splitter") or left_to_catalogue(request):
         return []
@@ -88,7 +73,7 @@ def herd_of(
     handler: Handler, request: Attributes, grid_job: int, site: General, most: int, first: int = 0
 ) -> Iterator[Piece]:
     """Return the pieces of a request, numbered from `first` on; refuse too many before the first is returned."""
-    parts = splitter(request, site.name)
+    parts, later = splitter(request, site), steps_of(request, site)[1]
     count = sum(1 for _ in islice(parts(), most + 1))
     if count > most:
         why = f"the splitter makes more than the {most:,} local jobs that this site allows"
@@ -96,7 +81,8 @@ def herd_of(
     if not count:
         raise _no_jobs(request)
     here = frozenset((site.name, *site.locations)) if site.locations else frozenset[str]()
-    yield from map(_Making(handler, request, grid_job, first + count, here).piece, parts(), count_from(first))
+    pieces = map(_Making(handler, request, grid_job, first + count, here).piece, parts(), count_from(first))
+    yield from map(OfEach(handler, request, later, site.handlers), pieces) if later else pieces
 
 
 def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
@@ -113,64 +99,13 @@ def _no_jobs(request: Attributes) -> SplitError:
     return SplitError("splitter", request["splitter"], f"{request['splitter']} makes no local job of this request")
 
 
-def splitter(request: Attributes, site: str) -> Splitter:
-    """Check the splitter of a request and its parameters; return a function that splits, and can do so repeatedly."""
-    module = splitter_of(request["splitter"])
-    given = request["splitter_parameters"]
-    _refuse_input(module, request)
-    if splits_requests(module):
-        return _of_request(module, request, given)
-    parameters = check_parameters(module.Parameters, given)
-    work = subscription(request, site)
-    return lambda: jobs_in(module.split(work, parameters))
-
-
-def _refuse_input(module: Any, request: Attributes) -> None:
-    """Refuse input files if the splitter splits requests."""
-    for name in ("input_files", "dataset", "recovery") if splits_requests(module) else ():
-        if request.get(name):
-            raise SplitterConfiguration(name, None, f"{module.NAME} splits requests and takes no input files")
-
-
-def _of_request(module: Any, request: Attributes, given: Mapping[str, Any]) -> Splitter:
-    plain = {name: value for name, value in request.items() if name not in SPLITTING}
-    open_ended = getattr(module, "OPTION", None)  # its parameters may have any name and stand in the manifest itself
-    options = {name: given[name] for name in given if open_ended and open_ended.fullmatch(name)}
-    parameters = check_parameters(module.Parameters, {name: given[name] for name in given if name not in options})
-
-    def parts() -> Iterator[Part]:
-        for each in module.split(plain | options, parameters):
-            more = {name: _text(value) for name, value in each.items() if name not in plain}
-            yield OwnRequest({name: each[name] for name in plain} | {"splitter": request["splitter"]}, more)
-
-    return parts
-
-
-def subscription(request: Attributes, site: str) -> Subscription:
-    """Return the input of a request as a subscription. A file without locations is at this site.
-
-    For a request, each storage is a site of the same name: so a splitter's site lists choose among storages.
-    """
-    here = frozenset((site,))
-    files = tuple(
-        each if each.locations else each._replace(locations=here) for each in files_from(request["input_files"])
-    )
-    if not files:
-        why = f"{request['splitter']} splits input files, but the request has none"
-        raise SplitterConfiguration("input_files", None, why)
-    storages = {each: (each,) for file in files for each in file.locations}
-    recovery = recovery_from(request["recovery"], "recovery") if request["recovery"] else None
-    return Subscription(files, open=False, storage_to_sites=storages, recovery=recovery)
-
-
 class _Making:
     """Makes the pieces of a request. There may be a million: what is the same in many of them is checked once."""
 
     def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int, here: Set[str]) -> None:
         self._handler, self._request, self._here = handler, request, here
         self._grid_job, self._digits = str(grid_job), len(str(count))
-        declared = COMMON | dict(handler.attributes)
-        self._own = {name: one for name, one in declared.items() if name not in AS_A_WHOLE}
+        self._own = may_differ(handler)
         self._manifest = _varying(request)
         self._named = set(_NAMED.findall(json.dumps(self._manifest)))
         self._of_mask = [(at, name) for at, name in enumerate(MASK_VARIABLES) if name in self._named]
@@ -187,7 +122,7 @@ class _Making:
             own = self._expanded(_varying(part.request), part.request, told)
             return Piece(arguments=self._arguments(own), variables=told, attributes=own)
         if part.baggage:
-            split = {name: _text(value) for name, value in part.baggage.items()} | split
+            split = {name: text_of(value) for name, value in part.baggage.items()} | split
         if part.files is not self._files:
             self._files, self._names = part.files, tuple([each.lfn for each in part.files])
         own = self._filled(self._variables(part) | split) if self._manifest else {}
@@ -242,11 +177,8 @@ class _Making:
         """Tell whether a local job has its own value; a text with a variable was not checked for all of them."""
         return value != self._request[name] or has_variable(value)
 
-    def _checked(self, own: dict[str, Any]) -> dict[str, Any]:
-        own = {name: _value(name, value, self._own[name]) for name, value in own.items()}
-        if own.keys() - {"arguments"}:
-            self._handler.check({**self._request, **own})
-        return own
+    def _checked(self, own: Attributes) -> dict[str, Any]:
+        return checked(own, self._own, self._handler, self._request)
 
     def _arguments(self, own: dict[str, Any]) -> tuple[str, ...]:
         return tuple(own.pop("arguments")) if "arguments" in own else tuple(self._request.get("arguments") or ())
@@ -294,24 +226,3 @@ def _refuse_common(request: Attributes, own: Attributes) -> None:
     for name in sorted(AS_A_WHOLE & own.keys()):
         if own[name] != request[name]:
             raise BadRequest("must be the same for all local jobs of a grid job", name)
-
-
-def _value(name: str, value: Any, declared: Attribute) -> Any:
-    """Check a local job's own value. Variables and splitters have texts only, so a text may stand for a number."""
-    text = _as_texts(value)
-    return value_of(name, meant(name, text, declared) if isinstance(text, str) else text, declared)
-
-
-def _as_texts(value: Any) -> Any:
-    """Turn numbers into texts, for arguments and environment variables."""
-    if isinstance(value, list | tuple):
-        return [_as_texts(each) for each in value]
-    if isinstance(value, Mapping):
-        return {name: _as_texts(each) for name, each in value.items()}
-    return _text(value) if type(value) in (int, float, bool) else value
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(TEXT.of(value, "value", SplitError))

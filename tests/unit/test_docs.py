@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -387,3 +388,33 @@ def test_the_rooms_are_told() -> None:
     for path in (HOME / "jim").glob("[a-z]*"):
         name = f"jim/{path.name}" if path.suffix or path.is_symlink() else f"jim/{path.name}/"
         assert f"`{name}`" in told or path.name == "py.typed", f"{name} is in no row"
+
+
+# The splitter and the step of docs/splitting.md, as written
+
+
+def test_the_site_s_splitter_and_step_of_the_page_work(newcomer: dict[str, str], tmp_path: Path) -> None:
+    step, module = blocks("docs/splitting.md", "python")
+    (request,) = (block for block in indented("docs/splitting.md") if "mysite.nights" in block and "job_type" in block)
+    own, state = tmp_path / "own", Path(newcomer["JIM_STATE"])
+    (own / "mysite").mkdir(parents=True)
+    (own / "mysite/steps.py").write_text(step)
+    (own / "mysite/nights.py").write_text(module)
+    state.mkdir(mode=0o700)
+    (state / "site.toml").write_text(f'[site]\nhandlers = "{own}"\nsteps = ["mysite.steps.sane"]\n')
+    (tmp_path / "nights.toml").write_text(request)
+
+    def say(*words: str) -> str:
+        command = [HOME / "shell/jim", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=newcomer, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        return done.stdout
+
+    (listed,) = (line for line in say("splitters").splitlines() if line.startswith("mysite.nights "))
+    assert listed.endswith("  One night in a job: the files /store/NIGHT/NAME, at most so many in a job")
+    assert "files_per_job  100" in say("splitters", "mysite.nights")
+    pieces = json.loads(say("split", "nights.toml", "--json"))
+    assert [each["arguments"] for each in pieces] == [["n1:", "/store/n1/a,/store/n1/b"], ["n2:", "/store/n2/c"]]
+    assert "mysite.nights" in say("site", "check")

@@ -24,7 +24,7 @@ def request(splitter, parameters=None, **more):
 
 def herd(splitter, parameters=None, most=1000, **more):
     handler, attributes = request(splitter, parameters, **more)
-    check(handler, attributes, "here")
+    check(handler, attributes, General())
     pieces = list(herd_of(handler, attributes, 7, General(), most))
     stored = json.loads(pieces_text(dict(enumerate(pieces))))
     assert [piece_of(json.dumps(stored[str(n)])) for n in range(len(pieces))] == pieces
@@ -264,7 +264,7 @@ def test_there_may_be_too_many():
 )
 def test_an_attribute_that_would_keep_its_variables_is_told(arguments, told):
     handler, attributes = request("FileBased", input_files=FILES, arguments=arguments)
-    found = hints(handler, attributes, "here")
+    found = hints(handler, attributes, General())
     assert found == [
         f"arguments: all of it stays as it is, variables included, because {each} if the program is to see it"
         for each in told
@@ -273,7 +273,9 @@ def test_an_attribute_that_would_keep_its_variables_is_told(arguments, told):
 
 def test_parameters_and_what_the_catalogue_has_are_looked_at_likewise():
     handler, attributes = request("Parametric", {"Parameters": 2}, environment={"A": "$Parameter of $x"})
-    assert hints(handler, attributes, "here")[0].startswith("environment/A: ")
+    assert hints(handler, attributes, General())[0].startswith("environment/A: ")
     handler, attributes = request("FileBased", dataset="d", arguments=["$InputFiles $x"])
-    assert hints(handler, attributes, "here") == []  # nobody knows yet
-    assert hints(*checked({"job_type": "executable", "executable": "/bin/echo", "arguments": ["$x $"]}), "here") == []
+    assert hints(handler, attributes, General()) == []  # nobody knows yet
+    assert (
+        hints(*checked({"job_type": "executable", "executable": "/bin/echo", "arguments": ["$x $"]}), General()) == []
+    )

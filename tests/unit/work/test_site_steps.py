@@ -6,9 +6,10 @@ import pytest
 
 from jim.doors.inbox import deposit
 from jim.errors import BadRequest, JimError
+from jim.model import Piece
 from jim.request import check
 from jim.site.file import General
-from jim.work.site_steps import take
+from jim.work.site_steps import OfEach, take
 from tests.stand_ins import World
 
 OWN = """
@@ -40,6 +41,17 @@ def wrong(request):
 
 def another(request):
     return request | {"key": "k2"}
+
+
+def queue_of(request):
+    if request["arguments"] == ["/b"]:
+        raise BadRequest("no /b at night", "input_files")
+    name = request["input_files"][0]["lfn"].strip("/")
+    return request | {"queue": f"q-{name}", "arguments": [*request["arguments"], "--late"]}
+
+
+def fewer(request):
+    return {"queue": "x"}
 
 
 def forgetful(request):
@@ -105,3 +117,44 @@ def test_a_step_that_is_wrong_is_told(own, step, kind, words):
     request = check(ASKED | {"input_files": [{"lfn": "/a"}]})[1] | {"key": "k1"}
     with pytest.raises(kind, match=words):
         take(request, (step,), own)
+
+
+def test_steps_after_the_split_get_each_local_job_as_a_request(tmp_path, monkeypatch, own):
+    names = ("stepsite.steps.sane", "split", "stepsite.steps.queue_of")
+    world = World(tmp_path, monkeypatch, site=General(handlers=own, steps=names))
+    asked = ASKED | {"input_files": ["/a", "/b", "/c"], "splitter_parameters": {"files_per_job": 1}}
+    deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
+    world.until(lambda: world.batch.tasks)
+    found = [(each.piece.arguments, each.piece.attributes, each.piece.failure) for each in world.store.local_jobs(1)]
+    assert found == [
+        (("/a", "--late"), {"queue": "q-a"}, ""),
+        (("/b",), {}, "step stepsite.steps.queue_of: input_files: no /b at night"),
+        (("/c", "--late"), {"queue": "q-c"}, ""),
+    ]
+    assert [each.state.value for each in world.store.local_jobs(1)][1] == "failed"
+    (told,) = [each.reason for each in world.store.journal(1) if each.now == "looked up"]
+    assert told == "functions called: stepsite.steps.sane; for each local job: stepsite.steps.queue_of"
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("another", "step stepsite.steps.another must not change the attribute key after the split"),
+        ("here", "step stepsite.steps.here must not change the attribute input_files after the split"),
+        ("fewer", "step stepsite.steps.fewer must return all attributes, but left out "),
+        ("broken", "step stepsite.steps.broken failed: KeyError"),
+    ],
+)
+def test_a_step_after_the_split_that_is_wrong_fails_the_grid_job(own, step, words):
+    handler, request = check(ASKED | {"input_files": ["/elsewhere"]})
+    each = OfEach(handler, request | {"key": "k1"}, (f"stepsite.steps.{step}",), own)
+    with pytest.raises(JimError, match=words):
+        each(Piece(files=("/elsewhere",)))
+
+
+def test_a_value_of_a_local_job_that_cannot_be_fails_this_one_alone(own):
+    handler, request = check(ASKED | {"input_files": ["/a"]})
+    piece = OfEach(handler, request, ("stepsite.steps.wrong",), own)(Piece(files=("/a",)))
+    assert piece.failure.startswith("step stepsite.steps.wrong: cores: expected a whole number, found 'many'")
+    failed = Piece(files=("/a",), failure="no site")
+    assert OfEach(handler, request, ("stepsite.steps.wrong",), own)(failed) is failed
