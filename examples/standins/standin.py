@@ -85,8 +85,9 @@ def wait_for_gate():
 
 
 def read(name):
-    """Return the events of an input file, which a SAM station would have delivered."""
-    file = Path(os.environ.get("SAM_STORAGE", "."), name)
+    """Return the events of an input file, which a SAM station would have delivered; some lie beside this program."""
+    places = os.environ.get("SAM_STORAGE", "."), Path(__file__).with_name("storage")
+    file = next((place for place in (Path(each, name) for each in places) if place.is_file()), Path(places[0], name))
     if not file.is_file():
         sys.exit(f"{file} was not delivered")
     return [int(line[:9]) for line in file.read_text().splitlines()]

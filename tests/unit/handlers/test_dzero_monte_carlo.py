@@ -237,7 +237,7 @@ class Site0:
 
     def __init__(self, place):
         self.place, self.state = place, place / "state"
-        shutil.copytree(D0 / "catalogue", place / "catalogue")
+        shutil.copytree(D0.parent / "catalogue", place / "catalogue")
         (place / "storage").mkdir()
         self.state.mkdir(mode=0o700)
         settings = f'[site]\ncatalogue = "{place}/catalogue"\n[batch]\nslots = 4\nquery_seconds = 0.5\n'
