@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from jim.errors import JimError
 from jim.handlers.base import SPLITTING, Attributes
-from jim.site.settings import General
 from jim.site.rules import SPLIT
+from jim.site.settings import General
 from jim.splitting.errors import SplitterConfiguration
 from jim.splitting.files_and_jobs import SplitJob, files_from, jobs_in
 from jim.splitting.recovery import recovery_from
