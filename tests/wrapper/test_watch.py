@@ -256,6 +256,22 @@ def test_a_payload_whose_parent_was_killed_gets_no_time_to_end_well(place: Site)
     assert not (place.here / "well").exists()
 
 
+@pytest.mark.parametrize("watched_by", ["the toucher", "a successor"])
+def test_a_payload_whose_parent_and_wrapper_were_killed_gets_no_time_to_end_well(place: Site, watched_by: str) -> None:
+    process = start(place, *sh(f"trap 'echo >../well; exit 0' TERM; echo $PPID >parent; {BUSY}"))
+    first = toucher_of(place)
+    if watched_by == "a successor":
+        os.kill(first, signal.SIGKILL)
+        until(lambda: toucher_of(place) != first)
+    os.kill(int(place.file("run.1/parent")), signal.SIGSTOP)  # so that it is not the wrapper that notices
+    process.kill()
+    os.kill(int(place.file("run.1/parent")), signal.SIGKILL)
+    until((place.here / "gone.1").exists)
+    assert not left(place)
+    assert not (place.here / "well").exists()
+    until(lambda: not ours(place))
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_toucher_that_is_killed_or_stopped_has_a_successor(place: Site, how: signal.Signals) -> None:
     process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
