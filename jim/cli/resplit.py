@@ -11,6 +11,7 @@ from jim.errors import BadRequest
 from jim.evidence.transitions import not_split_again
 from jim.jobs import GridJob, LocalJob
 from jim.model import Verb
+from jim.reading.effects import nowhere_to_run
 from jim.reading.view import View, look
 from jim.request import handler_of
 from jim.work.again import smaller
@@ -44,4 +45,6 @@ def _resplittable(view: View, target: str) -> tuple[GridJob, LocalJob]:
         raise BadRequest(f"`jim resplit` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
     if wrong := not_split_again(local):
         raise BadRequest(f"{target} {wrong}")
+    if wrong := nowhere_to_run(view, job):
+        raise BadRequest(wrong)
     return job, local

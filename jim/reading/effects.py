@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from jim.doors.inbox import require_local_job, slices_of
@@ -23,6 +25,7 @@ from jim.model import NOTHING, State, Step, Verb
 from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.record import retryable
+from jim.workdir.submission import was_removed
 
 Slices = tuple[tuple[int, int], ...]
 NEXT = {
@@ -162,7 +165,7 @@ def _removed(job: GridJob) -> str:
 
 
 def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) -> Effect:
-    if late := too_early_to_retry(job):
+    if late := too_early_to_retry(job) or nowhere_to_run(view, job):
         return Effect(late)
     ended = _ended(view, job, slices) if job.size else []
     again = again_of(ended, slices, **more)
@@ -171,6 +174,15 @@ def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) ->
     hit = _by_state(Counter(State.HELD if each.held else each.state for each in again))
     what = "1 local job gets" if len(again) == 1 else f"{len(again):,} local jobs get"
     return Effect("", hit, f"{what} another set of attempts", tuple(again))
+
+
+def nowhere_to_run(view: View, job: GridJob) -> str:
+    """Return why no attempt of a grid job can run any more: its directory was removed, and JIM makes no new one."""
+    place = view.directory(job.id)
+    with suppress(OSError):  # the work directory is out of reach just now
+        if job.place and view.disk(partial(was_removed, view.site.work, place)):
+            return f"{place} was removed, and nothing of {job.id} can run without it; `jim copy` writes a new request"
+    return ""
 
 
 def _ended(view: View, job: GridJob, slices: Slices) -> list[LocalJob]:

@@ -20,6 +20,10 @@ def test_people_split_again(home, monkeypatch):
     assert home.run("resplit", "1")[0] == 2
     assert "expected a whole number" in home.run("resplit", "1.0", "-p", "lumis_per_job=0")[2]
     assert "numbered from 1.4" in home.out("resplit", "1.0", "-p", "lumis_per_job=1")
+    home.store.set_grid_job(1, place="1")
+    (home.site.work / "instance").write_text("cafe0001\n")
+    code, _, told = home.run("resplit", "1.0", "-p", "lumis_per_job=1")
+    assert (code, "/1 was removed, and nothing of 1 can run without it" in told) == (2, True)
     home.move(0, State.FAILED_FROZEN)
     assert "nothing: other local jobs do its work" in home.out("explain", "1.0")
     again = json.loads(home.out("copy", "1.3"))

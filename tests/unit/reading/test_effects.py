@@ -100,3 +100,19 @@ def test_force_needs_local_jobs_and_each_must_be_there(seen) -> None:
         effect(seen, "force", "1", {"to": "failed"})
     with pytest.raises(UnknownJob):
         effect(seen, "cancel", "1.8")
+
+
+def test_nothing_is_tried_again_where_its_directory_was_removed(home) -> None:
+    """The local jobs became *never sent*, and the grid job was collecting for ever."""
+    home.add(size=2)
+    home.move(0, State.FAILED)
+    home.store.set_grid_job(1, place="1")
+    (home.site.work / "1").mkdir(parents=True)
+    (home.site.work / "instance").write_text("cafe0001\n")
+    with closing((view := look()).store):
+        assert told(view, "retry", "1") == "1 local job gets another set of attempts"
+        (home.site.work / "1").rmdir()
+        gone = f"{home.site.work}/1 was removed, and nothing of 1 can run without it; `jim copy` writes a new request"
+        assert told(view, "retry", "1.0") == told(view, "retry", "1") == gone
+        (home.site.work / "instance").unlink()  # the work directory is not mounted just now
+        assert told(view, "retry", "1") == "1 local job gets another set of attempts"
