@@ -273,6 +273,23 @@ def sender_of(said: Mapping[str, Any]) -> Sender:
     return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")))
 
 
+class AtDoor(NamedTuple):
+    """What a door keeps of a grid job."""
+
+    after: int = 0  # the grid job of the same key before; nothing is sent until it has finished
+    cancelled: bool = False  # by this door itself: the next submission with the key begins another grid job
+    places: Mapping[str, Any] = NOTHING  # where the outputs belong; empty: the gatekeeper does not take them
+    placed: str = ""  # PLACED, or why the outputs could not be placed; empty: not yet
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether the outputs, if the grid job has finished, are still to be placed."""
+        return bool(self.places) and not self.placed and not self.cancelled
+
+
+PLACED = "placed"
+
+
 class Unaccounted(NamedTuple):
     """An ended attempt whose line of the accounting is to be written."""
 

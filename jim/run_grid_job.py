@@ -41,19 +41,31 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     from jim.doors.intake import to_hand_in
 
     door, site = through or door_of(), site_file.load()
-    checked, apart, sender = to_hand_in(file, site, door, **more)
+    checked, apart, sender, places = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)
-    key = checked["key"] or f"by-hand-{os.urandom(12).hex()}"
+    key, after = _generation(site.state, door, checked["key"])
     with welcome.one_by_one(site, sender):
         number = inbox.known(site.state, key, checked, apart)
         if not number:
             welcome.require(site, sender)
         door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
-        by = _by(through)
-        number = number or inbox.deposit(site.state, key, checked | {"key": key}, apart, door, sender, by)
+        told = checked | {"key": key}, apart, door, sender, _by(through)
+        number = number or inbox.deposit(site.state, key, *told, after=after, places=places)
     wake(site.state)
     return number
+
+
+def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
+    """Return the key of the grid job that a submission means, and the grid job that must finish first; 0: none."""
+    if not key:
+        return f"by-hand-{os.urandom(12).hex()}", 0
+    if not door.has_generations:
+        return key, 0
+    from jim.doors import generations  # most doors need none of this module
+
+    key = generations.current(state, key, door.name)
+    return key, generations.before(state, key)
 
 
 def taken_in(number: int) -> str:
@@ -75,8 +87,9 @@ def cancel(target: str, through: Door | None = None) -> bytes:
 
 
 def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> None:
-    """Leave a wish for the keeper."""
+    """Leave a wish for the keeper; a door's wish names the door."""
     site = site_file.load()
+    more |= {"door": through.name} if through else {}
     inbox.wish(site.state, verb, target, by=_by(through), **more)
     wake(site.state)
 
@@ -126,7 +139,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
-        of_grid_job(answering),  # writes the answers to polls
+        of_grid_job(answering),  # puts outputs where a gatekeeper takes them from; writes the answers to polls
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs

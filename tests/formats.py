@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-TO_FORMAT_10 = """
+TO_FORMAT_11 = """
+    DROP TABLE at_door;
+    PRAGMA user_version = 11;
+"""
+TO_FORMAT_10 = f"""
+    {TO_FORMAT_11}
     DROP INDEX local_job_changed;
     ALTER TABLE submission DROP COLUMN asked;
     ALTER TABLE local_job DROP COLUMN changed;

@@ -75,7 +75,7 @@ def _start_own() -> int:
     untold = any(_is_untold(view.site, name) for name in {"", *(job.door for job in finished)})
     old = any(view.age(job.updated) > kept(test=job.is_test) for job in finished)
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
-    if not (unfinished or wishes or untold or old):
+    if not (unfinished or wishes or untold or old or view.store.unplaced()):
         say(f"{name}: nothing to do")
     elif runs(view.site.state):
         say(f"{name}: a keeper runs, {left}")

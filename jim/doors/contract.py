@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from jim.errors import BadRequest, BadSite
 from jim.model import Standing
@@ -32,6 +32,16 @@ class Told(NamedTuple):
     standing: Standing
     reason: str = ""  # for people: why the grid job did not complete
     exit_code: int | None = None  # only if the grid job has ended
+    progress: str = ""  # for people: one line, only if it has not ended; see `Door.progress_seconds`
+
+
+class Places(TypedDict, total=False):
+    """Where a gatekeeper takes the outputs of a grid job from: absolute paths, each of a file."""
+
+    directory: str  # must exist, or nothing is placed; what is below may be made
+    files: dict[str, str]  # by the names of the outputs, such as stdout; of a split grid job, those beside its tar
+    tar: str  # of a split grid job
+    progress: str  # of a split grid job: the line of progress, renewed while it has not ended
 
 
 class Door(ABC):
@@ -41,6 +51,12 @@ class Door(ABC):
         "submit": "usage: submit FILE (a request in TOML, JSON, JDF, JDL or RSL; prints the id of its grid job)",
         "cancel": "usage: cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
     }
+
+    # Whether a submission after this door's own cancel of its key begins another grid job, the key's next generation.
+    # Otherwise each submission with a known key is the same grid job.
+    has_generations = False
+    # How often the keeper renews the line of progress of a running grid job; 0: polls show none.
+    progress_seconds = 0.0
 
     def __init__(self, name: str) -> None:
         self.name = name  # name by which `door_of` finds the door again
@@ -98,6 +114,10 @@ class Door(ABC):
     def contact(self, asked: Attributes) -> str:
         """Return the gatekeeper's own name for the job of a request; empty if it has none."""
         return ""
+
+    def places(self, asked: Attributes) -> Places:
+        """Return where the keeper must put the outputs before a poll says that the grid job has ended."""
+        return {}
 
     # Other work of the door
 

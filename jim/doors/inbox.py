@@ -39,11 +39,12 @@ def deposit(
     door: Door | None = None,
     sender: dict[str, Any] | None = None,
     by: str = "",
+    **beside: Any,
 ) -> int:
     """Store a request durably and return its grid job's id; the same key returns the same id.
 
     With `apart`, a different request with the same key is refused; `apart` names the parts that may differ. Without a
-    door, the default door answers.
+    door, the default door answers. `beside` is what the door keeps of the grid job, if there is anything (`AtDoor`).
     """
     door = door or door_of()
     number = known(state, key, request, apart)
@@ -55,8 +56,7 @@ def deposit(
     content |= {"nonce": os.urandom(8).hex(), "door": door.name}
     if apart is not None:
         content["apart"] = apart
-    content |= {"sender": sender} if sender else {}
-    content |= {"by": by} if by else {}
+    content |= {name: value for name, value in {"sender": sender, "by": by, **beside}.items() if value}
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
     try:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jim import request
 from jim.doors.contract import door_of
@@ -20,13 +20,13 @@ from jim.work import sizing
 from jim.work.sizing import Size
 
 if TYPE_CHECKING:
-    from jim.doors.contract import Door
+    from jim.doors.contract import Door, Places
     from jim.doors.identity import Apart  # a new key needs none of this module
 
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-Checked = tuple["Prepared", "Apart", str]  # with the parts that may differ, and the gatekeeper's name for it
+Checked = tuple["Prepared", "Apart", str, "Places"]  # may differ; the gatekeeper's name for it; where outputs belong
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
@@ -39,10 +39,19 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     return _prepared(file, site, door_of(), ask_catalogue, more)[0]
 
 
-def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> tuple[dict[str, Any], Apart, dict[str, Any]]:
-    """Prepare a request; return the text to store, the parts that may differ if its key comes again, and its sender."""
-    (_, checked, _), apart, contact = _prepared(file, site, door, False, more)
-    return checked, apart, _sender(checked, contact)
+class HandedIn(NamedTuple):
+    """A request that is ready to be stored, and what is stored beside it."""
+
+    request: dict[str, Any]
+    apart: Apart  # the parts that may differ if its key comes again
+    sender: dict[str, Any]
+    places: Places
+
+
+def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> HandedIn:
+    """Prepare a request for its door."""
+    (_, checked, _), apart, contact, places = _prepared(file, site, door, False, more)
+    return HandedIn(checked, apart, _sender(checked, contact), places)
 
 
 def _sender(checked: dict[str, Any], contact: str) -> dict[str, Any]:
@@ -60,11 +69,12 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     asked = door.read(file, site.site.handlers)
     if not door.reads(asked):
         with _at_its_place(file, but=more):
-            return _prepare(asked | more, file, site, ask_catalogue), {"places": [str(file.parent.resolve())]}, ""
+            prepared = _prepare(asked | more, file, site, ask_catalogue)
+        return prepared, {"places": [str(file.parent.resolve())]}, "", {}
     with door.in_its_words(asked):
         prepared = _prepare(door.attributes(asked, site.site.handlers) | more, file, site, ask_catalogue)
     door.require(asked, site)
-    return prepared, door.apart(asked), door.contact(asked)
+    return prepared, door.apart(asked), door.contact(asked), door.places(asked)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jim.doors import inbox
+from jim.doors import generations, inbox
 from jim.errors import NotStorable, UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS, too_early_to_remove
 from jim.jobs import GridJob, sender_of
@@ -32,10 +32,12 @@ TRIED_AT_ONCE = ("split", "collect", "wish", "cancel")
 def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | None:
     """Store a request; return what to do with its file then, None if it waits for its key to become free."""
     number, key = content["id"], content["key"]
+    if content.get("after") and generations.is_behind(keeper.site.state, key):
+        return None
     told = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
     new = keeper.store.add_grid_job(number, key, *told, content.get("by", ""))
-    if new and content.get("sender"):
-        keeper.store.set_sender(number, sender_of(content["sender"]))
+    if new:
+        _keep_beside(keeper, number, content)
     owner = keeper.store.known_as(key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")
@@ -50,10 +52,18 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     return None
 
 
+def _keep_beside(keeper: Keeper, number: int, content: Mapping[str, Any]) -> None:
+    """Store who sent a request, and what its door keeps of the grid job."""
+    if content.get("sender"):
+        keeper.store.set_sender(number, sender_of(content["sender"]))
+    if kept := {name: content[name] for name in ("after", "places") if content.get(name)}:
+        keeper.store.set_at_door(number, **kept)
+
+
 def details(content: Mapping[str, Any]) -> Iterator[str]:
     """Return what a wish says besides verb, target and who asks: fields with a value, of a table only the names."""
     for name, value in content.items():
-        if name not in ("verb", "target", "by") and value not in (None, "", False):
+        if name not in ("verb", "target", "by", "door") and value not in (None, "", False):
             shown = (
                 " ".join(value) if isinstance(value, dict) else value if isinstance(value, str) else json.dumps(value)
             )
@@ -94,6 +104,8 @@ class Wishes:
         several = content["target"] if slices and n is None else ""
         said = ", ".join(filter(None, (content.get("by", ""), several, *details(content))))
         keeper.store.note(grid, f"{verb} requested", Witness.USER, said, n)
+        if verb == Verb.CANCEL and not slices and content.get("door") == job.door:
+            keeper.store.set_at_door(grid, cancelled=True)
         wishes.take(keeper, job, verb, slices, content, self.resplits)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))

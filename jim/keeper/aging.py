@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from jim.clock import age_seconds
-from jim.doors import inbox
+from jim.doors import generations, inbox
 from jim.errand import Errand
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
@@ -82,7 +82,7 @@ class Aging:
         transaction leaves a whole grid job with all its files. After the transaction nothing opens the grid job again,
         and the next keeper completes the removal.
         """
-        inbox.free(keeper.site.state, job.key, job.id)
+        generations.free(keeper.site.state, job.key, job.id)
         keeper.store.remove(job)
         log.info("%d: removed: %s", job.id, why)
         self._remove_files(keeper, job.id, job.place)

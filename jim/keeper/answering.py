@@ -11,12 +11,14 @@ from pathlib import Path
 from jim.doors.contract import Told
 from jim.errors import JimError, StoreError
 from jim.files import read_regular, replace
-from jim.jobs import GridJob
+from jim.jobs import PLACED, GridJob
 from jim.keeper.fulfilling import unsaid
 from jim.keeper.keeper import Keeper
+from jim.keeper.placing import PLACE, Placing, trouble
 from jim.keeper.workers import NEVER
 from jim.model import Standing, Step
 from jim.plugins import foreign
+from jim.statusdb.progress import progress
 from jim.statusdb.record import exit_code, record, standing
 
 log = logging.getLogger(__name__)
@@ -33,14 +35,17 @@ class Answering:
         self._ended: set[int] = set()  # grid jobs whose last answer is written
         self._changed = True
         self._trouble: tuple[object, ...] = ()
+        self._placing = Placing()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Write what polls print and note the record for the page; return when to try again."""
-        answered, answer = keeper.doors.answered, _answer(keeper, job)
+        later = self._placing(keeper, job)
+        answered, told = keeper.doors.answered, _told(keeper, job)
+        answer, again = _answer(keeper, job, told)
         self._note(keeper, job)
         if not answer:
             answered.setdefault(job.id, b"")
-            return keeper.workers.due(("door", job.door))
+            return min(later, again)
         file = keeper.site.state / "answers" / str(job.id)
         before = answered.get(job.id)
         if before != answer:
@@ -48,12 +53,12 @@ class Answering:
                 replace(file, answer)
             keeper.doors.changed.add(job.id)
         answered[job.id] = answer
-        if job.step is Step.FINISHED:
+        if told.standing.final:
             self._ended.add(job.id)
             del answered[job.id]
-            for each in ("wish", "cancel"):
+            for each in ("wish", "cancel", PLACE):
                 keeper.workers.forget((each, job.id))
-        return NEVER
+        return min(later, again)
 
     def _note(self, keeper: Keeper, job: GridJob) -> None:
         self._changed = True
@@ -87,23 +92,36 @@ def _written(file: Path) -> bytes:
         return b""
 
 
-def _answer(keeper: Keeper, job: GridJob) -> bytes:
-    """Return what the grid job's door prints for its polls; empty if the door is gone or fails."""
+def _told(keeper: Keeper, job: GridJob) -> Told:
+    """Return what the door tells of a grid job: the end only once the outputs are in their places."""
     now = standing(job, keeper.store.counts(job.id))
-    told = Told(job.id, now)
-    if now.final:
-        reason = "" if now is Standing.DONE else job.reason or job.outcome
-        told = Told(job.id, now, reason, exit_code(keeper.store, job))
+    if not now.final:
+        return Told(job.id, now)
+    kept = keeper.store.at_door(job.id)
+    if kept.waits:
+        return Told(job.id, Standing.ACTIVE, progress=trouble(keeper, job.id))
+    code = exit_code(keeper.store, job)
+    if kept.placed not in ("", PLACED):
+        return Told(job.id, Standing.FAILED, kept.placed, code or 1)
+    return Told(job.id, now, "" if now is Standing.DONE else job.reason or job.outcome, code)
+
+
+def _answer(keeper: Keeper, job: GridJob, told: Told) -> tuple[bytes, float]:
+    """Return what polls print, empty if the grid job's door is gone or fails, and when to ask again."""
     try:
         door = keeper.doors.named(job.door)
+        again = NEVER
+        if door.progress_seconds and not told.standing.final:
+            again = keeper.clock.boot() + door.progress_seconds
+            told = told._replace(progress=told.progress or progress(keeper.store, job))
         with foreign(f"the door {door.name!r} cannot tell the status of a grid job"):
-            return door.state(told)
+            return door.state(told), again
     except StoreError:
         raise
     except (JimError, OSError) as error:
         if keeper.workers.pace(("door", job.door)):
             log.error("%d: polls print the same answer as before: %s", job.id, error)
-        return b""
+        return b"", keeper.workers.due(("door", job.door))
 
 
 def _page(keeper: Keeper, records: Iterable[str]) -> str:

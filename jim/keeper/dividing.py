@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jim.errand import Errand
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest, JimError, UnknownJob
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
@@ -31,6 +31,7 @@ from jim.workdir.submission import fence, is_owned, own_directory, prepare_grid_
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 STORED_AT_ONCE = 2_500
+LOOK_AGAIN_SECONDS = 0.5  # while an earlier generation of its key is alive
 LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite takes a gigabyte at most
 
 
@@ -38,9 +39,20 @@ def resolve(keeper: Keeper, job: GridJob) -> float:
     """Look up the data that an accepted grid job names, set its size and make its directory."""
     if job.step is not Step.ACCEPTED or job.wish or job.outcome:
         return NEVER
+    if not _is_next(keeper, job):
+        return keeper.clock.boot() + LOOK_AGAIN_SECONDS
     keeper.hold.expect(keeper.store)
     work, done = partial(_resolve, keeper, job), partial(_resolved, keeper, job)
     return keeper.workers.start(_errand(keeper, job, work, done))
+
+
+def _is_next(keeper: Keeper, job: GridJob) -> bool:
+    """Tell whether nothing can live of the grid job that had its key before: that one has finished, or is removed."""
+    after = keeper.store.at_door(job.id).after
+    try:
+        return not after or keeper.store.grid_job(after).step is Step.FINISHED
+    except UnknownJob:
+        return True
 
 
 def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[[T], None]) -> Errand[T]:

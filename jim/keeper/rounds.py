@@ -126,7 +126,8 @@ class Rounds:
     def idle(self) -> bool:
         """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
-        return told and self.keeper.workers.idle() and not self._expects_reports()
+        waits = self._expects_reports() or self.keeper.store.unplaced()
+        return told and self.keeper.workers.idle() and not waits
 
     def _expects_reports(self) -> bool:
         return self.keeper.publications_wait or self.keeper.store.unfinished()

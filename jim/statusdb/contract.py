@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from jim.clock import Clock
 from jim.jobs import (
     Alike,
+    AtDoor,
     Attempt,
     Change,
     Compared,
@@ -402,6 +403,17 @@ class Store(Protocol):
 
     def set_in_vain(self, begun: Mapping[Key, float], over: Iterable[Key]) -> None:
         """Record since when attempts can never start, and which may start again or have ended."""
+
+    # What doors keep of grid jobs
+
+    def at_door(self, grid: int) -> AtDoor:
+        """Return what the door of a grid job keeps of it."""
+
+    def set_at_door(self, grid: int, **columns: Any) -> None:
+        """Change what the door of a grid job keeps of it."""
+
+    def unplaced(self) -> bool:
+        """Tell whether outputs of any finished grid job must still be placed for its gatekeeper."""
 
     # What payloads and people publish. n is -1 in publications about the grid job itself
 

@@ -160,6 +160,16 @@ CREATE TABLE in_vain (
     grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL, PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 
+-- What a door keeps of a grid job, if there is anything.
+CREATE TABLE at_door (
+    grid INTEGER PRIMARY KEY,
+    after INTEGER NOT NULL DEFAULT 0,   -- the grid job of the same key before: nothing is sent until it has finished
+    cancelled INTEGER NOT NULL DEFAULT 0, -- by its own door: the next submission with its key is another grid job
+    places TEXT NOT NULL DEFAULT '',    -- where its outputs belong, JSON; empty: its gatekeeper does not take them
+    placed TEXT NOT NULL DEFAULT ''     -- placed, or why they could not be placed; empty: not yet
+);
+CREATE INDEX at_door_unplaced ON at_door (grid) WHERE places <> '' AND placed = '';
+
 -- Derived from the rows above, for lists, maps and pictures: derived.py.
 
 -- The states of local jobs, a byte for each (CODES), once the split has ended.

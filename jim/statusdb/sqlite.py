@@ -14,6 +14,7 @@ from jim.errors import UnknownJob
 from jim.jobs import HELD, Change, GridJob, LocalJob
 from jim.model import IN_BATCH, NO_REASON, NOTHING, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
+from jim.statusdb.at_doors import AtDoors
 from jim.statusdb.elements import Elements
 from jim.statusdb.journals import ACCEPTED, Journals
 from jim.statusdb.making import DERIVED
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain"),
+    *("sender", "unaccounted", "in_vain", "at_door"),
 )
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -37,7 +38,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Journals):
+class Store(Elements, Submissions, Senders, Journals, AtDoors):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

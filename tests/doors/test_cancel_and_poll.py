@@ -167,7 +167,7 @@ def test_poll_of_an_unknown_job_says_so_also_where_stdout_fails(place):
 
 
 def test_poll_and_everyone_else_mean_the_same_by_a_beating_heart():
-    assert f"-le {lock.FRESH_SECONDS} ]" in (HOME / "shell/jim-poll").read_text()
+    assert f"-le {lock.FRESH_SECONDS} ]" in (HOME / "shell/jim-answers").read_text()
 
 
 def test_poll_of_an_unknown_job(place):

@@ -18,6 +18,13 @@ def test_a_single_program_s_own_files_come_back(place):
         assert contents == [b"out", b"err", b"42", tar]
 
 
+def test_outputs_of_a_program_that_failed_come_back_like_others(place):
+    ended(place, FAILED, members={"7.0.failed/stdout": b"out", "7.0.failed/result.dat": b"42"})
+    pairs = [["result.dat", "https://x/r"]]
+    assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == FAILED
+    assert (place.directory / "jim-results/result.dat").read_bytes() == b"42"
+
+
 def test_jobs_with_one_name_do_not_meet(place):
     """Each has a directory of its own from GRAM; the directory that a description names may be the same."""
     ended(place, DONE)

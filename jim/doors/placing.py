@@ -1,0 +1,116 @@
+"""Puts the outputs of a grid job that has ended where its gatekeeper takes them from.
+
+All outputs come from the tar, and of a failed program likewise. Each file gets its last name by a rename, so nobody
+sees a part of it; to place outputs again gives the same files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from jim.jobs import GridJob
+
+STREAMS = ("stdout", "stderr")
+ONE_PROGRAM = "executable"  # the job type of requests that name only a program
+PROGRAMS = (ONE_PROGRAM, "parametric")  # the job types that run any program
+BLOCK = 1024 * 1024
+MODE = 0o644  # what a batch system gives to the stdout of a program
+# An older version added only the end of what failed local jobs have left, without a folder of its own.
+MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)")
+LAST = re.compile(r"(stdout|stderr)\.last")
+
+
+class Part(NamedTuple):
+    """Where a tar has an output of a local job."""
+
+    n: int
+    at: int
+    size: int
+
+
+def place(job: GridJob, places: Mapping[str, Any]) -> None:
+    """Put outputs into the `Places` of a door. A missing one was left out for a reason, which the answer names."""
+    Path(places["directory"]).stat()  # it is never made: it may be an unmounted one
+    tar = (job.result or {}).get("tar", "")
+    files = {name: path for name, path in places.get("files", {}).items() if path != os.devnull}
+    if not tar:  # the split failed, or nothing was sent
+        for name in files.keys() & set(STREAMS):
+            _write(files[name], (), places["directory"])
+        return
+    alone = is_one_program(job)
+    whole = "" if alone else places.get("tar", "")
+    with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+        if whole:
+            _write(whole, _read(packed, 0, os.fstat(packed.fileno()).st_size), places["directory"])
+        _place_files(job, packed, {name: path for name, path in files.items() if path != whole}, places["directory"])
+
+
+def is_one_program(job: GridJob) -> bool:
+    """Tell whether a grid job is one run of one program; the result of any other one is its tar."""
+    return job.job_type == ONE_PROGRAM and job.size == 1
+
+
+def _place_files(job: GridJob, packed: IO[bytes], files: dict[str, str], directory: str) -> None:
+    """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
+    found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
+    begun: dict[str, list[Part]] = {}
+    for name, path in files.items():  # stdout and stderr may share a file
+        if name in found or name in STREAMS:
+            begun.setdefault(path, []).extend(sorted(found.get(name, ())))
+        elif (beside := Path(packed.name).with_name(name)).is_file() and name in job.result.get("beside", ()):
+            with beside.open("rb") as file:
+                _write(path, _read(file, 0, os.fstat(file.fileno()).st_size), directory)
+    for path, parts in begun.items():
+        _write(path, contents(packed, parts), directory)
+
+
+def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[str, list[Part]]:
+    """Return where a tar has the outputs of its local jobs, by their names; all, or only these names."""
+    wanted, found = None if names is None else set(names), dict[str, list[Part]]()
+    packed.seek(0)
+    with tarfile.open(fileobj=packed, mode="r:") as members:
+        for member in members:
+            if not (told := MEMBER.fullmatch(member.name)):
+                continue
+            name = LAST.sub(r"\1", told[2])
+            if wanted is None or name in wanted:
+                found.setdefault(name, []).append(Part(int(told[1]), member.offset_data, member.size))
+    return found
+
+
+def contents(packed: IO[bytes], parts: Iterable[Part]) -> Iterator[bytes]:
+    """Yield the contents of parts of a tar, one after the other."""
+    for each in parts:
+        yield from _read(packed, each.at, each.size)
+
+
+def _read(file: IO[bytes], at: int, size: int) -> Iterator[bytes]:
+    file.seek(at)
+    for left in range(size, 0, -BLOCK):
+        yield file.read(min(left, BLOCK))
+
+
+def _write(path: str, content: Iterable[bytes], directory: str) -> None:
+    """Write a file whose name appears once the file is whole; make its directory, if that is below the given one."""
+    place = Path(path)
+    if place.parent.is_relative_to(directory):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    draft = place.with_name(f".{place.name[:200]}.jim")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, MODE), "wb") as file:
+            os.fchmod(file.fileno(), MODE)
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(place)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        error.filename = path  # errors of an open file carry no name
+        raise

@@ -1,0 +1,64 @@
+"""Puts the outputs of finished grid jobs where their gatekeepers take them from, before polls say that they ended."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from jim.doors import placing
+from jim.errand import Errand
+from jim.jobs import PLACED, AtDoor, GridJob
+from jim.keeper.keeper import Keeper
+from jim.keeper.workers import NEVER
+from jim.model import Step, Witness
+
+log = logging.getLogger(__name__)
+PLACE = "place"
+PATIENCE_SECONDS = 3600.0  # for a full disk, or a file server that is away
+
+
+class Placing:
+    """A part of the move that answers polls: it places outputs, and gives up after an hour of failures."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}  # when placing first failed; a restart begins the hour anew
+
+    def __call__(self, keeper: Keeper, job: GridJob) -> float:
+        """Begin to place the outputs of a grid job that has finished; return when to ask again."""
+        kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
+        if not kept.waits:
+            self._since.pop(job.id, None)
+            return NEVER
+        work, done = partial(_place, keeper, job, kept), partial(_placed, keeper, job.id)
+        failed = partial(self._failed, keeper, job.id)
+        return keeper.workers.start(Errand((PLACE, job.id), work, done, failed, far=True, grid=job.id))
+
+    def _failed(self, keeper: Keeper, grid: int, error: BaseException) -> None:
+        now, first = keeper.clock.boot(), grid not in self._since
+        log.warning("%d: its outputs cannot be placed: %s", grid, error)
+        if now - self._since.setdefault(grid, now) >= PATIENCE_SECONDS:
+            with keeper.store.transaction():
+                keeper.store.set_at_door(grid, placed=f"the outputs cannot be placed: {error}")
+                keeper.store.note(grid, "outputs not placed", Witness.KEEPER, f"given up after an hour: {error}")
+        elif first:
+            keeper.store.note(grid, "outputs not placed, will be tried again", Witness.KEEPER, str(error))
+
+
+def _place(keeper: Keeper, job: GridJob, kept: AtDoor) -> None:
+    """Place the outputs. Runs in a worker: the places may be on a file server that is away."""
+    keeper.hold.reach()
+    placing.place(job, kept.places)
+
+
+def _placed(keeper: Keeper, grid: int, _: None) -> None:
+    with keeper.store.transaction():
+        keeper.store.set_at_door(grid, placed=PLACED)
+        keeper.store.note(grid, "outputs placed", Witness.KEEPER)
+
+
+def trouble(keeper: Keeper, grid: int) -> str:
+    """Return in one line what the placing of outputs waits for."""
+    words = keeper.workers.troubles(PLACE).get(grid, "")
+    return (
+        f"the outputs cannot be placed: {words}; tried again, for an hour" if words else "the outputs are being placed"
+    )

@@ -1,0 +1,22 @@
+"""A toy door whose gatekeeper submits again after its cancels, fetches the outputs, and shows a line of progress."""
+
+from tests.doors.toy import Toy, line
+
+
+class Fetching(Toy):
+    has_generations = True
+    progress_seconds = 30.0
+
+    def state(self, told):
+        return super().state(told) if told.standing.final else line(now=told.standing, doing=told.progress)
+
+    def attributes(self, asked, own):
+        outputs = {"outputs": asked["outputs"]} if "outputs" in asked and "times" not in asked else {}
+        return {**super().attributes(asked, own), **outputs}
+
+    def places(self, asked):
+        place = asked.get("place")
+        if not place:
+            return {}
+        names = ("stdout", "stderr", *asked.get("outputs", ()))
+        return {"directory": place, "files": {name: f"{place}/{name}" for name in names}, "tar": f"{place}/all.tar"}

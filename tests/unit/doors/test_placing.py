@@ -1,0 +1,121 @@
+"""Outputs from the tar into places of a gatekeeper."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from jim.doors.placing import place
+from jim.jobs import GridJob
+from jim.model import Step
+
+MEMBERS = {
+    "summary.json": b"{}",
+    "7.0/stdout": b"out",
+    "7.0/stderr": b"err",
+    "7.0/sub/a.dat": b"a" * 3_000_000,
+    "jim/summary.json": b"{}",
+}
+
+
+def job(tmp_path, members=MEMBERS, *, size=1, job_type="executable", **result):
+    tar = tmp_path / "result/7.tar"
+    tar.parent.mkdir()
+    with tarfile.open(tar, "w", format=tarfile.PAX_FORMAT) as packed:
+        for name, content in members.items():
+            told = tarfile.TarInfo(name)
+            told.size = len(content)
+            packed.addfile(told, io.BytesIO(content))
+    told = {"tar": str(tar), **result} if members else {}
+    return GridJob(
+        *(7, "k", job_type, "me", Step.FINISHED, size, 0, "", "", "completed", "", told, True, 1, 0, 0.0, "", "", "{}")
+    )
+
+
+@pytest.fixture
+def there(tmp_path):
+    (tmp_path / "there").mkdir()
+    return tmp_path / "there"
+
+
+def places(there, *names, tar="", **files):
+    files = {name: f"{there}/{name}" for name in names} | files
+    return {"directory": str(there), "files": files, "tar": tar}
+
+
+def found(there):
+    return {str(each.relative_to(there)): each.read_bytes() for each in there.rglob("*") if each.is_file()}
+
+
+def test_only_what_is_asked_for_comes_and_a_directory_below_is_made(tmp_path, there):
+    place(job(tmp_path), places(there, "stdout", "sub/a.dat", "missing"))
+    assert found(there) == {"stdout": b"out", "sub/a.dat": b"a" * 3_000_000}
+
+
+def test_placing_again_gives_the_same_files_and_replaces_others(tmp_path, there):
+    done = job(tmp_path)
+    (there / "stdout").symlink_to(tmp_path / "elsewhere")
+    for _ in range(2):
+        place(done, places(there, "stdout", "stderr"))
+        assert found(there) == {"stdout": b"out", "stderr": b"err"}
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_stdout_and_stderr_may_share_a_file_and_null_is_none(tmp_path, there):
+    done = job(tmp_path)
+    place(done, places(there, stdout=f"{there}/both", stderr=f"{there}/both"))
+    assert found(there) == {"both": b"outerr"}
+    place(done, places(there, stdout=os.devnull, stderr=os.devnull))
+    assert not Path(os.devnull).is_file()
+
+
+def test_without_a_tar_there_are_empty_streams(tmp_path, there):
+    place(job(tmp_path, {}), places(there, "stdout", "stderr", "a.dat", tar=f"{there}/all.tar"))
+    assert found(there) == {"stdout": b"", "stderr": b""}
+
+
+def test_a_split_one_has_its_tar_and_what_lies_beside_it(tmp_path, there):
+    done = job(tmp_path, size=2, job_type="pythia_monte_carlo", beside=["mass.svg"])
+    (tmp_path / "result/mass.svg").write_bytes(b"<svg/>")
+    (tmp_path / "result/other.svg").write_bytes(b"<svg/>")
+    place(done, places(there, "stderr", "mass.svg", "other.svg", stdout=f"{there}/z.tar", tar=f"{there}/z.tar"))
+    whole = (tmp_path / "result/7.tar").read_bytes()
+    assert found(there) == {"z.tar": whole, "stderr": b"", "mass.svg": b"<svg/>"}
+
+
+def test_a_program_may_have_a_tar_of_its_own(tmp_path, there):
+    done = job(tmp_path, {"7.0/stdout": b"", "7.0/my.tar": b"mine"})
+    place(done, places(there, "my.tar", tar=f"{there}/my.tar"))
+    assert found(there) == {"my.tar": b"mine"}
+
+
+def test_nobody_sees_a_part(tmp_path, there, monkeypatch):
+    names = []
+    real = os.fsync
+
+    def look(descriptor):
+        names.append([each.name for each in there.iterdir()])
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", look)
+    place(job(tmp_path), places(there, "stdout"))
+    assert names == [[".stdout.jim"]]
+
+
+def test_a_full_disk_leaves_nothing_and_names_the_place(tmp_path, there, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device.*there/stdout"):
+        place(job(tmp_path), places(there, "stdout"))
+    assert found(there) == {}
+
+
+def test_a_directory_that_is_away_is_not_made(tmp_path, there):
+    there.rmdir()
+    with pytest.raises(FileNotFoundError):
+        place(job(tmp_path), places(there, "sub/a.dat"))
+    assert not there.exists()

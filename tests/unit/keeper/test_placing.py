@@ -1,0 +1,192 @@
+"""Outputs are in their places before a poll says that the grid job has ended."""
+
+import hashlib
+import json
+import tarfile
+
+import pytest
+
+from jim import run_grid_job
+from jim.doors import placing as files
+from jim.keeper.placing import PATIENCE_SECONDS
+from jim.model import Step
+from tests.stand_ins import World
+
+DOOR = "tests.doors.fetching.Fetching"
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path, None)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    monkeypatch.setattr(run_grid_job, "wake", lambda _: None)
+    return world
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "taken from").mkdir()
+    return tmp_path / "taken from"
+
+
+@pytest.fixture
+def submit(world, tmp_path, place, capfdbinary):
+    def submit(**asked):
+        file = tmp_path / "request.json"
+        file.write_text(json.dumps({"work": "/bin/true", "place": str(place), **asked}))
+        assert run_grid_job.main(["--door", DOOR, "submit", str(file)]) == 0
+        world.until(lambda: world.batch.tasks)
+        return world
+
+    return submit
+
+
+def poll(world, number=1):
+    return json.loads(world.answer(number))
+
+
+def listed(**outputs):
+    """Give the lines of an exit record about outputs."""
+    lines = [f"file {len(each)} {hashlib.sha256(each).hexdigest()} {name}\n" for name, each in outputs.items()]
+    return "".join(lines)
+
+
+def end(world, code=0, index=1, **outputs):
+    world.batch.start(1, index)
+    world.batch.finish(1, index, code, extra=listed(**outputs), files=outputs.items())
+
+
+@pytest.mark.parametrize("code", [0, 9])
+def test_a_program_that_failed_has_its_outputs_delivered_like_one_that_did_not(world, submit, place, code):
+    submit(outputs=["result"])
+    end(world, code, stdout=b"said\n", stderr=b"", result=b"42")
+    world.until(lambda: "end" in poll(world))
+    assert poll(world)["code"] == code
+    assert {each.name: each.read_bytes() for each in place.iterdir()} == {
+        "stdout": b"said\n",
+        "stderr": b"",
+        "result": b"42",
+    }
+    assert (place / "result").stat().st_mode & 0o777 == 0o644
+
+
+def test_of_a_split_grid_job_the_tar_comes_and_each_stdout(world, submit, place):
+    submit(times=3)
+    for index in (1, 2, 3):
+        end(world, int(index == 2), index, stdout=b"of %d\n" % index)
+    world.until(lambda: "end" in poll(world))
+    assert (poll(world)["code"], poll(world)["why"]) == (1, "1 of 3 local jobs failed: exit 1")
+    assert (place / "stdout").read_bytes() == b"of 1\nof 2\nof 3\n"
+    with tarfile.open(place / "all.tar") as tar:
+        assert {"1.0/stdout", "1.1.failed/stdout", "1.2/stdout"} < set(tar.getnames())
+
+
+def test_the_end_is_told_only_when_the_outputs_are_there(world, submit, place, monkeypatch):
+    seen = []
+    real = files.place
+
+    def place_and_look(job, places):
+        seen.append(poll(world)["now"])
+        real(job, places)
+        seen.append(poll(world)["now"])
+
+    monkeypatch.setattr(files, "place", place_and_look)
+    submit()
+    end(world, stdout=b"")
+    world.until(lambda: "end" in poll(world))
+    assert seen == ["active", "active"]
+
+
+def test_a_place_that_is_away_for_a_while_keeps_the_last_state_and_says_why(world, submit, place):
+    submit()
+    away = place.rename(place.with_name("away"))
+    end(world, stdout=b"said\n")
+    world.until(lambda: world.finished(1))
+    world.go(5, seconds=30.0)
+    assert poll(world)["now"] == "active"
+    assert poll(world)["doing"].startswith("the outputs cannot be placed: [Errno 2] No such file or directory: ")
+    assert not world.rounds.idle()
+    world.restart()
+    world.go(2)
+    assert (poll(world)["now"], world.rounds.idle()) == ("active", False)
+    away.rename(place)
+    world.until(lambda: "end" in poll(world), seconds=10.0)
+    assert (place / "stdout").read_bytes() == b"said\n"
+    assert poll(world) == {"end": "done", "code": 0, "why": ""}
+    assert [each.now for each in world.store.journal(1)][-1] == "outputs placed"
+    world.go(1)
+    assert world.rounds.idle()
+
+
+def test_after_an_hour_it_has_failed_and_stays_so(world, submit, place):
+    submit()
+    place.rmdir()
+    end(world, stdout=b"said\n")
+    world.until(lambda: world.finished(1))
+    begun = world.clock.now
+    world.until(lambda: "end" in poll(world), seconds=30.0)
+    assert PATIENCE_SECONDS <= world.clock.now - begun < PATIENCE_SECONDS + 200
+    assert (poll(world)["end"], poll(world)["code"]) == ("failed", 1)
+    assert poll(world)["why"].startswith("the outputs cannot be placed: [Errno 2] No such file")
+    assert world.store.grid_job(1).outcome == "completed"  # for people, who can fetch the tar
+    place.mkdir()
+    world.restart()
+    world.go(5, seconds=60.0)
+    assert list(place.iterdir()) == []
+    assert world.rounds.idle()
+
+
+def test_a_keeper_that_dies_after_placing_places_again_and_then_no_more(world, submit, place, monkeypatch):
+    submit()
+    end(world, stdout=b"said\n")
+    monkeypatch.setattr("jim.keeper.placing._placed", lambda *_: None)
+    world.until(lambda: (place / "stdout").exists())
+    assert "now" in poll(world)
+    (place / "stdout").unlink()
+    monkeypatch.undo()
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    world.restart()
+    world.until(lambda: "end" in poll(world))
+    for each in place.iterdir():  # taken
+        each.unlink()
+    world.restart()
+    world.store.answer_anew()
+    world.restart()
+    world.go(5, seconds=10.0)
+    assert list(place.iterdir()) == []
+
+
+def test_what_its_own_door_has_cancelled_places_nothing(world, submit, place):
+    submit()
+    world.batch.start(1)
+    world.go(2)
+    assert run_grid_job.main(["--door", DOOR, "cancel", "1"]) == 0
+    world.until(lambda: "end" in poll(world))
+    assert poll(world)["end"] == "cancelled"
+    assert list(place.iterdir()) == []
+
+
+def test_a_cancel_by_a_person_places_what_is_there(world, submit, place):
+    submit()
+    run_grid_job.wish("cancel", "1")
+    world.until(lambda: "end" in poll(world))
+    assert sorted(each.name for each in place.iterdir()) == ["stderr", "stdout"]
+
+
+def test_the_line_of_progress_is_renewed_while_it_runs(world, submit):
+    submit(times=3)
+    for index in (1, 2):
+        world.batch.start(1, index)
+    world.go(2)
+    assert poll(world)["doing"] == "0 of 3 local jobs completed"
+    world.store.publish(1, 0, "phase-sim", '<phase name="generate" done="117" total="250" unit="events"/>', 1)
+    world.go(2)
+    assert poll(world)["doing"] == "0 of 3 local jobs completed"  # publications cause no look
+    world.go(2, seconds=31.0)
+    assert poll(world)["doing"] == "generate 117 of 250 events; 0 of 3 local jobs completed"
+    world.batch.finish(1, 2, 3)
+    world.until(lambda: "failed" in poll(world)["doing"])
+    assert poll(world)["doing"] == (
+        "generate 117 of 250 events; 0 of 3 local jobs completed; 1 failed: exit 3 on node1"
+    )
+    assert world.store.grid_job(1).step is Step.ACTIVE
