@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import psutil
@@ -40,6 +41,11 @@ def shells() -> dict[str, list[str]]:
 
 
 SHELLS = shells()
+
+
+def _is_fact(line: str) -> bool:
+    """Tell whether a line of an exit record is no output."""
+    return not line.startswith(("file ", "refused ", "missing "))
 
 
 def until(condition: Callable[[], object], seconds: float = 10) -> None:
@@ -144,11 +150,11 @@ class Site:
         lines = self.file(f"exit.{index}").splitlines()
         assert lines[0] == "jim-exit 1"
         assert lines[-1] == "end"
-        return dict(line.split(" ", 1) for line in lines[1:16])
+        return dict(line.split(" ", 1) for line in takewhile(_is_fact, lines[1:-1]))
 
     def manifest(self, index: int = 1) -> list[str]:
         """Give the manifest without the two empty files that every local job has."""
-        lines = self.file(f"exit.{index}").split("\n")[16:-2]
+        lines = list(dropwhile(_is_fact, self.file(f"exit.{index}").split("\n")[1:-2]))
         return [line for line in lines if line not in (f"file 0 {NOTHING} stdout", f"file 0 {NOTHING} stderr")]
 
     def no_naps(self) -> None:
