@@ -56,6 +56,7 @@ class ExitRecord(NamedTuple):
 
     peak_mb: int | None = None  # most memory that was seen in use; None: it was not measured
     sampled: bool = False  # that is the most that was seen from time to time, not the most there was
+    kills: int = 0  # of its processes, by the kernel for want of memory; known only where the job has its own cgroup
     up: float | None = None  # duration by the time since the node's start, which nobody can set
 
     @property
@@ -145,6 +146,7 @@ def read_exit_record(text: str) -> ExitRecord:
             refused=tuple(refused),
             up=_seconds(facts["up"]) if "up" in facts else None,
             **_peak(facts.get("peak", "")),
+            kills=int(facts.get("kills", 0)),
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"the exit record has a wrong or missing line: {error}") from error
@@ -191,7 +193,12 @@ def _peak(value: str) -> dict[str, Any]:
     found = re.fullmatch(r"(\d{1,15}) (cgroup|sampled)", value)
     if not found:
         raise ValueError(f"{value[:40]!r} is no peak of memory")
-    return {"peak_mb": -(-int(found[1]) // 1024), "sampled": found[2] == "sampled"}
+    return {"peak_mb": megabytes(int(found[1])), "sampled": found[2] == "sampled"}
+
+
+def megabytes(kilobytes: int) -> int:
+    """Return how many MB hold so many kB."""
+    return -(-kilobytes // 1024)
 
 
 def _words(value: str) -> str:

@@ -60,6 +60,9 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
         return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness, again=True, recovery=arguments)
     if record.reason:  # a warning: the payload is not to blame for the result
         return Verdict(State.FAILED, _warned(record, end, end_of(end)), witness, again=True)
+    if record.kills:
+        told = f"out of memory: the kernel has ended {record.kills:,} of its processes ({end_of(end)})"
+        return Verdict(State.FAILED, reason(Kind.MEMORY, end, told=told), witness, again=True)
     if record.signal == signal.SIGKILL:
         # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)

@@ -182,6 +182,7 @@ def _measured(each: Unaccounted) -> dict[str, Any]:
         "wall_seconds": round(record.seconds, 2) if record else None,
         "cpu_seconds": record.cpu if record else None,
         "memory_mb_peak": record.peak_mb if record else None,
+        "memory_sampled": record.sampled if record and record.peak_mb is not None else None,
         "exit_code": record.code if record else None,
         "signal": record.signal if record else None,
     }

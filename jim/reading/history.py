@@ -10,7 +10,7 @@ from statistics import quantiles
 from typing import NamedTuple
 
 from jim.errors import JimError
-from jim.evidence.exit_record import read_exit_record
+from jim.evidence.exit_record import megabytes, read_exit_record
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.view import View
@@ -53,6 +53,7 @@ class Spread(NamedTuple):
     unit: str
     quartiles: tuple[float, float, float]
     of: int  # attempts
+    note: str = ""
 
 
 class Slow(NamedTuple):
@@ -136,12 +137,14 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
     counts = view.store.counts(job.id)
     if not counts.get(State.COMPLETED):
         return []
-    taken = [each for each in map(times_of, view.store.records_of_completed(job.id, LOOKED_AT)) if each]
+    records = view.store.records_of_completed(job.id, LOOKED_AT)
+    taken = [each for each in map(times_of, records) if each]
     wall = [seconds for seconds, _ in taken if seconds > 0]
     share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
     told = [_spread("run time", "s", wall), _spread("CPU share", "%", share)]
     if job.events_per_job:
         told.insert(0, _spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
+    told.append(_memory(records, job.request.get("memory_mb")))
     return [each for each in told if each]
 
 
@@ -153,6 +156,7 @@ def slowest(view: View, job: GridJob) -> list[Slow]:
 
 
 _CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.M)
+_PEAK = re.compile(r"^peak (\d{1,15}) (cgroup|sampled)$", re.MULTILINE)
 
 
 def times_of(record: str) -> tuple[float, float] | None:
@@ -165,6 +169,18 @@ def times_of(record: str) -> tuple[float, float] | None:
     except JimError:
         return None
     return whole.seconds, whole.cpu
+
+
+def _memory(records: Sequence[str], asked: object) -> Spread | None:
+    """Return the quartiles of the peaks of memory, where wrappers could measure them."""
+    peaks = [peak for each in records if (peak := _PEAK.search(each))]
+    found = _spread("memory", "MB", [megabytes(int(peak[1])) for peak in peaks])
+    if found is None:
+        return None
+    sampled = sum(peak[2] == "sampled" for peak in peaks)
+    of = f"of {asked:,} asked" if isinstance(asked, int) else ""
+    least = f"{sampled:,} of {found.of:,} sampled, which may be less than the peak" if sampled else ""
+    return found._replace(note="; ".join(filter(None, (of, least))))
 
 
 def _spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:

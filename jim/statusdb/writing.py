@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from jim.clock import seconds_of
 from jim.errors import JimError, UnknownJob
-from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.evidence.exit_record import ExitRecord, megabytes, read_exit_record
 from jim.jobs import public
 from jim.statusdb.elements import ELEMENTS, NAMESPACE, ODD
 from jim.statusdb.packed import unpacked
@@ -47,6 +47,7 @@ _USUAL = re.compile(
     rf"jim-exit 1\nmark .*\nindex \d{{1,9}}\nnonce .*\nn \d{{1,9}}\nattempt \d{{1,9}}\nhost .*\nbatch .*\n"
     rf"started {_UTC}ended {_UTC}cpu (\d{{1,12}}(?:\.\d{{1,9}})?)\n(?:up \d{{1,12}}(?:\.\d{{1,9}})?\n)?"
     r"code (-|\d{1,4})\nsignal (-|\d{1,4})\nreason (-|[ -~]{1,1000})\nrecovery .*\n"
+    r"(?:peak (\d{1,15}) (cgroup|sampled)\n)?"
     r"((?:file \d{1,18} [0-9a-f]{64} [\w-][\w+-]*(?:\.[\w+-]+)*\n)*)end\n",
     re.ASCII,
 )
@@ -254,7 +255,9 @@ def _exit(whole: str) -> str:
     return ""
 
 
-def _exit_of_usual(started: str, ended: str, cpu: str, code: str, signal: str, word: str, files: str) -> str:
+def _exit_of_usual(
+    started: str, ended: str, cpu: str, code: str, signal: str, word: str, peak: str | None, how: str | None, files: str
+) -> str:
     for time in (started, ended):
         datetime.fromisoformat(time)  # raises an error for a day that does not exist
     facts = f' started="{started}" ended="{ended}"'
@@ -262,11 +265,21 @@ def _exit_of_usual(started: str, ended: str, cpu: str, code: str, signal: str, w
     facts += f' signal="{int(signal)}"' if signal != "-" else ""
     facts += f' reason="{quoted(word)}"' if word != "-" else ""
     facts += f' cpu_seconds="{float(cpu):.2f}"' if float(cpu) < LONGEST_CPU else ""
+    facts += _memory(megabytes(int(peak)) if peak else None, sampled=how == "sampled")
     inside = "".join(_output(*line.split(" ", 3)[1:]) for line in files.splitlines())
     return f"<jim:exit{facts}>{inside}</jim:exit>" if inside else f"<jim:exit{facts}/>"
 
 
 LONGEST_CPU = 1e12  # seconds
+
+
+def _memory(peak_mb: int | None, *, sampled: bool) -> str:
+    if peak_mb is None:
+        return ""
+    return f' memory_mb_peak="{peak_mb}"{SAMPLED if sampled else ""}'
+
+
+SAMPLED = ' memory_sampled="1"'
 
 
 def _output(size: str, sha256: str, name: str) -> str:
@@ -277,6 +290,7 @@ def _exit_of(record: ExitRecord) -> str:
     cpu = f"{record.cpu:.2f}" if 0 <= record.cpu < LONGEST_CPU else None  # a wrapper's word, perhaps nan
     names = ("started", "ended", "code", "signal", "reason")
     head = attributes({**{name: getattr(record, name) for name in names}, "cpu_seconds": cpu})
+    head += _memory(record.peak_mb, sampled=record.sampled)
     inside = "".join(_output(str(each.size), each.sha256, each.name) for each in record.files)
     inside += _arguments("refused", record.refused)
     return f"<jim:exit{head}>{inside}</jim:exit>" if inside else f"<jim:exit{head}/>"

@@ -9,7 +9,12 @@ from tests.wrapper.worker import Site, sh
 # By version: what /proc/self/cgroup says, the directory, and the files that tell.
 VERSIONS = {
     "v2": ("0::/slice/job", "slice/job", "memory.peak", "memory.events"),
-    "v1": ("5:cpu:/x\n4:memory:/slice/job\n0::/", "memory/slice/job", "memory.max_usage_in_bytes", "memory.oom_control"),
+    "v1": (
+        "5:cpu:/x\n4:memory:/slice/job\n0::/",
+        "memory/slice/job",
+        "memory.max_usage_in_bytes",
+        "memory.oom_control",
+    ),
 }
 MB = 1024 * 1024
 
@@ -83,7 +88,7 @@ def test_a_cgroup_with_another_below_it_is_not_the_job_s_own(site: Site) -> None
 
 def test_a_cgroup_without_the_wrapper_is_another_namespace_s(site: Site) -> None:
     cage = Cage(site)
-    site.fake("ln", f": >{cage.place}/cgroup.procs; exec $real \"$@\"")
+    site.fake("ln", f': >{cage.place}/cgroup.procs; exec $real "$@"')
     assert peak_of(site, f"echo {300 * MB} >{cage.peak}") is None
 
 

@@ -189,7 +189,7 @@ RULES = (
     Rule(of_start, frozenset({Kind.LOST}), fits=_could_not_start),
     Rule(of_death, frozenset({Kind.VANISHED, Kind.PUT_BACK})),
     Rule(of_limits, frozenset({Kind.OVER_TIME, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY})),
-    Rule(of_kill, frozenset({Kind.KILLED, Kind.WARNED}), "killed by"),
+    Rule(of_kill, frozenset({Kind.KILLED, Kind.WARNED, Kind.MEMORY}), "killed by"),
 )
 
 

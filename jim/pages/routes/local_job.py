@@ -23,6 +23,7 @@ from jim.reading.effects import offered
 from jim.reading.files import last_lines, log_files, outputs, sizes
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
+from jim.reading.quantities import memory_words
 from jim.reading.view import View
 from jim.statusdb.published import UNCHECKED
 
@@ -111,6 +112,7 @@ def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any
             "attempt": attempt,
             "batch_id": submission.batch_id if submission else "",
             "record": record,
+            "memory": memory_words(record, submission.asked if submission else {}) if record else "",
             "share": 100 * record.cpu / record.seconds if record and record.seconds > 0 else None,
             "logs": None if logs is None else logs[at],
         }

@@ -25,6 +25,26 @@ def test_a_whole_record_is_read():
     assert (found.code, found.signal, found.cpu, found.seconds, found.reason) == (3, None, 4.2, 5.0, "")
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("", (None, False, 0)),
+        ("peak 1024 cgroup\n", (1, False, 0)),
+        ("peak 1025 sampled\n", (2, True, 0)),
+        ("peak 5000 cgroup\nkills 3\n", (5, False, 3)),
+    ],
+)
+def test_the_peak_of_memory_is_read(lines, told):
+    found = read_exit_record(exit_record("m", 11, lines))
+    assert (found.peak_mb, found.sampled, found.kills) == told
+
+
+@pytest.mark.parametrize("line", ["peak 5 guessed\n", "peak -5 cgroup\n", "peak 5\n", "kills some\n"])
+def test_what_is_no_peak_is_refused(line):
+    with pytest.raises(JimError, match="wrong or missing line"):
+        read_exit_record(exit_record("m", 11, line))
+
+
 @pytest.mark.parametrize("length", [0, 10, len(WHOLE) - 5, len(WHOLE) - 1])
 def test_a_record_that_was_cut_short_is_refused(length):
     with pytest.raises(JimError, match="incomplete"):

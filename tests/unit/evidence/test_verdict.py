@@ -11,6 +11,7 @@ from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
 OOM = "killed by signal 9: by the site or for want of memory"
+KERNEL = "out of memory: the kernel has ended"
 ODD = "; its recovery file begins with 'Recoverable', not with one of success, recoverable, hold, fatal"
 
 
@@ -28,6 +29,9 @@ ODD = "; its recovery file begins with 'Recoverable', not with one of success, r
         (record(signal=15), State.FAILED, "signal 15", False),
         # Killed by the site.
         (record(signal=9), State.FAILED, OOM, True),
+        (record(signal=9)._replace(kills=1), State.FAILED, f"{KERNEL} 1 of its processes (signal 9)", True),
+        (record(1)._replace(kills=2000), State.FAILED, f"{KERNEL} 2,000 of its processes (exit 1)", True),
+        (record(0)._replace(kills=2), State.COMPLETING, "", False),
         (record(signal=9, reason=WARNED), State.FAILED, f"{WARNED} (signal 9)", True),
         (record(signal=15, reason=WARNED), State.FAILED, f"{WARNED} (signal 15)", True),
         (record(4, reason=WARNED), State.FAILED, f"{WARNED} (exit 4)", True),

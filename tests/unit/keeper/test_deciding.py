@@ -63,6 +63,24 @@ def test_a_kill_far_from_the_memory_that_was_asked_for_is_none_of_memory(world, 
     assert [each.memory_mb for each in sent] == [1000, 1000]
 
 
+def test_a_kill_of_which_its_cgroup_tells_is_one_for_want_of_memory(world, sent):
+    world.submit(1, memory_mb=1000, retry=[MEMORY])
+    end(world, **KILLED, extra="kills 1\n")
+    told = "out of memory: the kernel has ended 1 of its processes (signal 9); with memory_mb 1,000 → 1,500"
+    assert last(world).reason == f"attempt 1: {told}"
+    end(world)
+    assert [each.memory_mb for each in sent] == [1000, 1500]
+
+
+@pytest.mark.parametrize(("how", "attempts"), [("sampled", [1000, 1500]), ("cgroup", [1000])])
+def test_a_peak_that_may_be_of_files_in_the_cache_blames_no_exit(world, sent, how, attempts):
+    world.submit(1, memory_mb=1000, retry=[MEMORY])
+    end(world, code=1, extra=f"peak {1000 * 1024} {how}\n")
+    if len(attempts) > 1:
+        end(world)
+    assert [each.memory_mb for each in sent] == attempts
+
+
 def test_a_rule_asks_for_no_more_than_the_site_allows(world, sent):
     of_site(world, queues={"short": Queue(most_memory_mb=1200)})
     world.submit(1, memory_mb=1000, queue="short", retry=[MEMORY])

@@ -64,6 +64,25 @@ def test_78_quartiles_are_those_of_the_exit_records(home: Home) -> None:
     ]
 
 
+def test_quartiles_of_memory_are_of_those_whose_memory_was_measured(home: Home) -> None:
+    home.add(size=5)
+    home.send(*range(5))
+    for n, peak in enumerate(("", "100 cgroup", "200 cgroup", "300 sampled", "400 cgroup")):
+        told = RECORD.format(cpu=1, up="up 2.0\n", ended="11:01:40")
+        if peak:
+            megabytes, how = peak.split()
+            told = told.replace("end\n", f"peak {int(megabytes) * 1024} {how}\nend\n")
+        home.store.set_attempt(1, 1, n + 1, record=told, verdict="completed")
+        home.move(n, State.COMPLETED)
+    view = View(home.site, home.store)
+    (found,) = (each for each in spreads(view, view.grid_job(1)) if each.what == "memory")
+    assert (found.quartiles, found.of) == ((175, 250, 325), 4)
+    assert found.note == "1 of 4 sampled, which may be less than the peak"
+    asked = view.grid_job(1)._replace(request_text='{"memory_mb": 2000}')
+    (found,) = (each for each in spreads(view, asked) if each.what == "memory")
+    assert found.note.startswith("of 2,000 asked; ")
+
+
 RECORD = (
     "jim-exit 1\nmark m\nindex 1\nnonce x\nn 0\nattempt 1\nhost h\nbatch -\nstarted 2026-01-31T11:00:00Z\n"
     "ended 2026-01-31T{ended}Z\ncpu {cpu:.2f}\n{up}code 0\nsignal -\nreason -\nrecovery -\nend\n"

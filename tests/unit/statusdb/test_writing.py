@@ -166,6 +166,9 @@ def test_a_document_of_a_local_job_is_its_part_of_the_whole(store):
         ("events.dat", "../x"),
         ("events.dat", "é.dat"),
         ("code 3\n", "further word\ncode 3\n"),
+        ("recovery -\n", "recovery -\npeak 1025 cgroup\n"),
+        ("recovery -\n", "recovery -\npeak 1025 sampled\nkills 1\n"),
+        ("recovery -\n", "recovery -\npeak 1025 guessed\n"),
     ],
 )
 def test_both_ways_to_read_an_exit_record_write_the_same(monkeypatch, was, now):
@@ -173,7 +176,13 @@ def test_both_ways_to_read_an_exit_record_write_the_same(monkeypatch, was, now):
     quick = writing.attempt("", record)
     monkeypatch.setattr(writing, "_USUAL", re.compile("none"))
     assert writing.attempt("", record) == quick
-    assert ("<jim:exit" in quick) == (was not in ("started 2026-01-31",) and now != "../x")
+    assert ("<jim:exit" in quick) == (was not in ("started 2026-01-31",) and now != "../x" and "guessed" not in now)
+
+
+@pytest.mark.parametrize(("how", "more"), [("cgroup", ""), ("sampled", ' memory_sampled="1"')])
+def test_an_exit_has_the_most_memory_that_was_in_use(how, more):
+    told = writing.attempt("", RECORD.replace("recovery -\n", f"recovery -\npeak 3000000 {how}\n"))
+    assert f' memory_mb_peak="2930"{more}' in told
 
 
 def test_text_that_xml_cannot_carry_is_replaced(store):
