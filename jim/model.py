@@ -133,6 +133,7 @@ class Kind(StrEnum):
     # Other ends of attempts
     LOST = "lost"
     VANISHED = "vanished"
+    AVOIDED = "avoided"  # it came to a host that JIM avoids, and its wrapper has left it to another
     PUT_BACK = "put back"  # into the queue, by the batch system, after it had started
     REMOVED = "removed"  # its directory was removed
     CANCELLED = "cancelled"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TO_FORMAT_11 = """
     DROP TABLE at_door;
+    DROP TABLE spared;
     PRAGMA user_version = 11;
 """
 TO_FORMAT_10 = f"""

@@ -82,6 +82,7 @@ class Task:
     payload_runs: int = 0
     nonce: str = ""
     never: str = ""  # why it can never start
+    avoid: tuple[str, ...] = ()  # hosts on which it must not run
 
 
 class Answers(StrEnum):
@@ -132,7 +133,7 @@ class StandInBatch(Adapter):
     # What an adapter says: the command is the question itself.
 
     def submit_command(self, batch):
-        return ["submit", batch.mark, batch.directory, str(batch.size)]
+        return ["submit", batch.mark, batch.directory, str(batch.size), *batch.avoid]
 
     def parse_submit(self, answer):
         if not answer.out.strip().isdigit():
@@ -197,11 +198,11 @@ class StandInBatch(Adapter):
     def _answer(self, command, code, out="", err=""):
         return Answer(tuple(command), code, out, err, 0.0)
 
-    def _submit(self, mark, directory, size):
+    def _submit(self, mark, directory, size, *avoid):
         self.next_id += 1
         self.accepted.append(mark)
         for index in range(1, int(size) + 1):
-            self.tasks[str(self.next_id), index] = Task(mark, Path(directory), index)
+            self.tasks[str(self.next_id), index] = Task(mark, Path(directory), index, avoid=avoid)
         return str(self.next_id)
 
     def _lines(self, wanted):
@@ -279,6 +280,16 @@ class StandInBatch(Adapter):
         self.ledger.append((task.mark, int(index)))
         self._spool(task, "start", own.read_text())
         return True
+
+    def leave(self, id_, index=1, *, spool=True):
+        """End a task as its wrapper does on a host that JIM avoids."""
+        task = self.tasks[str(id_), int(index)]
+        nonce = os.urandom(8).hex()
+        notice = f"nonce {nonce}\nhost {self.host}\npid 1\nbatch {id_}\nrestart -\nstarted -\n"
+        (task.directory / f"left.{index}.{nonce}").write_text(notice)
+        if spool:
+            self._spool(task, "left", notice)
+        task.state, task.code = State.FAILED, 71
 
     def finish(
         self, id_, index=1, code=0, *, signal=15, extra="", files=(), state=None, spool=True, reason="-", recovery="-"

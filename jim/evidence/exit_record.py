@@ -210,3 +210,19 @@ def _time(value: str) -> str:
         raise ValueError(f"{value[:40]!r} is not a time")
     datetime.fromisoformat(value)  # raises an error for a day that does not exist
     return value
+
+
+_CPU = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE)
+_UP = re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.MULTILINE)
+
+
+def times_of(record: str) -> tuple[float, float] | None:
+    """Return the run time and CPU time in an exit record: most records have a line for each."""
+    cpu, up = _CPU.search(record), _UP.search(record)
+    if cpu and up:
+        return float(up[1]), float(cpu[1])
+    try:
+        whole = read_exit_record(record)
+    except JimError:
+        return None
+    return whole.seconds, whole.cpu

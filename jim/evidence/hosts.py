@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from jim.jobs import Key
 from jim.model import Kind
 
 LEAST = 3  # attempts, and pieces
@@ -20,7 +21,9 @@ QUICK_SECONDS = 60.0  # if no attempt has ended well
 LOOKED_AT = 20  # the last attempts elsewhere
 MOST = 1 / 4  # of the hosts; if more are suspected, they testify against each other
 # A person or JIM itself ended these attempts: they say nothing about the host.
-NOT_THE_HOST = frozenset({Kind.CANCELLED, Kind.REMOVED, Kind.PUT_BACK, Kind.WISHED, Kind.RESTORED, Kind.LOST})
+NOT_THE_HOST = frozenset(
+    {Kind.CANCELLED, Kind.REMOVED, Kind.PUT_BACK, Kind.WISHED, Kind.RESTORED, Kind.LOST, Kind.AVOIDED}
+)
 
 
 class Tried(NamedTuple):
@@ -33,6 +36,7 @@ class Tried(NamedTuple):
     at: float  # when it ended; if it still runs, when it began
     seconds: float  # how long it ran, or has run so far
     good: bool | None  # None: it still runs
+    key: Key = (0, 0, 0)  # of the attempt
 
 
 class BlackHole(NamedTuple):
@@ -45,6 +49,7 @@ class BlackHole(NamedTuple):
     longest: float  # seconds
     good_elsewhere: int
     elsewhere: int
+    eaten: tuple[Key, ...] = ()  # these attempts
 
 
 def speaks(verdict: str, kind: Kind) -> bool:
@@ -54,15 +59,36 @@ def speaks(verdict: str, kind: Kind) -> bool:
 
 def black_holes(tried: Iterable[Tried]) -> list[BlackHole]:
     """Judge all hosts of a site by the latest attempts; the one with the most failures comes first."""
-    by_host: dict[str, list[Tried]] = {}
-    for each in sorted(tried, key=lambda each: each.at, reverse=True):
-        by_host.setdefault(each.host, []).append(each)
+    by_host = _by_host(tried)
     quick = _quick(by_host.values())
     rows = {host: row for host, those in by_host.items() if _is_black(row := _row(those, quick))}
     few = len(rows) <= max(1.0, MOST * len(by_host))
     others = {*by_host} - rows.keys() if few else {*by_host}
     judged = (_judged(host, row, _on(others - {host}, by_host)) for host, row in rows.items())
     return sorted((each for each in judged if each), key=lambda each: (-each.failed, each.host))
+
+
+def heeded(tried: Iterable[Tried], since: Mapping[str, float]) -> list[Tried]:
+    """Leave out what hosts did before a time from which on a person trusts them."""
+    return [each for each in tried if each.began >= since.get(each.host, 0.0)]
+
+
+def sign(tried: Iterable[Tried], host: str, since: float) -> bool | None:
+    """Tell how attempts went that began on a host since a time: well, or as on a black hole; None: nobody knows yet."""
+    by_host = _by_host(tried)
+    quick = _quick(by_host.values())
+    latest = [each for each in by_host.get(host, ()) if each.began >= since]
+    if _row(latest, quick):
+        return False
+    return True if any(_went_well(each, quick) for each in latest) else None
+
+
+def _by_host(tried: Iterable[Tried]) -> dict[str, list[Tried]]:
+    """Return the attempts of each host, the latest first."""
+    found: dict[str, list[Tried]] = {}
+    for each in sorted(tried, key=lambda each: each.at, reverse=True):
+        found.setdefault(each.host, []).append(each)
+    return found
 
 
 def _quick(hosts: Iterable[Sequence[Tried]]) -> dict[int, float]:
@@ -82,12 +108,16 @@ def _row(those: Iterable[Tried], quick: Mapping[int, float]) -> list[Tried]:
     """
     row = []
     for each in those:
-        limit = quick.get(each.grid, QUICK_SECONDS)
-        if each.good or (each.good is None and each.seconds >= TIMES * limit):
+        if _went_well(each, quick):
             break
-        if each.good is False and each.seconds < limit:
+        if each.good is False and each.seconds < quick.get(each.grid, QUICK_SECONDS):
             row.append(each)
     return row
+
+
+def _went_well(each: Tried, quick: Mapping[int, float]) -> bool:
+    """Tell whether an attempt ended well, or runs for so long that it is no quick failure."""
+    return bool(each.good) or (each.good is None and each.seconds >= TIMES * quick.get(each.grid, QUICK_SECONDS))
 
 
 def _is_black(row: Sequence[Tried]) -> bool:
@@ -119,4 +149,5 @@ def _judged(host: str, row: Sequence[Tried], others: Sequence[Tried]) -> BlackHo
     good = sum(each.good is not False for each in told)
     if good < LEAST or 2 * good < len(told):
         return None
-    return BlackHole(host, len(row), row[-1].at, row[0].at, longest, good, len(told))
+    eaten = tuple(each.key for each in row)
+    return BlackHole(host, len(row), row[-1].at, row[0].at, longest, good, len(told), eaten)

@@ -120,6 +120,14 @@ def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> V
     return Verdict(State.FAILED, lost, Witness.FENCE, again=True)
 
 
+def of_left(host: str, *, spared: bool, cancelled: bool) -> Verdict:
+    """Judge an attempt that is fenced, and whose wrapper has left a host that JIM avoids; it has waited there."""
+    if cancelled:
+        return of_lost(None, cancelled=True)
+    found = reason(Kind.AVOIDED, {"host": host})
+    return Verdict(State.FAILED, found, Witness.FENCE, again=True, spent=not spared, at_once=True)
+
+
 def of_waiting_in_vain(told: str, *, cancelled: bool) -> Verdict:
     """Judge an attempt that is fenced, and that the batch system would never have started."""
     if cancelled:

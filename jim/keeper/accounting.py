@@ -144,7 +144,7 @@ def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
 def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
     (job, sender, asked), own = sent, each.piece.attributes
     if each.asked:
-        asked = Resources()._replace(**each.asked)
+        asked = Resources(**{name: each.asked[name] for name in Resources._fields if name in each.asked})
     elif own:
         asked = _asked(keeper, job.job_type, {**job.request, **own})
     instance = each.mark.split("-")[1]

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 1000
 PUBLICATION = "pub"
 SPOOL_NAME = re.compile(
-    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|pub)(?:\.([\w-]{1,64}))?"
+    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|pub)(?:\.([\w-]{1,64}))?"
 )
 
 
@@ -176,7 +176,7 @@ def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
 
 def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None] | None:
     """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
-    take = {"start": _start, "exit": _exit, "refused": _refused}[arrival.kind]
+    take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left}[arrival.kind]
     try:
         with keeper.store.part():
             take(keeper, arrival)
@@ -285,3 +285,10 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
     host = alike.claim_in(arrival.path).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
     keeper.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
+
+
+def _left(keeper: Keeper, arrival: Arrival) -> None:
+    """Take in that a wrapper has left a host which JIM avoids; `leaving` fences the attempt."""
+    attempt = _attempt(keeper, arrival)
+    if not (attempt.verdict or attempt.started):
+        keeper.store.set_left(arrival.key, attempt.n, alike.claim_in(arrival.path).host)

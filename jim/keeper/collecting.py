@@ -17,7 +17,7 @@ from jim.files import sync_directory
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
-from jim.keeper.looks import AT_ONCE
+from jim.keeper.looks import AT_ONCE, JUDGED
 from jim.keeper.packing import completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
@@ -44,6 +44,8 @@ def collect(keeper: Keeper, job: GridJob) -> float:
         finish(keeper, job.id, {})
         return AT_ONCE
     if job.step in BEFORE and _all_ended(keeper, job):
+        if keeper.unjudged and keeper.store.counts(job.id).get(State.FAILED):  # a black hole may have eaten some
+            return keeper.looks.wait_for(JUDGED, job.id)
         job = _begun(keeper, job)
     if job.step is not Step.COLLECTING:
         return NEVER

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -23,14 +22,15 @@ from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
 from jim.plugins import foreign
 from jim.request import check, handler_of
+from jim.site.avoid import HOST
 from jim.work.sizing import check_limits
 
 # A refusal in words that no adapter knows, not even as a lost answer, with no job accepted. After so many refusals,
 # which take three quarters of an hour, JIM takes the refusal as final.
 NOES = (Kind.UNCLEAR, Kind.STUMBLED, Kind.REFUSED)
 NOES_AT_MOST = 12
-AVOID = "avoid"  # among the changes of an analyser: hosts on which the next attempts must not run
-HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}", re.ASCII)
+# Hosts on which an attempt must not run: beside its resources, and among the changes of an analyser.
+AVOID = "avoid"
 
 
 def decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:

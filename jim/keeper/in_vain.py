@@ -44,10 +44,10 @@ class InVain:
         # A fence that does not reach the worker nodes forbids nothing.
         if late and keeper.adapter.shared_work and keeper.workers.ready(IN_VAIN):
             taken = partial(_taken, keeper, self._told)
-            keeper.workers.start(Errand(IN_VAIN, partial(_take_claims, keeper, late), taken))
+            keeper.workers.start(Errand(IN_VAIN, partial(take_claims, keeper, late), taken))
 
 
-def _take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
+def take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
     """Fence attempts; return the holder of each claim. Runs in a worker."""
     by_submission: dict[tuple[int, int], list[int]] = {}
     for grid, k, index in keys:

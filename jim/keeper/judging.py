@@ -57,10 +57,12 @@ def intend(keeper: Keeper, job: GridJob, k: int, mark: str, waiting: list[LocalJ
     keeper.store.intend(job.id, k, mark, waiting, resources.wall_seconds or 0, _told(resources))
 
 
-def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob) -> None:
-    """Store the settings of a submission before it is sent, if an edit has changed them since the intent."""
+def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob, avoid: tuple[str, ...]) -> None:
+    """Store the settings of a submission before it is sent, if they differ from those of the intent."""
     resources = asked(keeper, first)
     seconds, told = resources.wall_seconds or 0, _told(resources)
+    if avoid:
+        told[deciding.AVOID] = list(avoid)
     if seconds != submission.wall_seconds or told != submission.asked:
         keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds, asked=told)
 
@@ -88,6 +90,9 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
         if attempt.attempt == job.attempt:
             _move_on(keeper, job, verdict, decision)
         keeper.doubts.pop(key, None)
+        if verdict.state is State.FAILED and attempt.host and keeper.store.has_started_off(attempt.host):
+            keeper.failures += 1
+            keeper.unjudged = True
     if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 

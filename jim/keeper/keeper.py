@@ -40,6 +40,10 @@ class Keeper:
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     listed: Listed = field(default_factory=Listed)
+    avoided: tuple[str, ...] = ()  # the hosts that submissions exclude
+    not_excluded: set[str] = field(default_factory=set)  # nor these: a submission that excluded them was refused
+    failures: int = 0  # of attempts on hosts, while more than one host is known
+    unjudged: bool = True  # such a failure may be a host's fault, and the hosts are not judged yet
     publications_wait: bool = False  # in the spool: there were more than may be taken in within a second
 
     @property

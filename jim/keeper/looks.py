@@ -14,6 +14,7 @@ from jim.keeper.workers import NEVER
 THREAD, SPARE_THREAD = "a thread for a batch command", "a thread for a wish"  # the latter leaves one for submissions
 LISTING = "a good listing"
 SPACE = "space"  # on the disks of state and work directory
+JUDGED = "judged"  # the hosts, after a failure that may be the fault of one
 AT_ONCE = 0.0  # from a move that has changed the step: the look ends here, and the next one begins
 
 
@@ -25,7 +26,7 @@ class Looks:
         self._now: dict[int, None] = {}
         self._at: dict[int, float] = {}  # when to look if nothing changes, in seconds since boot
         self._times: list[tuple[float, int]] = []  # a heap of these; entries that differ from `_at` are void
-        self._waiting: dict[str, dict[int, None]] = {THREAD: {}, SPARE_THREAD: {}, LISTING: {}, SPACE: {}}
+        self._waiting: dict[str, dict[int, None]] = {THREAD: {}, SPARE_THREAD: {}, LISTING: {}, SPACE: {}, JUDGED: {}}
 
     def add(self, grids: Iterable[int]) -> None:
         """Add grid jobs that have changed."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from jim.errors import JimError
 from jim.idealizer.reasons import reason_of
+from jim.jobs import Attempt, whole_reason
 from jim.model import Kind, Reason, State, Verb
 
 NEVER_SENT = Reason(Kind.CANCELLED, words="cancelled before it was submitted")
@@ -29,6 +30,13 @@ def forced(to: State, words: str) -> Reason:
 def split_again(before: str) -> Reason:
     """Return the reason of a local job whose work new local jobs do."""
     return of_wish(Verb.RESPLIT, f"split again: {before}" if before else "split again")
+
+
+def eaten(attempt: Attempt, host: str) -> Reason:
+    """Return the reason of a local job that is tried again because a black hole has eaten its attempt."""
+    return whole_reason(attempt).worded(
+        f"attempt {attempt.attempt} does not count: {host} is a black hole: {attempt.reason}"
+    )
 
 
 def not_listed(batch_id: str) -> Reason:

@@ -113,9 +113,9 @@ class Sending:
 
     def _start(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
         jobs = _jobs(keeper, submission)
-        judging.keep_sent_with(keeper, submission, jobs[0])
-        keeper.hold.expect(keeper.store)
         avoid = avoided(keeper, jobs[0], jobs[0].attempt - 1)
+        judging.keep_sent_with(keeper, submission, jobs[0], avoid)
+        keeper.hold.expect(keeper.store)
         work = partial(hand_over, keeper, job, submission, jobs, avoid)
         done, failed = partial(self._recorded, keeper, submission), partial(self._not_recorded, keeper, submission)
         errand = Errand(submission.mark, work, done, failed, command=True, grid=job.id, heeds=(BaseException,))
@@ -172,13 +172,14 @@ def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict
 
 
 def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> tuple[str, ...]:
-    """Return the hosts that the next attempt must avoid: that of this attempt, and those that an analyser named."""
+    """Return the hosts that the next attempt must avoid: of the site, of this attempt, and what an analyser named."""
+    site = [each for each in keeper.avoided if each not in keeper.not_excluded] if keeper.adapter.can_avoid else ()
     if not attempt:
-        return ()
+        return tuple(site)
     found = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
     own = (found.host,) if found and found.verdict == WORDS[Action.ELSEWHERE] else ()
     named = job.changed.get(AVOID, ()) if keeper.adapter.can_avoid else ()
-    return tuple(sorted({*own, *named}))
+    return tuple(sorted({*own, *named, *site}))
 
 
 def _jobs(keeper: Keeper, submission: Submission) -> list[LocalJob]:
@@ -240,9 +241,10 @@ def _never_sent(reason: Reason, *, cancelled: bool) -> verdict.Verdict:
 
 def refused(keeper: Keeper, submission: Submission) -> None:
     """Close a refused submission and stop sending; its local jobs are new again if no submission was accepted."""
-    first, why = _jobs(keeper, submission)[0], whole_reason(submission)
-    if avoid := avoided(keeper, first, first.attempt - 1):  # the hosts to avoid may be the cause: drop them
+    why = whole_reason(submission)
+    if avoid := submission.asked.get(AVOID):  # the hosts to avoid may be the cause: drop them
         hosts = ", ".join(avoid)
+        keeper.not_excluded.update(avoid)
         log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, hosts)
         with keeper.store.transaction():
             for each in _jobs(keeper, submission):

@@ -20,7 +20,7 @@ from jim.evidence.exit_record import LONGEST_RECORD, Claim
 from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.jobs import Key, Live
-from jim.keeper import arrivals, ending, judging, reasons
+from jim.keeper import arrivals, ending, judging, leaving, reasons
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.recovery import recovery_of
@@ -28,6 +28,7 @@ from jim.workdir.submission import (
     Trace,
     fence,
     has_refused,
+    host_left,
     is_seen,
     submission_directory,
     trace,
@@ -73,6 +74,7 @@ class Finding:
     doubt: Doubt
     record: str = ""  # its exit record, which had not reached the spool
     lost: bool = False  # the attempt never started and never will
+    left: str = ""  # it is lost because its wrapper has left this host, which JIM avoids
     seems_dead: bool = False  # it started; the keeper gives it up first
     is_dead: bool = False  # it started and is certainly dead
     recovery: str = ""  # what a dead payload has left for its next attempt
@@ -187,7 +189,8 @@ def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None
     if claim.fence and not (live.started and keeper.adapter.shared_work):
         # If worker nodes do not see the work directory, only the keeper makes claims: the queue reported the start.
         started = not keeper.adapter.shared_work and live.state in _BEGUN
-        return Finding(doubt, lost=not started, is_dead=started)
+        left = "" if started else host_left(directory, live.idx)
+        return Finding(doubt, lost=not started, left=left, is_dead=started)
     holder = claim.batch and keeper.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
@@ -251,6 +254,8 @@ def _take(keeper: Keeper, key: Key, finding: Finding) -> None:
     wish = judging.cancelled(keeper, seen.live.grid, seen.live.n)
     if finding.record:
         _take_record(keeper, key, finding.record)
+    elif finding.left and (attempt := keeper.store.attempt(*key)):
+        leaving.left(keeper, attempt, finding.left)
     elif finding.lost:
         judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
     elif stopped:

@@ -9,8 +9,7 @@ from heapq import nsmallest
 from statistics import quantiles
 from typing import NamedTuple
 
-from jim.errors import JimError
-from jim.evidence.exit_record import megabytes, read_exit_record
+from jim.evidence.exit_record import megabytes, times_of
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.view import View
@@ -155,20 +154,7 @@ def slowest(view: View, job: GridJob) -> list[Slow]:
     return nsmallest(SLOWEST, taken, key=lambda each: (-each.seconds, each.n, each.attempt))
 
 
-_CPU, _UP = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE), re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.M)
 _PEAK = re.compile(r"^peak (\d{1,15}) (cgroup|sampled)$", re.MULTILINE)
-
-
-def times_of(record: str) -> tuple[float, float] | None:
-    """Return the run time and CPU time in an exit record: most records have a line for each."""
-    cpu, up = _CPU.search(record), _UP.search(record)
-    if cpu and up:
-        return float(up[1]), float(cpu[1])
-    try:
-        whole = read_exit_record(record)
-    except JimError:
-        return None
-    return whole.seconds, whole.cpu
 
 
 def _memory(records: Sequence[str], asked: object) -> Spread | None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from jim.errors import UnknownJob
-from jim.evidence.hosts import BlackHole, Tried, black_holes, speaks
+from jim.errors import BadSite, UnknownJob
+from jim.evidence.hosts import BlackHole, black_holes, heeded
 from jim.jobs import Alike
 from jim.reading.filters import Filter, Filters
 from jim.reading.groups import Group, grouped
-from jim.reading.history import times_of
 from jim.reading.lists import LIMIT, PAGE, Page
 from jim.reading.quantities import span
 from jim.reading.view import View
+from jim.site.avoid import Order, ordered
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
+from jim.statusdb.tried import tried_lately
+from jim.workdir.avoid import orders_of
 
-JUDGED_HOURS = 24  # attempts that ended longer ago say nothing about a host
-MOST_JUDGED = 20_000  # attempts that ended, and attempts that run
 MOST_REASONS = 10_000
 LAST_ATTEMPTS, MOST_GRID_JOBS, MOST_GROUPS = 50, 100, 20
 HOSTS = {
@@ -96,27 +96,12 @@ def required(found: OneHost | None, name: str) -> OneHost:
 
 def judged(view: View) -> dict[str, BlackHole]:
     """Return the black holes of the last day by name."""
-    now = datetime.fromisoformat(view.now())
-    since = (now - timedelta(hours=JUDGED_HOURS)).isoformat(timespec="milliseconds")[:23]
-    tried = (_tried(each, now.timestamp()) for each in view.store.tried_lately(since, MOST_JUDGED))
-    return {each.host: each for each in black_holes(each for each in tried if each)}
-
-
-def _tried(seen: AttemptSeen, now: float) -> Tried | None:
-    """Return an attempt as evidence about its host; None if it says nothing."""
-    if seen.verdict and not speaks(seen.verdict, seen.kind):
-        return None
-    with suppress(ValueError):  # a worker node has written the time of the start
-        began, ended = _seconds(seen.started), _seconds(seen.updated) if seen.verdict else now
-        measured = times_of(seen.record) if seen.record else None
-        seconds = measured[0] if measured else max(0.0, ended - began)
-        good = seen.verdict == "completed" if seen.verdict else None
-        return Tried(seen.host, seen.grid, seen.n, began, ended if seen.verdict else began, seconds, good)
-    return None
-
-
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    tried = tried_lately(view.store, datetime.fromisoformat(view.now()).timestamp())
+    orders: Sequence[Order] = ()
+    with suppress(BadSite):  # `jim site avoid` says what is wrong
+        orders = ordered(view.site)
+    trusted = orders_of(orders, {each.host for each in tried}).trust
+    return {each.host: each for each in black_holes(heeded(tried, trusted))}
 
 
 def page(hosts: Sequence[Host], asked: Filters) -> Page[Host]:

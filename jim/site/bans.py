@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jim.errors import BadRequest, BadSite, JimError
@@ -68,7 +65,7 @@ def ban(site: Site, names: Sequence[str], until: str = "", reason: str = "") -> 
     """Refuse new grid jobs of these senders from now on."""
     _require_names(names)
     made = notices.new(until, reason)
-    with _alone(site):
+    with notices.alone(site, site.bans):
         _write(site, {who: each for who, each in banned(site).items() if who not in names} | dict.fromkeys(names, made))
     return dict.fromkeys(names, made)
 
@@ -76,7 +73,7 @@ def ban(site: Site, names: Sequence[str], until: str = "", reason: str = "") -> 
 def unban(site: Site, names: Sequence[str]) -> list[str]:
     """Take new grid jobs of these senders again; return those who were banned."""
     _require_names(names)
-    with _alone(site):
+    with notices.alone(site, site.bans):
         there = banned(site)
         if were := [who for who in dict.fromkeys(names) if who in there]:
             _write(site, {who: each for who, each in there.items() if who not in names})
@@ -90,20 +87,6 @@ def _require_names(names: Sequence[str]) -> None:
                 f"{who[:LONGEST_NAME]!r} is neither a DN, such as /DC=org/O=People/CN=Ann, nor a VO, such as dzero; "
                 "`jim show G` prints both"
             )
-
-
-@contextmanager
-def _alone(site: Site) -> Iterator[None]:
-    """Let nobody else change the file meanwhile."""
-    try:
-        place = os.open(site.bans.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise notices.not_allowed(site, site.bans, error) from error
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(place)
 
 
 def _write(site: Site, those: Mapping[str, Notice]) -> None:

@@ -104,6 +104,11 @@ class Site(NamedTuple):
         return self.state.parent / ".bans" if self.managed else self.state / "bans"
 
     @property
+    def avoid(self) -> Path:
+        """The file that says which hosts to avoid, or to use again; root makes that of a managed site."""
+        return self.state.parent / ".avoid" if self.managed else self.state / "avoid"
+
+    @property
     def acts(self) -> Path:
         """The log of what administrators did in this state directory."""
         return self.state / "acts.jsonl"

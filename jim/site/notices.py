@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
+import os
 import re
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +70,20 @@ def write(site: Site, file: Path, content: Any) -> None:
         replace_durably(file, json.dumps(content).encode(), 0o644)
     except OSError as error:
         raise not_allowed(site, file, error) from error
+
+
+@contextmanager
+def alone(site: Site, file: Path) -> Iterator[None]:
+    """Let nobody else change such a file meanwhile."""
+    try:
+        place = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise not_allowed(site, file, error) from error
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
 
 
 def not_allowed(site: Site, file: Path, error: OSError) -> BadSite:

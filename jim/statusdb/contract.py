@@ -415,6 +415,26 @@ class Store(Protocol):
     def unplaced(self) -> bool:
         """Tell whether outputs of any finished grid job must still be placed for its gatekeeper."""
 
+    # Attempts that do not count against their local jobs, as a host is to blame
+
+    def set_left(self, key: Key, n: int, host: str) -> None:
+        """Record that the wrapper of an attempt has left a host that JIM avoids; the attempt is to be fenced."""
+
+    def to_fence(self, limit: int) -> dict[Key, str]:
+        """Return the attempts to be fenced, with the hosts that their wrappers have left; at most `limit`."""
+
+    def spare(self, key: Key, n: int, host: str) -> None:
+        """Record that an attempt does not count; it is no longer to be fenced."""
+
+    def count_in(self, key: Key) -> None:
+        """Record that an attempt counts after all; it is no longer to be fenced."""
+
+    def spared(self, grid: int, n: int) -> int:
+        """Return how many attempts at a local job do not count."""
+
+    def spared_among(self, keys: Iterable[Key]) -> set[Key]:
+        """Return those of these attempts that do not count."""
+
     # What payloads and people publish. n is -1 in publications about the grid job itself
 
     def publish(

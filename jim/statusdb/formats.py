@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
-WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_GENERATIONS = 6, 8, 9, 10, 12
+WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_GENERATIONS, WITH_SPARED = 6, 8, 9, 10, 12, 12
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -94,6 +94,9 @@ UPGRADES = (
     CREATE TABLE at_door (grid INTEGER PRIMARY KEY, after INTEGER NOT NULL DEFAULT 0,
         cancelled INTEGER NOT NULL DEFAULT 0, places TEXT NOT NULL DEFAULT '', placed TEXT NOT NULL DEFAULT '');
     CREATE INDEX at_door_unplaced ON at_door (grid) WHERE places <> '' AND placed = '';
+    CREATE TABLE spared (grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, n INTEGER NOT NULL,
+        host TEXT NOT NULL, open INTEGER NOT NULL, PRIMARY KEY (grid, k, idx)) WITHOUT ROWID;
+    CREATE INDEX spared_open ON spared (grid, k, idx) WHERE open;
     """,
 )
 

@@ -170,6 +170,14 @@ CREATE TABLE at_door (
 );
 CREATE INDEX at_door_unplaced ON at_door (grid) WHERE places <> '' AND placed = '';
 
+-- Attempts that do not count against their local jobs: a black hole has eaten them, or their wrappers have left a host
+-- that JIM avoids. open: one of these, until the keeper holds its claim.
+CREATE TABLE spared (
+    grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, n INTEGER NOT NULL, host TEXT NOT NULL,
+    open INTEGER NOT NULL, PRIMARY KEY (grid, k, idx)
+) WITHOUT ROWID;
+CREATE INDEX spared_open ON spared (grid, k, idx) WHERE open;
+
 -- Derived from the rows above, for lists, maps and pictures: derived.py.
 
 -- The states of local jobs, a byte for each (CODES), once the split has ended.

@@ -21,6 +21,7 @@ from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
 from jim.statusdb.senders import Senders
+from jim.statusdb.spared import Spared
 from jim.statusdb.submissions import Submissions
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain", "at_door"),
+    *("sender", "unaccounted", "in_vain", "at_door", "spared"),
 )
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -38,7 +39,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Journals, AtDoors):
+class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

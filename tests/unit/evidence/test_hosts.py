@@ -32,8 +32,18 @@ def names(attempts: Sequence[Tried]) -> list[str]:
 
 
 def test_three_quick_failures_in_a_row_while_others_go_well() -> None:
-    assert black_holes([*failures("hole", 1000, 1005, 1010, seconds=7), *fine(6)]) == [
-        BlackHole("hole", 3, since=1000, last=1010, longest=7, good_elsewhere=6, elsewhere=6)
+    failed = [each._replace(key=(1, 1, idx)) for idx, each in enumerate(failures("hole", 1000, 1005, 1010, seconds=7))]
+    assert black_holes([*failed, *fine(6)]) == [
+        BlackHole(
+            "hole",
+            3,
+            since=1000,
+            last=1010,
+            longest=7,
+            good_elsewhere=6,
+            elsewhere=6,
+            eaten=((1, 1, 2), (1, 1, 1), (1, 1, 0)),
+        )
     ]
 
 

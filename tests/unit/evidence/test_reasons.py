@@ -31,7 +31,7 @@ def test_a_reason_has_the_kind_of_the_verdict_whatever_is_said_with_it(world) ->
 
 
 def test_every_kind_of_the_evidence_has_words() -> None:
-    facts = {"code": 1, "signal": 2, "seconds": 3, "attempt": 4}
+    facts = {"code": 1, "signal": 2, "seconds": 3, "attempt": 4, "host": "wn1"}
     more = dict.fromkeys(("told", "how", "what", "more", "before"), "…")
     said = [reasons.reason(kind, facts, **more).words for kind in reasons.WORDS]
     assert all(said)

@@ -1,0 +1,52 @@
+"""Which attempts do not count against their local jobs, as a host is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jim.jobs import Key
+from jim.statusdb.connected import Connected
+from jim.statusdb.formats import WITH_SPARED
+from jim.statusdb.rows import keys as as_json
+
+AMONG = (
+    "SELECT s.grid, s.k, s.idx FROM json_each(?) e CROSS JOIN spared s ON s.grid = json_extract(e.value, '$[0]') "
+    "AND s.k = json_extract(e.value, '$[1]') AND s.idx = json_extract(e.value, '$[2]') WHERE NOT s.open"
+)
+
+
+class Spared(Connected):
+    """The part of a status DB about attempts that do not count."""
+
+    def set_left(self, key: Key, n: int, host: str) -> None:
+        """Record that a wrapper has left an avoided host."""
+        with self.transaction():
+            self.db.execute("INSERT OR IGNORE INTO spared VALUES (?, ?, ?, ?, ?, 1)", (*key, n, host))
+
+    def to_fence(self, limit: int) -> dict[Key, str]:
+        """Return the attempts to be fenced."""
+        sql = "SELECT grid, k, idx, host FROM spared INDEXED BY spared_open WHERE open LIMIT ?"
+        return {(grid, k, idx): host for grid, k, idx, host in self.db.execute(sql, (limit,))}
+
+    def spare(self, key: Key, n: int, host: str) -> None:
+        """Record that an attempt does not count."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO spared VALUES (?, ?, ?, ?, ?, 0)", (*key, n, host))
+
+    def count_in(self, key: Key) -> None:
+        """Record that an attempt counts after all."""
+        with self.transaction():
+            self.db.execute("DELETE FROM spared WHERE grid = ? AND k = ? AND idx = ?", key)
+
+    def spared(self, grid: int, n: int) -> int:
+        """Return how many attempts at a local job do not count."""
+        if self._format < WITH_SPARED:
+            return 0
+        sql = "SELECT count(*) FROM spared WHERE grid = ? AND n = ? AND NOT open"
+        return int(self.db.execute(sql, (grid, n)).fetchone()[0])
+
+    def spared_among(self, keys: Iterable[Key]) -> set[Key]:
+        """Return those of these attempts that do not count."""
+        if self._format < WITH_SPARED:
+            return set()
+        return {(grid, k, idx) for grid, k, idx in self.db.execute(AMONG, as_json(keys))}

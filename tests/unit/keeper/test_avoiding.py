@@ -1,0 +1,208 @@
+"""Hosts that eat jobs: found, avoided, and what they have eaten is done elsewhere, against a clock that is set."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from jim.model import Kind, State
+from jim.site import avoid
+from jim.site.file import Batch, Limits
+from tests.stand_ins import StandInClock, World
+
+HOURS = 3600
+
+
+@dataclass
+class Node:
+    """One host of a batch system, with one slot."""
+
+    name: str
+    seconds: float  # how long a payload runs there
+    code: int = 0
+    has: tuple[str, int] | None = None
+    until: float = 0.0
+    leaves: bool = False
+
+
+@dataclass
+class Farm:
+    """Nodes that take what waits, in each second of a clock that is set."""
+
+    world: World
+    nodes: list[Node]
+    tried: Counter[str] = field(default_factory=Counter)  # payloads by host
+    left: Counter[str] = field(default_factory=Counter)
+    ran: Counter[tuple[int, int]] = field(default_factory=Counter)  # payloads that ended well, by local job
+
+    def second(self) -> None:
+        self.nodes.append(self.nodes.pop(0))  # no host is the first choice for ever
+        for node in self.nodes:
+            if node.has and self.world.clock.now >= node.until:
+                self._end(node)
+            if not node.has:
+                self._begin(node)
+        self.world.go(2)
+        self.world.clock.now += 1
+
+    def until_finished(self, grid: int = 1, seconds: int = 3 * HOURS) -> None:
+        for _ in range(seconds):
+            if self.world.finished(grid):
+                return
+            self.second()
+        raise AssertionError(f"{self.world.store.counts(grid)} {self.world.store.journal(grid)[-9:]}")
+
+    def _begin(self, node: Node) -> None:
+        batch = self.world.batch
+        free = (
+            key for key, each in batch.tasks.items() if each.state is State.SUBMITTED and node.name not in each.avoid
+        )
+        key = next(free, None)
+        if key is None:
+            return
+        batch.host, node.has, node.until = node.name, key, self.world.clock.now + node.seconds
+        node.leaves = is_avoided(self.world, node.name)
+        if node.leaves:
+            batch.tasks[key].state, node.until = State.RUNNING, self.world.clock.now + 60
+        elif batch.start(*key):
+            self.tried[node.name] += 1
+        else:
+            node.has = None
+
+    def _end(self, node: Node) -> None:
+        batch = self.world.batch
+        batch.host, key, node.has = node.name, node.has, None
+        if node.leaves:
+            self.left[node.name] += 1
+            batch.leave(*key)
+        else:
+            batch.finish(*key, code=node.code, extra=f"up {node.seconds:.0f}\n")
+
+
+def is_avoided(world: World, host: str) -> bool:
+    """Do as the wrapper does (tests/wrapper/test_avoid.py has that)."""
+    file = world.site.work / "avoid"
+    words = dict(f"{line} ".split(" ", 1) for line in file.read_text().splitlines()) if file.exists() else {}
+    if not (trial := words.get(host, "-").strip()):
+        return True
+    if trial == "-":
+        return False
+    try:
+        (world.site.work / trial).mkdir()
+    except FileExistsError:
+        return True
+    return False
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        StandInClock, "utc", lambda clock: f"{datetime.fromtimestamp(clock.epoch(), UTC):%FT%T.%f}"[:23] + "Z"
+    )
+    batch = Batch(touch_seconds=10, query_seconds=1.0, visible_seconds=1.0)
+    return World(tmp_path, monkeypatch, batch=batch, limits=Limits(attempts=2, retry_delay="PT1S"))
+
+
+def farm(world: World, bad: int = 1, good: int = 9, seconds: float = 40.0) -> Farm:
+    eats = [Node(f"hole{n}", 2.0, code=3) for n in range(bad)]
+    return Farm(world, [*eats, *(Node(f"wn{n}", seconds) for n in range(good))])
+
+
+def words(world: World, n: int) -> list[str]:
+    return [line.reason for line in world.store.journal(1, n)]
+
+
+@pytest.mark.parametrize("can_avoid", [True, False])
+def test_what_a_black_hole_eats_is_done_elsewhere_and_does_not_count(world, can_avoid):
+    world.batch.can_avoid = can_avoid
+    world.submit(60)
+    on = farm(world)
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 60}
+    assert on.tried["hole0"] == 11, "every 2 s, until the others have run ten times as long"
+    assert [each.spent for each in world.store.local_jobs(1)] == [0] * 60
+    assert len(world.batch.ledger) == 60 + 10
+    assert on.left["hole0"] <= 1 if can_avoid else on.left["hole0"] > 1, "one may have been sent before"
+
+
+def test_once_others_have_ended_well_it_eats_three_and_what_it_has(world):
+    world.submit(40)
+    on = farm(world)
+    hole = on.nodes.pop(0)
+    for _ in range(85):
+        on.second()
+    on.nodes.insert(0, hole)
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 40}
+    assert 3 <= on.tried["hole0"] <= 4
+
+
+def test_its_failures_are_told(world):
+    world.batch.can_avoid = True
+    world.submit(40)
+    on = farm(world)
+    on.until_finished()
+    eaten = [n for n in range(40) if any("black hole" in each for each in words(world, n))]
+    assert len(eaten) == on.tried["hole0"]
+    assert "attempt 1 does not count: hole0 is a black hole: exit 3" in words(world, eaten[0])
+    (told,) = json.loads(world.store.fact("avoided"))
+    assert (told["host"], told["times"], told["hole"][1]) == ("hole0", 1, 10)
+
+
+def test_if_all_hosts_fail_none_is_avoided_and_failures_count(world):
+    world.submit(20)
+    on = farm(world, bad=4, good=0)
+    on.until_finished()
+    assert world.store.fact("avoided") == ""
+    assert world.store.counts(1) == {State.FAILED: 20}
+    assert len(world.batch.ledger) == 20
+
+
+def test_the_only_host_is_never_avoided(world):
+    world.submit(9)
+    on = farm(world, bad=1, good=0)
+    on.until_finished()
+    assert world.store.counts(1) == {State.FAILED: 9}
+    assert not (world.site.work / "avoid").exists()
+
+
+def test_wrappers_leave_and_each_attempt_is_fenced_before_the_next(world):
+    """No adapter can be told, and what waits comes to that host first: after ten tries, they count."""
+    avoid.avoid(world.site, ["hole0"])
+    world.submit(1)
+    on = farm(world, good=0)
+    world.go(2)
+    world.clock.now += 11  # orders are read every ten seconds
+    on.until_finished()
+    attempts = world.store.attempts(1, n=0)
+    assert [each.kind for each in attempts] == [Kind.AVOIDED] * 12
+    assert [each.verdict for each in attempts] == ["again"] * 12
+    assert (on.left["hole0"], on.tried["hole0"]) == (12, 0)
+    assert world.store.local_job(1, 0).reason == (
+        "left hole0, a host that JIM avoids, without having started (attempt 2 of 2)"
+    )
+    for attempt in attempts:
+        claim = world.keeper.directory(1) / f"s{attempt.k}" / "claim.1"
+        assert "fence" in claim.read_text().split()
+
+
+def test_the_end_of_a_grid_job_waits_until_its_failures_are_judged(world):
+    """All that is left when the black hole fails is what it has just eaten."""
+    world.submit(15)
+    on = farm(world, bad=0, good=3)
+    while world.store.counts(1).get(State.COMPLETED, 0) < 12:
+        on.second()
+    on.nodes = [Node("hole0", 2.0, code=3)]
+    failures = [key for key, each in world.batch.tasks.items() if each.state is State.RUNNING]
+    world.batch.host = "hole0"
+    assert len(failures) == 3
+    for key in failures:  # as if they had begun there
+        world.batch.finish(*key, code=3, extra="up 2\n")
+        world.store.set_attempt(1, int(key[0]), key[1], host="hole0")
+    on.nodes = [Node("wn1", 40.0)]
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 15}
