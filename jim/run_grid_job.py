@@ -114,23 +114,10 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import (
-        accepting,
-        arrivals,
-        asking,
-        collecting,
-        dividing,
-        due,
-        ending,
-        in_vain,
-        leaving,
-        settling,
-        telling,
-    )
+    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
     from jim.keeper.accounting import Accounting
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
-    from jim.keeper.avoiding import Avoiding
     from jim.keeper.fulfilling import Fulfilling
     from jim.keeper.looking_up import look_up
     from jim.keeper.renewing import Renewing
@@ -142,7 +129,7 @@ def moves() -> tuple[Move, ...]:
     answering, renewing, sending, aging = Answering(), Renewing(), Sending(), Aging()
     return (
         of_site(sending.disks),  # looks for room on the disks, without which nothing is sent
-        of_site(Avoiding()),  # judges hosts: black holes are avoided, and what they have eaten is spared
+        of_site(sending.hosts),  # judges hosts: nothing is sent to black holes, and what they have eaten is spared
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox(aging.remove)),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
@@ -157,7 +144,6 @@ def moves() -> tuple[Move, ...]:
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs
-        of_site(leaving.leave),  # attempts whose wrapper has left an avoided host: fences them, or adopts started ones
         of_site(in_vain.InVain()),  # attempts that can never start: fences them, or adopts those that did start
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges

@@ -32,6 +32,7 @@ VERBS = {
     "explain": Verb(
         "explain", "explain what a job waits for, on which evidence, and what happens next", "jim explain 12"
     ),
+    "hosts": Verb("hosts", "list the hosts on which attempts ran, and which of them JIM avoids", "jim hosts"),
     "accounting": Verb("accounting", "add up what ended attempts have used", "jim accounting --since 30d --by vo,type"),
     "actions": Verb("actions", "list who did what: submitted, cancelled, drained the site", "jim actions --since 2d"),
     "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
@@ -83,6 +84,7 @@ READING = (
     "xml",
     "accounting",
     "actions",
+    "hosts",
 )  # verbs by which root may look into an account
 NOT_YET = 6
 EXIT_CODES = {

@@ -1,4 +1,4 @@
-"""jim site drain, undrain, ban, unban, bans: what an administrator tells the doors of a site."""
+"""jim site drain, undrain, ban, unban, bans, avoid: what an administrator tells doors and keepers of a site."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from jim.cli.acted import acted
 from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, with_local_times
+from jim.errors import BadRequest
 from jim.reading.view import add_json
-from jim.site import bans, drain, notices
+from jim.site import avoid, bans, drain, notices
 from jim.site import file as site_file
 
 
@@ -21,11 +22,14 @@ def add_verbs(verbs: Any) -> None:
     banning = verbs.add_parser("ban", help="take no new grid jobs of a sender; what was taken in goes on")
     unbanning = verbs.add_parser("unban", help="take new grid jobs of a sender again")
     add_json(verbs.add_parser("bans", help="list the senders whose new grid jobs are refused"))
+    avoiding = verbs.add_parser("avoid", help="avoid hosts: run nothing more there; or use them again (--not)")
+    avoiding.add_argument("host", metavar="HOST", nargs="+", help="as `jim hosts` has it, with or without its domain")
+    avoiding.add_argument("--not", dest="again", action="store_true", help="use it; what it did before counts no more")
     for each in (banning, unbanning):
         each.add_argument("who", metavar="DN|VO", nargs="+", help="as `jim show G` prints it: a proxy claims it")
-    for each in (draining, banning):
+    for each in (draining, banning, avoiding):
         each.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
-        each.add_argument("--reason", metavar="WORDS", default="", help="why; a gatekeeper tells whoever it refuses")
+        each.add_argument("--reason", metavar="WORDS", default="", help="why; told to all whom it concerns")
 
 
 def _drain(arguments: argparse.Namespace) -> int:
@@ -85,6 +89,20 @@ def _bans(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _avoid(arguments: argparse.Namespace) -> int:
+    site, hosts, reason = site_file.load(), arguments.host, arguments.reason
+    if arguments.again and arguments.until:
+        raise BadRequest("--until says how long a host is avoided; --not ends that at once")
+    made = (
+        avoid.use_again(site, hosts, reason) if arguments.again else avoid.avoid(site, hosts, arguments.until, reason)
+    )
+    for order in made:
+        say(with_local_times(avoid.words(order)))
+        said = order.host, "not" if arguments.again else "", order.notice.brief()
+        acted(site, "site avoid", "; ".join(filter(None, said)), shared=True)
+    return 0
+
+
 def _local(seconds: float) -> str:
     return local_time(notices.utc(seconds))
 
@@ -93,4 +111,4 @@ def _rest(notice: notices.Notice) -> dict[str, str]:
     return {"until": "" if math.isinf(notice.until) else notices.utc(notice.until), "reason": notice.reason}
 
 
-VERBS = {"drain": _drain, "undrain": _undrain, "ban": _ban, "unban": _unban, "bans": _bans}
+VERBS = {"drain": _drain, "undrain": _undrain, "ban": _ban, "unban": _unban, "bans": _bans, "avoid": _avoid}

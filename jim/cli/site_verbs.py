@@ -25,7 +25,9 @@ from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site`."""
     verbs = parser.add_subparsers(
-        dest="site_verb", metavar="init|check|test|drain|undrain|ban|unban|bans|backup|moved|restored", required=True
+        dest="site_verb",
+        metavar="init|check|test|drain|undrain|ban|unban|bans|avoid|backup|moved|restored",
+        required=True,
     )
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
     init.add_argument("--file", type=Path, help="path of the file; default: where JIM looks for it")

@@ -7,12 +7,14 @@ last one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from jim.evidence.hosts import MOST, BlackHole, Tried, sign
 
+FACT = "avoided"  # by which the store keeps the hosts
 FIRST_SECONDS, MOST_SECONDS = 3600.0, 86_400.0
 TRIAL_SECONDS = 3600.0  # without a result, another attempt may try
 TRIAL = "trial."  # begins the names of trials
@@ -50,6 +52,18 @@ class Avoided:
         """Return all of it as JSON has it."""
         names = ("host", "since", "until", "times", "tried_since", "reason", "hole")
         return {name: getattr(self, name) for name in names}
+
+
+def stored(told: str) -> dict[str, Avoided]:
+    """Read the hosts that the store keeps."""
+    found = (Avoided.read(each) for each in json.loads(told or "[]"))
+    return {each.host: each for each in found}
+
+
+def to_store(avoided: Iterable[Avoided]) -> str:
+    """Return hosts as the store keeps them."""
+    told = [each.told() for each in avoided]
+    return json.dumps(told) if told else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ has left is fenced before the next one (`leaving.py`). A keeper that was killed 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,10 +17,11 @@ from typing import NamedTuple
 from jim.errand import Errand
 from jim.errors import BadSite, JimError
 from jim.evidence import avoiding, hosts
-from jim.evidence.avoiding import SPARED_AT_MOST, Avoided
+from jim.evidence.avoiding import FACT, SPARED_AT_MOST, Avoided
 from jim.jobs import Attempt, Key, LocalJob
 from jim.keeper import judging, reasons
 from jim.keeper.keeper import Keeper
+from jim.keeper.leaving import leave
 from jim.keeper.looks import JUDGED
 from jim.model import State, Step, Witness
 from jim.site.avoid import HOST, Order, ordered
@@ -30,7 +30,7 @@ from jim.statusdb.tried import tried_lately
 from jim.workdir import avoid
 
 log = logging.getLogger(__name__)
-AVOIDED = "avoided"  # the fact, and the key of the errand
+KEY = "hosts"  # of the errand
 EVERY_SECONDS = 10.0  # people's orders are read
 AFTER_FAILURE_SECONDS = 3600.0  # evidence may come as late
 AT_ONCE = 500  # attempts that are spared
@@ -57,30 +57,30 @@ class Avoiding:
         self._failures = -1  # those that are judged
 
     def __call__(self, keeper: Keeper) -> None:
-        """Let a worker judge, if it is time."""
+        """Fence attempts whose wrappers have left a host; let a worker judge the hosts, if it is time."""
+        leave(keeper)
         if self._known is None:
-            self._known = read(keeper.store.fact(AVOIDED))
+            self._known = avoiding.stored(keeper.store.fact(FACT))
             self._judge_until = keeper.clock.boot() + AFTER_FAILURE_SECONDS
             keeper.avoided = _excluded(keeper.store, self._known)
         now, new = keeper.clock.boot(), keeper.failures > self._failures
-        if not keeper.workers.ready(AVOIDED) or (now < self._next and not new):
+        if not keeper.workers.ready(KEY) or (now < self._next and not new):
             return
         if new:
             self._judge_until = now + AFTER_FAILURE_SECONDS
         work = partial(_judge, keeper, self._known, keeper.failures, evidence=now <= self._judge_until)
-        keeper.workers.start(Errand(AVOIDED, work, partial(self._judged, keeper), partial(self._not_judged, keeper)))
+        keeper.workers.start(Errand(KEY, work, partial(self._judged, keeper), partial(self._not_judged, keeper)))
 
     def _judged(self, keeper: Keeper, found: Judged) -> None:
         with keeper.store.transaction():
-            told = json.dumps([each.told() for each in found.avoided.values()]) if found.avoided else ""
-            if told != keeper.store.fact(AVOIDED):
-                keeper.store.set_fact(AVOIDED, told)
+            if (told := avoiding.to_store(found.avoided.values())) != keeper.store.fact(FACT):
+                keeper.store.set_fact(FACT, told)
             for key, host in islice(found.eaten.items(), AT_ONCE):
                 spare(keeper, key, host)
         self._say(self._known or {}, found)
         self._known, self._failures, keeper.avoided = found.avoided, found.failures, found.excluded
         self._next = keeper.clock.boot() + (0.0 if len(found.eaten) > AT_ONCE else EVERY_SECONDS)
-        keeper.workers.wait(AVOIDED, REST * found.seconds)
+        keeper.workers.wait(KEY, REST * found.seconds)
         self._let_end(keeper)
 
     def _not_judged(self, keeper: Keeper, error: BaseException) -> None:
@@ -102,12 +102,6 @@ class Avoiding:
             log.warning("%s is avoided: %s", host, why)
         for host in before.keys() - found.avoided.keys():
             log.info("%s is no longer avoided", host)
-
-
-def read(told: str) -> dict[str, Avoided]:
-    """Read the stored hosts."""
-    found = (Avoided.read(each) for each in json.loads(told or "[]"))
-    return {each.host: each for each in found}
 
 
 def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evidence: bool) -> Judged:

@@ -17,6 +17,7 @@ from jim.evidence.analysis import Action
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import arrivals, judging, reasons
+from jim.keeper.avoiding import Avoiding
 from jim.keeper.deciding import AVOID
 from jim.keeper.disks import Disks
 from jim.keeper.handing_over import OF_EACH, hand_over
@@ -54,7 +55,7 @@ class Sending:
 
     def __init__(self) -> None:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
-        self.disks = Disks()
+        self.disks, self.hosts = Disks(), Avoiding()
         self._turns, self._senders = Turns(), Senders()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:

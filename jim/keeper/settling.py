@@ -23,12 +23,12 @@ from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging, leaving, reasons
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
+from jim.workdir.avoid import host_left
 from jim.workdir.recovery import recovery_of
 from jim.workdir.submission import (
     Trace,
     fence,
     has_refused,
-    host_left,
     is_seen,
     submission_directory,
     trace,

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from jim.errors import BadSite, UnknownJob
+from jim.evidence.avoiding import FACT, Avoided, stored
 from jim.evidence.hosts import BlackHole, black_holes, heeded
 from jim.jobs import Alike
 from jim.reading.filters import Filter, Filters
@@ -17,27 +18,33 @@ from jim.reading.lists import LIMIT, PAGE, Page
 from jim.reading.quantities import span
 from jim.reading.view import View
 from jim.site.avoid import Order, ordered
+from jim.site.notices import utc
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
 from jim.statusdb.tried import tried_lately
 from jim.workdir.avoid import orders_of
 
 MOST_REASONS = 10_000
+LATE_SECONDS = 30.0  # after so long a keeper that runs has read an order
 LAST_ATTEMPTS, MOST_GRID_JOBS, MOST_GROUPS = 50, 100, 20
 HOSTS = {
     "after": Filter("where the page begins: rank, failures and name of the last row before", pattern=r"\d+,\d+,.+"),
     "limit": LIMIT,
 }
 VERDICTS = {"": "runs", "again": "failed, tried again", "elsewhere": "failed, tried elsewhere", "held": "failed, held"}
-BLACK = 1001  # the rank of a black hole: above any share of failures in per mille
+BLACK = 1001  # the rank of a black hole, or of an avoided host: above any share of failures in per mille
+NOT_IN_FORCE = "named, but not avoided: JIM avoids at most a quarter of its hosts, and never the last one"
+NOT_READ = "named; a keeper reads this within 10 s"
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host: its attempts by result, the reasons of failures, and the evidence that it is a black hole."""
+    """A host: its attempts by result, the reasons of failures, and why it is a black hole, or avoided."""
 
     total: HostTotal
     reasons: Sequence[Group]
     hole: BlackHole | None
+    avoided: Avoided | None = None
+    named: str = ""  # what keeps JIM from avoiding a host that a person has named
 
     @property
     def name(self) -> str:
@@ -47,7 +54,7 @@ class Host:
     @property
     def place(self) -> tuple[int, int, str]:
         """Return the place in the list: black holes first, then by the share of failures."""
-        rank = BLACK if self.hole else round(1000 * self.total.share)
+        rank = BLACK if self.hole or self.avoided else round(1000 * self.total.share)
         return -rank, -self.total.failed, self.name
 
     @property
@@ -68,10 +75,38 @@ class OneHost:
 
 def all_hosts(view: View) -> list[Host]:
     """Return all hosts: black holes first, then by the share of failures."""
-    reasons, holes = view.store.host_reasons(MOST_REASONS), judged(view)
-    totals = view.store.host_totals()
-    found = [Host(each, _groups(reasons, each.host), holes.get(each.host)) for each in totals]
+    reasons, holes, avoided = view.store.host_reasons(MOST_REASONS), judged(view), avoided_now(view)
+    named = _not_in_force(view, avoided)
+    totals = {each.host: each for each in view.store.host_totals()}
+    totals |= {host: _unused(host) for host in (*avoided, *named) if host not in totals}
+    found = [
+        Host(total, _groups(reasons, host), holes.get(host), avoided.get(host), named.get(host, ""))
+        for host, total in totals.items()
+    ]
     return sorted(found, key=lambda each: each.place)
+
+
+def _unused(host: str) -> HostTotal:
+    return HostTotal(host, 0, 0, 0, 0, "", "")
+
+
+def avoided_now(view: View) -> dict[str, Avoided]:
+    """Return the hosts that the keeper avoids, by name."""
+    return stored(view.store.fact(FACT))
+
+
+def _orders(view: View) -> Sequence[Order]:
+    with suppress(BadSite):  # `jim site avoid` says what is wrong
+        return ordered(view.site)
+    return ()
+
+
+def _not_in_force(view: View, avoided: Mapping[str, Avoided]) -> dict[str, str]:
+    """Return the hosts that a person has named and that are not avoided, with the reason."""
+    named = orders_of(_orders(view), {each.host for each in view.store.host_totals()}).avoid
+    late = datetime.fromisoformat(view.now()).timestamp() - LATE_SECONDS
+    words = {host: NOT_READ if each.since > late else NOT_IN_FORCE for host, each in named.items()}
+    return {host: why for host, why in words.items() if host not in avoided}
 
 
 def _groups(reasons: Mapping[str, Sequence[Alike]], host: str) -> list[Group]:
@@ -79,11 +114,13 @@ def _groups(reasons: Mapping[str, Sequence[Alike]], host: str) -> list[Group]:
 
 
 def one_host(view: View, name: str) -> OneHost | None:
-    """Return one host; None if no attempt ran on it."""
-    totals = view.store.host_totals(name)
-    if not totals:
+    """Return one host; None if no attempt ran on it, and nobody has named it."""
+    totals, avoided = view.store.host_totals(name), avoided_now(view)
+    named = _not_in_force(view, avoided).get(name, "")
+    if not totals and name not in avoided and not named:
         return None
-    host = Host(totals[0], _groups(view.store.host_reasons(MOST_REASONS, name), name), judged(view).get(name))
+    groups = _groups(view.store.host_reasons(MOST_REASONS, name), name)
+    host = Host(totals[0] if totals else _unused(name), groups, judged(view).get(name), avoided.get(name), named)
     return OneHost(host, view.store.grid_jobs_on(name, MOST_GRID_JOBS), view.store.attempts_on(name, LAST_ATTEMPTS))
 
 
@@ -97,10 +134,7 @@ def required(found: OneHost | None, name: str) -> OneHost:
 def judged(view: View) -> dict[str, BlackHole]:
     """Return the black holes of the last day by name."""
     tried = tried_lately(view.store, datetime.fromisoformat(view.now()).timestamp())
-    orders: Sequence[Order] = ()
-    with suppress(BadSite):  # `jim site avoid` says what is wrong
-        orders = ordered(view.site)
-    trusted = orders_of(orders, {each.host for each in tried}).trust
+    trusted = orders_of(_orders(view), {each.host for each in tried}).trust
     return {each.host: each for each in black_holes(heeded(tried, trusted))}
 
 
@@ -130,6 +164,21 @@ def hole_words(hole: BlackHole) -> str:
     )
 
 
+def avoided_words(host: Host) -> str:
+    """Return since when JIM avoids a host, until when, and why; empty if it does not."""
+    each = host.avoided
+    if each is None:
+        return host.named
+    if each.is_named:
+        until = "" if each.until is None else f", until {utc(each.until)}"
+        return f"avoided since {utc(each.since)}{until}: named by an administrator{each.reason and f': {each.reason}'}"
+    if each.trial:
+        return f"on trial since {utc(each.tried_since)}: one attempt may try it, others leave it"
+    often = f", {each.times} times in a row" if each.times > 1 else ""
+    then = f"one attempt may try it from {utc(each.until or 0.0)} on"
+    return f"avoided as a black hole since {utc(each.since)}{often}; {then}"
+
+
 def record(host: Host) -> dict[str, Any]:
     """Return a host as all machine-readable output has it."""
     names = ("host", "started", "running", "completed", "failed", "last_failure", "last_success")
@@ -137,5 +186,6 @@ def record(host: Host) -> dict[str, Any]:
         **{name: getattr(host.total, name) for name in names},
         "share_failed": round(host.total.share, 4),
         "black_hole": hole_words(host.hole) if host.hole else "",
+        "avoided": avoided_words(host),
         "reasons": [{"words": each.words, "times": each.times} for each in host.reasons],
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from jim.evidence.transitions import FAMILY_VERBS, again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
-from jim.reading import claims
+from jim.reading import avoided, claims
 from jim.reading.before_submission import Wait, many, next_attempt, waiting
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
@@ -44,8 +45,9 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from _batch_system(view, job)
         yield from _history(view, job)
         yield from waiting(view, job)
-        for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=_number):
+        for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=attrgetter("k")):
             yield _sending(view, submission)
+        yield from avoided.hosts(view)
         yield from _noted(view, job)
         yield from _queued(view, job)
         yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
@@ -77,6 +79,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     else:
         yield _in_batch(view, local)
         yield from claims.silent(view, [local])
+    yield from avoided.spared(view, local)
 
 
 # The grid job as a whole
@@ -184,10 +187,6 @@ def _history(view: View, job: GridJob) -> Iterator[Wait]:
 
 
 # Submissions on their way
-
-
-def _number(submission: Submission) -> int:
-    return submission.k
 
 
 def _sending(view: View, submission: Submission) -> Wait:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from jim.errors import JimError
 from jim.evidence.avoiding import TRIAL, Avoided, Orders
+from jim.evidence.exit_record import read_claim
 from jim.files import read_regular, replace_durably
 from jim.site.avoid import HOST, Order
 
-NAME, LONGEST = "avoid", 16 * 1024 * 1024
+NAME, LONGEST, LONGEST_CLAIM = "avoid", 16 * 1024 * 1024, 4096
 
 
 def orders_of(orders: Iterable[Order], seen: Collection[str]) -> Orders:
@@ -53,6 +54,14 @@ def write(work: Path, avoided: Iterable[Avoided]) -> None:
         if trial.startswith(TRIAL) and "/" not in trial:
             with suppress(OSError):  # nobody has taken it
                 (work / trial).rmdir()
+
+
+def host_left(directory: Path, index: int) -> str:
+    """Return the host that a wrapper of an attempt has left because JIM avoids it; empty if none has."""
+    for notice in directory.glob(f"left.{index}.*"):
+        with suppress(OSError, JimError):
+            return read_claim(read_regular(notice, LONGEST_CLAIM).decode(errors="replace")).host
+    return ""
 
 
 def _lines(file: Path) -> list[str]:

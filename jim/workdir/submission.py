@@ -297,14 +297,6 @@ def has_refused(directory: Path, index: int) -> bool:
     return any(directory.glob(f"refused.{index}.*"))
 
 
-def host_left(directory: Path, index: int) -> str:
-    """Return the host that a wrapper of an attempt has left because JIM avoids it; empty if none has."""
-    for notice in directory.glob(f"left.{index}.*"):
-        with suppress(OSError, JimError):
-            return read_claim(read_regular(notice, 4096).decode(errors="replace")).host
-    return ""
-
-
 def _claim(directory: Path, index: int) -> Claim | None:
     """Read who holds a claim; a claim damaged by a power cut or a payload counts as taken."""
     try:

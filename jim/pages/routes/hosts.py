@@ -13,7 +13,7 @@ from jim.reading import filters, hosts
 from jim.reading.view import View
 
 COLUMNS = ("host", "black_hole", "started", "running", "completed", "failed", "share_failed", "last_failure")
-COLUMNS_ALSO = ("last_success",)
+COLUMNS_ALSO = ("last_success", "avoided")
 OF_ATTEMPT = ("grid", "n", "attempt", "started", "verdict", "updated", "reason")
 
 
@@ -41,7 +41,11 @@ def all_hosts(pages: Pages, view: View, kind: str) -> Made:
 
 
 def _in_templates() -> dict[str, Any]:
-    return {"hole_words": hosts.hole_words, "verdict_words": hosts.verdict_words}
+    return {
+        "hole_words": hosts.hole_words,
+        "avoided_words": hosts.avoided_words,
+        "verdict_words": hosts.verdict_words,
+    }
 
 
 def _found(pages: Pages, name: str, find: Any, kind: str) -> tuple[str, Any]:

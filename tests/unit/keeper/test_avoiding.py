@@ -12,7 +12,7 @@ import pytest
 from jim.model import Kind, State
 from jim.site import avoid
 from jim.site.file import Batch, Limits
-from tests.stand_ins import StandInClock, World
+from tests.stand_ins import Answers, Instead, StandInClock, World
 
 HOURS = 3600
 
@@ -86,7 +86,7 @@ class Farm:
 def is_avoided(world: World, host: str) -> bool:
     """Do as the wrapper does (tests/wrapper/test_avoid.py has that)."""
     file = world.site.work / "avoid"
-    words = dict(f"{line} ".split(" ", 1) for line in file.read_text().splitlines()) if file.exists() else {}
+    words = dict(f"{line} ".split(" ", 1) for line in file.read_text().splitlines()) if file.is_file() else {}
     if not (trial := words.get(host, "-").strip()):
         return True
     if trial == "-":
@@ -124,9 +124,11 @@ def test_what_a_black_hole_eats_is_done_elsewhere_and_does_not_count(world, can_
     on.until_finished()
     assert world.store.counts(1) == {State.COMPLETED: 60}
     assert on.tried["hole0"] == 11, "every 2 s, until the others have run ten times as long"
-    assert [each.spent for each in world.store.local_jobs(1)] == [0] * 60
-    assert len(world.batch.ledger) == 60 + 10
-    assert on.left["hole0"] <= 1 if can_avoid else on.left["hole0"] > 1, "one may have been sent before"
+    assert [each.spent for each in world.store.local_jobs(1)] == [1] * 60
+    assert len(world.batch.ledger) == 60 + 11
+    later = [each.avoid for each in world.batch.tasks.values() if each.mark != "jim-cafe0001-1-1"]
+    assert later == [("hole0",) if can_avoid else ()] * len(later)
+    assert on.left["hole0"] >= 3, "what was sent before comes there all the same"
 
 
 def test_once_others_have_ended_well_it_eats_three_and_what_it_has(world):
@@ -206,3 +208,138 @@ def test_the_end_of_a_grid_job_waits_until_its_failures_are_judged(world):
     on.nodes = [Node("wn1", 40.0)]
     on.until_finished()
     assert world.store.counts(1) == {State.COMPLETED: 15}
+
+
+def test_a_keeper_that_is_killed_again_and_again_spares_each_attempt_once(world):
+    world.submit(60)
+    on = farm(world)
+    for second in range(3 * HOURS):
+        if world.finished(1):
+            break
+        on.second()
+        if second % 7 == 3:
+            world.restart()
+    assert world.store.counts(1) == {State.COMPLETED: 60}
+    assert [each.spent for each in world.store.local_jobs(1)] == [1] * 60
+    assert len(world.batch.ledger) == 60 + on.tried["hole0"]
+
+
+def sent_to(world, host):
+    """Give the attempt of the only local job to a host that is avoided."""
+    avoid.avoid(world.site, [host])
+    world.submit(1)
+    world.until(lambda: len(world.batch.tasks) == 1)
+    world.batch.host = host
+    world.batch.tasks["1", 1].state = State.RUNNING
+
+
+def test_what_only_the_submission_directory_tells_is_found_once_the_job_has_left_the_queue(world):
+    sent_to(world, "wn1")
+    world.batch.leave(1, spool=False)
+    world.until(lambda: len(world.store.attempts(1, n=0)) == 2)
+    first = world.store.attempts(1, n=0)[0]
+    assert (first.kind, first.facts) == (Kind.AVOIDED, {"host": "wn1"})
+    assert world.store.local_job(1, 0).spent == 0
+
+
+def test_between_the_notice_and_the_fence_a_kill_loses_nothing(world, monkeypatch):
+    sent_to(world, "wn1")
+    world.batch.leave(1)
+    monkeypatch.setattr("jim.keeper.avoiding.leave", lambda keeper: None)
+    world.until(lambda: not list((world.site.work / "spool").iterdir()))
+    monkeypatch.undo()
+    assert world.store.to_fence(9) == {(1, 1, 1): "wn1"}
+    world.restart()
+    world.until(lambda: len(world.store.attempts(1, n=0)) == 2)
+    assert world.store.attempts(1, n=0)[0].kind is Kind.AVOIDED
+    assert world.store.to_fence(9) == {}
+
+
+def test_another_start_of_the_attempt_that_has_won_the_claim_is_adopted(world):
+    sent_to(world, "wn1")
+    world.batch.leave(1)
+    world.batch.host = "wn2"
+    assert world.batch.start(1)
+    (world.site.work / "spool" / "jim-cafe0001-1-1.1.start").unlink()
+    world.until(lambda: world.store.attempts(1, n=0)[0].started)
+    world.batch.finish(1)
+    world.until(lambda: world.finished(1))
+    assert world.store.counts(1) == {State.COMPLETED: 1}
+    assert len(world.batch.ledger) == 1
+    assert world.store.to_fence(9) == {}
+
+
+def test_a_wrapper_that_has_left_is_not_tried_again_after_a_cancel(world):
+    sent_to(world, "wn1")
+    world.wish("cancel", "1")
+    world.batch.leave(1)
+    world.until(lambda: world.finished(1))
+    assert world.store.counts(1) == {State.KILLED: 1}
+    assert not world.batch.start(1)
+
+
+def test_hosts_that_a_batch_system_does_not_know_are_excluded_no_more(world):
+    """Its refusal may have another reason; the local jobs are sent once more without, and wrappers still leave."""
+    world.batch.can_avoid = True
+    world.submit(40)
+    on = farm(world)
+    while not world.keeper.avoided:
+        on.second()
+    world.batch.lies = [Instead("submit", Answers.REFUSE)]
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 40}
+    assert world.keeper.not_excluded == {"hole0"}
+    assert "(with the request to avoid hole0)" in str(world.store.journal(1))
+
+
+def test_a_grid_job_that_has_ended_is_not_opened_again(world):
+    """Evidence that comes later changes no end that was told."""
+    world.submit(3)
+    on = farm(world, good=0)
+    on.until_finished()
+    assert world.store.counts(1) == {State.FAILED: 3}
+    world.submit(9, key="k2")
+    on.nodes = [Node(f"wn{n}", 30.0) for n in range(3)]
+    on.until_finished(2)
+    world.clock.now += 11
+    world.go(3)
+    assert json.loads(world.store.fact("avoided"))[0]["host"] == "hole0"
+    assert world.store.counts(1) == {State.FAILED: 3}
+    assert world.finished(1)
+
+
+def test_an_administrator_ends_that_a_host_is_avoided(world):
+    world.submit(40)
+    on = farm(world)
+    while not is_there(world):
+        on.second()
+    avoid.use_again(world.site, ["hole0.example.org"], "repaired")
+    hole = next(each for each in on.nodes if each.name == "hole0")
+    hole.seconds, hole.code = 40.0, 0
+    for _ in range(12):
+        on.second()
+    assert not is_there(world)
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 40}
+
+
+def is_there(world):
+    return (world.site.work / "avoid").exists()
+
+
+def test_orders_that_cannot_be_read_are_told_and_hold_up_nothing(world, caplog):
+    (world.site.state / "avoid").write_text("{")
+    world.submit(1)
+    world.run_all(1)
+    assert "mend or remove it, and name the hosts anew" in caplog.text
+
+
+def test_where_wrappers_cannot_be_told_the_batch_system_is(world, caplog):
+    world.batch.can_avoid = True
+    (world.site.work / "avoid").mkdir()
+    world.submit(40)
+    on = farm(world)
+    while not world.keeper.avoided:
+        on.second()
+    assert world.keeper.avoided == ("hole0",)
+    assert "wrappers cannot be told: " in caplog.text
