@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([record(each) for each in found])
     elif found:
-        head = ("host", "failed", "completed", "running", "last failure", "last success", "why it is avoided, or fails")
+        head = ("host", "failed", "completed", "running", "last failure", "last success", "reason")
         table(head, (_row(view, each) for each in found))
     else:
         say("no attempt has started on any host yet")

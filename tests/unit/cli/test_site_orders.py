@@ -1,5 +1,7 @@
 """jim site ban, unban and bans; tests/unit/site has those of drain."""
 
+import json
+
 EVE = "/DC=org/O=People/CN=Eve"
 
 
@@ -40,3 +42,40 @@ def test_bad_words_are_refused(home):
         code, out, error = home.run("site", *words)
         assert (code, out) == (2, "")
         assert error.startswith(why)
+
+
+def test_people_name_hosts_to_avoid_and_to_use_again(home):
+    said = home.out(
+        "site", "avoid", "wn1", "wn2.example.org", "--until", "2099-01-01T00:00Z", "--reason", "new [b]disk"
+    )
+    first, second = said.splitlines()
+    assert first.startswith("wn1 is avoided since 20")
+    assert first.endswith(", until 2099-01-01 00:00:00 UTC: new [b]disk")
+    assert second.startswith("wn2.example.org is avoided since 20")
+    said = home.out("site", "avoid", "wn1", "--not")
+    assert said.startswith("wn1 is used again; what it did before 20")
+    assert said.endswith(" counts no more\n")
+    told = json.loads((home.site.state / "avoid").read_text())
+    assert [(each["host"], each["avoid"]) for each in told] == [("wn2.example.org", True), ("wn1", False)]
+    assert [each["verb"] for each in home.json("actions")] == ["site avoid"] * 3
+
+
+def test_bad_words_about_hosts_are_refused(home):
+    for words, why in (
+        ((), "jim: the following arguments are required: HOST"),
+        (("/etc",), "jim: '/etc' is no name of a host, as `jim hosts` lists them"),
+        (("wn1 wn2",), "jim: 'wn1 wn2' is no name of a host"),
+        (("-x",), "jim: the following arguments are required: HOST"),
+        (("wn1", "--until", "1s"), "jim: until: '1s' is no time: write 2026-01-31T12:00Z, or how long"),
+        (("wn1", "--until", "2020-01-01"), "jim: until: 2020-01-01T00:00:00Z is over already"),
+        (("wn1", "--not", "--until", "2d"), "jim: --until says how long a host is avoided; --not ends that at once"),
+        (("wn1", "--reason", "a\nb"), "jim: reason: expected one line of at most 500 characters"),
+    ):
+        code, out, error = home.run("site", "avoid", *words)
+        assert (code, out) == (2, ""), words
+        assert error.startswith(why), error
+    assert not (home.site.state / "avoid").exists()
+    (home.site.state / "avoid").write_text("{")
+    code, _, error = home.run("site", "avoid", "wn1")
+    assert code == 3
+    assert "is there and cannot be read" in error

@@ -20,7 +20,7 @@ def test_todays_format_is_the_last_upgrade():
 
 def test_what_readers_must_know_of_is_no_newer_than_todays_format():
     needed = [number for name, number in vars(formats).items() if name.startswith("WITH_")]
-    assert needed == sorted(set(needed))
+    assert needed == sorted(needed)
     assert needed[-1] <= formats.VERSION
 
 
