@@ -101,16 +101,22 @@ class Connection(sqlite3.Connection):
     file: Path
 
     def cursor(self, factory: Any = None) -> Any:
-        """Return a cursor that translates errors."""
+        """Return a cursor that translates errors.
+
+        Only this method of SQLite's module forgets ended cursors: with `Cursor(connection)`, each would leave a weak
+        reference for as long as the connection lasts.
+        """
         return super().cursor(Cursor)
 
     def execute(self, sql: str, values: Any = (), /) -> Cursor:
         """Run a statement."""
-        return Cursor(self).execute(sql, values)
+        cursor: Cursor = self.cursor()
+        return cursor.execute(sql, values)
 
     def executemany(self, sql: str, values: Iterable[Any], /) -> Cursor:
         """Run a statement for each of several values."""
-        return Cursor(self).executemany(sql, values)
+        cursor: Cursor = self.cursor()
+        return cursor.executemany(sql, values)
 
     def executescript(self, sql: str, /) -> Cursor:
         """Run several statements."""
