@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from jim.model import Step, Verb, Witness
 log = logging.getLogger(__name__)
 INBOX_SECONDS = 0.01  # of the loop, in one round
 LONGEST_DETAIL = 500
+FORGOTTEN_AT_ONCE = 500  # fulfilled wishes: about 10 ms of the loop; the next rounds forget the rest
 Then = Callable[[], None]  # what to do with a file once its content is stored
 Remove = Callable[[Keeper, GridJob], None]
 # Errands that a wish for a grid job makes due at once, however often they have failed.
@@ -80,7 +82,7 @@ class Wishes:
         self.fulfilled = keeper.store.fulfilled()
         gone = self.fulfilled.difference(inbox.names(keeper.site.state)) if self.fulfilled else set()
         if gone:
-            keeper.store.wishes_are_gone(gone)
+            keeper.store.wishes_are_gone(islice(gone, FORGOTTEN_AT_ONCE))
 
     def take(self, path: Path, content: dict[str, Any]) -> Then | None:
         """Record a wish; return what to do with its file then, None if it must wait in the inbox."""

@@ -24,6 +24,7 @@ from jim.statusdb.record import exit_code, record, standing
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536
 OF_A_MOMENT = {"seen", "age_s"}  # fields that depend on the time of reading; the page has one `seen` for all jobs
+MANY_ENDED = 1000  # fewer share a transaction with the next ones while the keeper is busy
 PAGE, PAUSES = "page", 100  # pause after writing the page, in multiples of the time that writing took
 
 
@@ -71,11 +72,11 @@ class Answering:
 
     def publish(self, keeper: Keeper) -> None:
         """Write the page for the group after a change, once no look is due. A slow write makes the pause longer."""
-        if self._ended:
-            keeper.store.are_answered(self._ended)
-            self._ended.clear()
         trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
         changed, calm = self._changed or trouble != self._trouble, keeper.looks.soonest() > 0.0
+        if self._ended and (calm or len(self._ended) >= MANY_ENDED):
+            keeper.store.are_answered(self._ended)
+            self._ended.clear()
         if changed and calm and keeper.workers.ready(PAGE):
             began = keeper.clock.boot()
             with suppress(OSError):  # a page that cannot be shown must not hold up a job
@@ -94,7 +95,7 @@ def _written(file: Path) -> bytes:
 
 def _told(keeper: Keeper, job: GridJob) -> Told:
     """Return what the door tells of a grid job: the end only once the outputs are in their places."""
-    now = standing(job, keeper.store.counts(job.id))
+    now = standing(job, {} if job.step is Step.FINISHED else keeper.store.counts(job.id))
     if not now.final:
         return Told(job.id, now)
     kept = keeper.store.at_door(job.id)

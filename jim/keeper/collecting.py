@@ -68,10 +68,16 @@ def is_unsent(job: GridJob) -> bool:
     return job.wish == Verb.CANCEL and job.step in (Step.SPLIT, Step.ACTIVE) and not job.submissions
 
 
-def end_unsent(keeper: Keeper, job: GridJob) -> None:
-    """End a cancelled grid job of which nothing was sent, unless it is too large to do so at once."""
-    if keeper.store.end_waiting(job.id, NEVER_SENT, FEW) < FEW and _all_ended(keeper, job):
+def end_unsent(keeper: Keeper, job: GridJob) -> bool:
+    """End a cancelled grid job of which nothing was sent, unless it is too large to do so at once; tell whether."""
+    ended = keeper.store.end_waiting(job.id, NEVER_SENT, FEW)
+    if 0 < ended == job.size:  # mostly; thousands may be cancelled at once, so nothing is read again
+        _finish_as(keeper, job, {State.KILLED: ended}, NEVER_SENT.words, {})
+        return True
+    if ended < FEW and _all_ended(keeper, job):
         _finish(keeper, job, {})
+        return True
+    return False
 
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
@@ -138,9 +144,12 @@ def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
 
 def _finish(keeper: Keeper, job: GridJob, result: Mapping[str, Any]) -> None:
     counts = keeper.store.counts(job.id)
+    _finish_as(keeper, job, counts, "" if job.outcome else failures(keeper.store, job.id), result)
+
+
+def _finish_as(keeper: Keeper, job: GridJob, counts: Mapping[State, int], why: str, result: Mapping[str, Any]) -> None:
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)
-    if not job.outcome:
-        reason = ": ".join(filter(None, (reason, failures(keeper.store, job.id))))
+    reason = ": ".join(filter(None, (reason, why)))
     _end(keeper, job, outcome, reason, result)
     log.info("%d: finished as %s %s", job.id, outcome.value, reason)
 

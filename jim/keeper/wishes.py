@@ -101,11 +101,12 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     if verb == Verb.PRIORITY:
         keeper.store.set_grid_job(job.id, priority=min(index(content[Verb.PRIORITY]), MOST_PRIORITY))
         return ""
+    wished = job._replace(wish=verb)
+    if is_unsent(wished) and end_unsent(keeper, wished):  # which stores the wish, too
+        return ""
     keeper.store.set_grid_job(job.id, wish=verb, due=0.0)
     if verb == Verb.RESUME:
         _release(keeper, job.id)
-    if is_unsent(wished := job._replace(wish=verb)):
-        end_unsent(keeper, wished)
     return ""
 
 
