@@ -11,7 +11,7 @@ from pathlib import Path
 from jim.doors.contract import Told
 from jim.errors import JimError, StoreError
 from jim.files import read_regular, replace
-from jim.jobs import PLACED, GridJob
+from jim.jobs import PLACED, AtDoor, GridJob
 from jim.keeper.fulfilling import unsaid
 from jim.keeper.keeper import Keeper
 from jim.keeper.placing import PLACE, Placing, trouble
@@ -40,8 +40,9 @@ class Answering:
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Write what polls print and note the record for the page; return when to try again."""
-        later = self._placing(keeper, job)
-        answered, told = keeper.doors.answered, _told(keeper, job)
+        kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
+        later = self._placing(keeper, job, kept)
+        answered, told = keeper.doors.answered, _told(keeper, job, kept)
         answer, again = _answer(keeper, job, told)
         self._note(keeper, job)
         if not answer:
@@ -93,12 +94,11 @@ def _written(file: Path) -> bytes:
         return b""
 
 
-def _told(keeper: Keeper, job: GridJob) -> Told:
+def _told(keeper: Keeper, job: GridJob, kept: AtDoor) -> Told:
     """Return what the door tells of a grid job: the end only once the outputs are in their places."""
     now = standing(job, {} if job.step is Step.FINISHED else keeper.store.counts(job.id))
     if not now.final:
         return Told(job.id, now)
-    kept = keeper.store.at_door(job.id)
     if kept.waits:
         return Told(job.id, Standing.ACTIVE, progress=trouble(keeper, job.id))
     code = exit_code(keeper.store, job)

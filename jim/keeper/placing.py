@@ -10,7 +10,7 @@ from jim.errand import Errand
 from jim.jobs import PLACED, AtDoor, GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
-from jim.model import Step, Witness
+from jim.model import Witness
 
 log = logging.getLogger(__name__)
 PLACE = "place"
@@ -23,9 +23,8 @@ class Placing:
     def __init__(self) -> None:
         self._since: dict[int, float] = {}  # when placing first failed; a restart begins the hour anew
 
-    def __call__(self, keeper: Keeper, job: GridJob) -> float:
+    def __call__(self, keeper: Keeper, job: GridJob, kept: AtDoor) -> float:
         """Begin to place the outputs of a grid job that has finished; return when to ask again."""
-        kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
         if not kept.waits:
             self._since.pop(job.id, None)
             return NEVER
