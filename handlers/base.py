@@ -57,6 +57,12 @@ COMMON = {
     "queue": Attribute(str, "the batch system's queue or partition", pattern=BATCH_NAME),
     "account": Attribute(str, "the batch system's account or project, which is charged", pattern=BATCH_NAME),
     "wall_seconds": Attribute(int, "time limit of one local job", minimum=1, maximum=10**8),
+    "warn_seconds": Attribute(
+        int,
+        "seconds before the time limit at which the payload gets the signal TERM, to leave what the next attempt needs",
+        minimum=1,
+        maximum=10**8,
+    ),
     "memory_mb": Attribute(int, "memory of one local job", minimum=1, maximum=10**8),
     "cores": Attribute(int, "processor cores of one local job", minimum=1, maximum=10**6),
     "disk_mb": Attribute(int, "scratch disk of one local job", minimum=1, maximum=10**9),

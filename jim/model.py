@@ -208,6 +208,7 @@ class Resources(NamedTuple):
     account: str | None = None
     cores: int | None = None
     disk_mb: int | None = None
+    warn_seconds: int | None = None  # before the time limit; the wrapper warns, not the batch system
 
 
 NOTHING: Mapping[str, Any] = {}

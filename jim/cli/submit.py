@@ -176,6 +176,7 @@ def _asked(resources: Resources) -> str:
         f"queue {resources.queue}" if resources.queue else "the batch system's own queue",
         f"account {resources.account}" if resources.account else "",
         f"at most {_number(wall, 's') if has_variable(wall) else span(wall)} each" if wall else "no time limit of JIM",
+        f"warned {_number(resources.warn_seconds, 's')} before" if resources.warn_seconds else "",
         _number(resources.memory_mb, "MB") if resources.memory_mb else "no memory requested",
         _number(resources.cores, "cores") if resources.cores else "",
         _number(resources.disk_mb, "MB of disk") if resources.disk_mb else "",

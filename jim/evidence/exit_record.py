@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
+BEFORE_LIMIT = " before its time limit"  # last words of `reason` where the wrapper itself has warned
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
@@ -76,6 +77,11 @@ class ExitRecord(NamedTuple):
     def lacking(self) -> bool:
         """Tell whether the node lacked something that the site promises."""
         return self.reason.startswith(LACKING)
+
+    @property
+    def warned_in_time(self) -> bool:
+        """Tell whether the wrapper has warned the payload of its time limit."""
+        return self.reason.endswith(BEFORE_LIMIT)
 
     @property
     def failing(self) -> bool:

@@ -33,6 +33,8 @@ def _of_memory(failed: Failed) -> bool:
 def _of_time(failed: Failed) -> bool:
     if failed.kind in (Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.OVER_TIME):
         return True
+    if failed.record and failed.record.warned_in_time:  # also one that asks to go on
+        return True
     return failed.kind in (Kind.TIME_OR_MEMORY, Kind.WARNED) and _reached_its_time(failed)
 
 

@@ -58,6 +58,8 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
         more = ", recoverable" if record.advice == RECOVERABLE else ", and its recovery file asks for a person"
         arguments = _arguments(record.recovery)
         return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness, again=True, recovery=arguments)
+    if record.warned_in_time and record.kills == 0:
+        return Verdict(State.FAILED, _in_time(record, end, end_of(end)), witness)
     if record.reason:  # a warning: the payload is not to blame for the result
         return Verdict(State.FAILED, _warned(record, end, end_of(end)), witness, again=True)
     if record.kills:
@@ -74,6 +76,8 @@ def _of_refused(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
     """Judge a good end whose outputs were not taken. After a warning the payload may have stopped early with exit 0."""
     more = f"; and {len(record.refused) - 3:,} more" if len(record.refused) > 3 else ""
     found = reason(Kind.NOT_TAKEN, what=f"{'; '.join(record.refused[:3])}{more}")
+    if record.warned_in_time:
+        return Verdict(State.FAILED, _in_time(record, end, found.words), Witness.EXIT_RECORD)
     if record.reason:
         return Verdict(State.FAILED, _warned(record, end, found.words), Witness.EXIT_RECORD, again=True)
     # A file that exists but cannot be read is a problem of the node or its disk; other causes would only repeat.
@@ -82,6 +86,12 @@ def _of_refused(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
 
 def _warned(record: ExitRecord, end: Mapping[str, Any], how: str) -> Reason:
     return reason(Kind.LACKING if record.lacking else Kind.WARNED, end, told=record.reason, how=how)
+
+
+def _in_time(record: ExitRecord, end: Mapping[str, Any], how: str) -> Reason:
+    """Return the reason of an end by a warning of the time limit; without a recovery file, the next would meet it."""
+    before = f"it was {record.reason} ({how})"
+    return reason(Kind.OVER_TIME, {**end, "seconds": round(record.seconds)}, before=before)
 
 
 def _cancelled(how: str, facts: Mapping[str, Any] = NOTHING) -> Reason:

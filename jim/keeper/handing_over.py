@@ -12,7 +12,7 @@ from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.keeper.keeper import Keeper
 from jim.keeper.serial import CHOICE
-from jim.model import Batch, Job
+from jim.model import Batch, Job, Resources
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials, packages
@@ -55,10 +55,10 @@ def hand_over(
         credentials.hand_over(directory.parent, job.request, credentials.now())
     apart = bool(job.splitter) or any(each.changed for each in jobs)  # each local job has lines of its own
     lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
-    settings = _settings(keeper, job, submission)
+    resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
+    settings = [*_settings(keeper, job, submission), *_limits(resources)]
     settings += [] if apart else _payload_settings(handler, job.request)
     script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
-    resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
@@ -114,6 +114,12 @@ def _settings(keeper: Keeper, job: GridJob, submission: Submission) -> list[tupl
         *([("stdin", packages.STDIN)] if job.request.get("stdin") else []),
         *([("directory", job.request["directory"])] if job.request.get("directory") else []),
     ]
+
+
+def _limits(resources: Resources) -> list[tuple[str, str]]:
+    """Return the time limit, if a wrapper is to warn of it."""
+    wall, warn = resources.wall_seconds, resources.warn_seconds
+    return [("wall", str(wall)), ("warn", str(warn))] if wall and warn and warn < wall else []
 
 
 def _surroundings(payload: Payload) -> list[tuple[str, str]]:

@@ -55,10 +55,14 @@ class Site(NamedTuple):
 
     def complete(self, asked: Resources) -> Resources:
         """Fill in attributes that the request leaves to the site."""
+        wall = asked.wall_seconds or self.usual_seconds(asked.queue)
+        known = isinstance(wall, int) and self.batch.warn_seconds < wall  # as a text, it has a variable
+        usual = self.batch.warn_seconds if known else 0
         return asked._replace(
             queue=asked.queue or self.batch.queue or None,
             account=asked.account or self.batch.account or None,
-            wall_seconds=asked.wall_seconds or self.usual_seconds(asked.queue),
+            wall_seconds=wall,
+            warn_seconds=asked.warn_seconds or usual or None,
         )
 
     def usual_seconds(self, queue: str | None) -> int | None:

@@ -99,6 +99,9 @@ class Batch(NamedTuple):
     most_wall_seconds: Annotated[
         int, Setting("longest time limit that a request may ask for, in seconds", 1, 10**8)
     ] = 10**8
+    warn_seconds: Annotated[
+        int, Setting("seconds before the time limit at which a payload gets SIGTERM; 0: none", 0, 10**8)
+    ] = 0
     most_memory_mb: Annotated[int, Setting("most memory that a request may ask for, in MB", 1, 10**8)] = 10**8
     most_cores: Annotated[int, Setting("most cores that a request may ask for", 1, 10**6)] = 10**6
     options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=rules.wrong_list)] = ()

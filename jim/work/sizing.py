@@ -138,6 +138,9 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
     limit, cores = asked.wall_seconds or site.usual_seconds(queue), asked.cores or 1
+    if asked.warn_seconds and not (limit and asked.warn_seconds < limit):
+        known = f"only {limit:,} s long" if limit else "not known to JIM: ask for wall_seconds, too"
+        raise BadRequest(f"{asked.warn_seconds:,} s before a time limit that is {known}", "warn_seconds")
     if limit and size.cpu_seconds and size.cpu_seconds > limit * cores:
         on = f" on {cores:,} cores" if cores > 1 else ""
         raise BadRequest(

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.wrapper.worker import Site, sh
+from tests.wrapper.worker import Site, pack, sh
 
 # By version: what /proc/self/cgroup says, the directory, and the files that tell.
 VERSIONS = {
@@ -125,3 +125,10 @@ def test_without_a_cgroup_the_toucher_adds_up_what_the_processes_use(slow_site: 
 
 def test_a_payload_shorter_than_a_touch_has_no_peak(site: Site) -> None:
     assert peak_of(site, "echo out") is None
+
+
+def test_a_payload_with_a_package_has_its_peak_told_too(site: Site) -> None:
+    """Then the wrapper has read its third file before the payload began."""
+    pack(site)
+    cage = Cage(site)
+    assert peak_of(site, f"echo {7 * MB} >{cage.peak}") == f"{7 * 1024} cgroup"

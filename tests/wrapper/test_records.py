@@ -230,3 +230,14 @@ def test_a_name_that_is_not_in_utf_8_is_refused_and_told(site: Site) -> None:
     assert record
     assert record.refused == ("name caf\ufffd.dat (not in UTF-8)",)
     assert [each.name for each in record.files] == ["stderr", "stdout"]
+
+
+def test_no_two_functions_of_the_wrapper_have_one_name() -> None:
+    """Its files are read one after the other: the last one of a name would be called by all."""
+    names = [
+        name
+        for file in ("local-job", "local-job-watch", "local-job-outputs")
+        for name in re.findall(r"^(\w+)\(\)", (SHELL / file).read_text(), re.MULTILINE)
+    ]
+    assert {name for name in names if names.count(name) > 1} == set()
+    assert len(names) > 80

@@ -3,10 +3,11 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.wrapper.worker import Site, ours, processes_of, sh, until
+from tests.wrapper.worker import Site, left, living, ours, processes_of, sh, toucher_of, until
 
 MANY = 25
 # `wait` never misses a signal; opening a pipe, dash does. The sleep is of the payload's family: a warning ends it, too.
@@ -104,3 +105,59 @@ def test_a_warning_while_the_record_is_written(site: Site) -> None:
     site.jobs("/bin/true")
     assert site.run() == 0
     assert site.record()["reason"] == "-"
+
+
+SAVES = "trap 'echo saved; echo recoverable --from=7 >$JIM_RECOVERY; exit 3' TERM; " + STAY
+
+
+def test_a_payload_is_warned_before_its_time_limit(slow_site: Site) -> None:
+    """The toucher tells the wrapper as soon as its next look could be too late."""
+    site = slow_site
+    site.jobs(*sh(SAVES), facts=("touch 1", "wall 5", "warn 2"))
+    assert site.run() == 1
+    record = site.record()
+    assert (record["code"], record["reason"]) == ("3", "warned 2 s before its time limit")
+    assert record["recovery"] == "recoverable --from=7"
+    assert 1 <= int(record["up"]) <= 4
+    assert site.file("run.1/stdout") == "saved\n"
+
+
+def test_what_a_payload_leaves_after_that_warning_is_ended(slow_site: Site) -> None:
+    """After a warning of its own, the batch system would do so."""
+    site = slow_site
+    deaf = f"trap '' TERM; exec {sys.executable} -S -c 'import time; time.sleep(50)'"
+    site.jobs(*sh(f'(/bin/sh -c "{deaf}" &); {SAVES}'), facts=("touch 1", "wall 3", "warn 2"))
+    assert site.run() == 1
+    assert left(site) == set()
+
+
+def test_a_payload_that_ignores_that_warning_goes_on_to_its_limit(slow_site: Site) -> None:
+    site = slow_site
+    site.jobs(
+        *sh("trap 'echo warned' TERM; until [ -s ../run.1/stdout ]; do sleep 0.1; done; exit 0"),
+        facts=("touch 1", "wall 3", "warn 2"),
+    )
+    assert site.run() == 0
+    assert site.record()["reason"] == "warned 2 s before its time limit"
+
+
+@pytest.mark.torture
+def test_a_payload_that_is_stopped_has_its_time_run_on_later(slow_site: Site) -> None:
+    """Batch systems do not count the time of a suspension."""
+    site = slow_site
+    site.jobs(*sh(SAVES), facts=("touch 1", "wall 7", "warn 2"))
+    process = site.start()
+    toucher = toucher_of(site)
+    stopped = [toucher, *living(process.pid)]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    begun = uptime()
+    until(lambda: uptime() > begun + 6)
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    assert process.wait(20) == 1
+    assert int(site.record()["up"]) >= 8
+
+
+def uptime() -> float:
+    return float(Path("/proc/uptime").read_text().split()[0])

@@ -88,6 +88,7 @@ def test_dry_run_as_json(home, request_file):
             "account": None,
             "cores": None,
             "disk_mb": None,
+            "warn_seconds": None,
         },
     }
 

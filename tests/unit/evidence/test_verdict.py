@@ -10,6 +10,7 @@ from jim.model import Kind, Observation, State, Witness
 from tests.exit_records import record
 
 WARNED = "signal TERM from the batch system"
+IN_TIME, LIMIT = "warned 60 s before its time limit", "time limit: it ran for 0 s;"
 OOM = "killed by signal 9: by the site or for want of memory"
 KERNEL = "out of memory: the kernel has ended"
 ODD = "; its recovery file begins with 'Recoverable', not with one of success, recoverable, hold, fatal"
@@ -34,6 +35,16 @@ ODD = "; its recovery file begins with 'Recoverable', not with one of success, r
         (record(0)._replace(kills=2), State.COMPLETING, "", False),
         (record(signal=9, reason=WARNED), State.FAILED, f"{WARNED} (signal 9)", True),
         (record(signal=15, reason=WARNED), State.FAILED, f"{WARNED} (signal 15)", True),
+        (record(4, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (exit 4)", False),
+        (record(signal=9, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (signal 9)", False),
+        (record(3, reason=IN_TIME, recovery="recoverable -x"), State.FAILED, "exit 3, recoverable", True),
+        (record(0, reason=IN_TIME), State.COMPLETING, "", False),
+        (
+            record(0, reason=IN_TIME, refused=("missing a",)),
+            State.FAILED,
+            f"{LIMIT} it was {IN_TIME} (output not taken: missing a)",
+            False,
+        ),
         (record(4, reason=WARNED), State.FAILED, f"{WARNED} (exit 4)", True),
         (record(0, reason=WARNED), State.COMPLETING, "", False),
         # The recovery file has the first word.

@@ -272,3 +272,14 @@ def test_a_payload_that_was_ready_for_its_time_limit_goes_on(world, line, again)
         assert any("time limit, recoverable" in each.reason for each in world.store.journal(1, 0))
     else:
         assert (last(world).state, last(world).reason) == (State.FAILED, "time limit")
+
+
+def test_a_payload_that_was_warned_in_time_and_asks_to_go_on_is_one_of_its_time_limit(world, sent):
+    """So a rule may allow it more attempts than the site does."""
+    world.submit(1, retry=[{"when": "time limit", "times": 9, "delay": "PT0S"}])
+    for step in range(1, 6):
+        told = f"recovery recoverable --from={step}\n"
+        end(world, code=75, reason="warned 60 s before its time limit", extra=told)
+        assert last(world).recovery == (f"--from={step}",)
+    end(world)
+    assert (last(world).state, last(world).attempt) == (State.COMPLETED, 6)

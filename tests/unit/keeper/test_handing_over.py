@@ -8,7 +8,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.errors import BadRequest
-from jim.model import State
+from jim.model import Resources, State
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_4
 from tests.stand_ins import Answers, Instead
@@ -119,3 +119,28 @@ def test_what_is_stored_is_what_the_batch_command_was_given(world, monkeypatch, 
     world.submit(1, wall_seconds=asked)
     world.until(lambda: world.batch.tasks)
     assert seen[0].resources.wall_seconds == world.store.submission(1, 1).wall_seconds
+
+
+def told_of_limit(world):
+    """Give what the wrappers of the first submission are told of their time limit."""
+    world.until(lambda: len(world.batch.tasks) == 1)
+    lines = (world.site.work / "1/s1/jobs").read_text().splitlines()
+    return [line for line in lines if line.startswith(("* wall ", "* warn "))]
+
+
+def test_a_wrapper_that_is_to_warn_is_told_the_time_limit(world):
+    world.submit(1, wall_seconds=3600, warn_seconds=60)
+    assert told_of_limit(world) == ["* wall 3600", "* warn 60"]
+
+
+def test_the_site_may_have_payloads_warned_if_their_limit_is_long_enough(world):
+    world.keeper.site = world.keeper.site._replace(batch=world.keeper.site.batch._replace(warn_seconds=100))
+    world.submit(1, wall_seconds=3600)
+    assert told_of_limit(world) == ["* wall 3600", "* warn 100"]
+    assert world.keeper.site.complete(Resources(wall_seconds=100)).warn_seconds is None
+    assert world.keeper.site.complete(Resources(wall_seconds=101, warn_seconds=7)).warn_seconds == 7
+
+
+def test_without_a_wish_to_be_warned_a_wrapper_is_told_no_limit(world):
+    world.submit(1, wall_seconds=3600)
+    assert told_of_limit(world) == []

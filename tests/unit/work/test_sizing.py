@@ -68,3 +68,14 @@ def test_several_cores_give_more_cpu_time_within_a_time_limit():
             f"a local job of 250 events needs 1,000 s of CPU, more than its time limit of {limit}; "
             "use a larger wall_seconds or a smaller events_per_job"
         )
+
+
+@pytest.mark.parametrize(
+    ("wall", "told"), [(60, "only 60 s long"), (None, "not known to JIM: ask for wall_seconds, too")]
+)
+def test_a_warning_before_a_limit_that_is_too_short_or_unknown_is_refused(wall, told):
+    site = Site(Path("/s"))
+    site = site._replace(batch=site.batch._replace(wall_seconds=0))
+    check_limits(Resources(wall_seconds=61, warn_seconds=60), site)
+    with pytest.raises(BadRequest, match=f"warn_seconds: 60 s before a time limit that is {told}"):
+        check_limits(Resources(wall_seconds=wall, warn_seconds=60), site)
