@@ -290,6 +290,13 @@ class AtDoor(NamedTuple):
 PLACED = "placed"
 
 
+class Used(NamedTuple):
+    """What a completed local job has used."""
+
+    cpu_per_event: float  # seconds
+    memory_mb: int | None  # at its peak, if that was measured
+
+
 class Unaccounted(NamedTuple):
     """An ended attempt whose line of the accounting is to be written."""
 

@@ -42,4 +42,5 @@ def run(arguments: argparse.Namespace) -> int:
 def _head(view: View, job: GridJob, local: LocalJob | None) -> str:
     if local is not None:
         return f"{job.id}.{local.n}: {local.state.value}, attempt {local.attempt}"
-    return f"{job.id}: {view.status(job)} ({view.progress(job)}; step {job.step.value})"
+    size = f"; size: {plain(job.why)}" if job.why else ""
+    return f"{job.id}: {view.status(job)} ({view.progress(job)}; step {job.step.value}){size}"

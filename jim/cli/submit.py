@@ -5,23 +5,27 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jim import request as requests
 from jim import run_grid_job
 from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
-from jim.doors.intake import prepare
+from jim.doors.intake import Prepared, prepare
 from jim.errors import BadRequest, JimError
-from jim.handlers.base import has_variable
+from jim.handlers.base import Handler, has_variable
+from jim.jobs import Used
 from jim.model import Resources
 from jim.reading.quantities import ago, span
 from jim.reading.view import add_json, look
 from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.work.lookup import Resolved
 from jim.work.pieces import hints
 from jim.work.sizing import Size
 
@@ -117,7 +121,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     site, several = site_file.load(), len(arguments.files) > 1
     records = []
     for file in arguments.files:
-        handler, checked, size = prepare(file, site, ask_catalogue=True, **_more(arguments))
+        handler, checked, size = _learned(*prepare(file, site, ask_catalogue=True, **_more(arguments)), site)
         resources = site.complete(handler.resources(checked))
         warn(hints(handler, checked, site.site))
         records.append({"type": checked["job_type"], **size._asdict(), "resources": resources._asdict()})
@@ -129,6 +133,17 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json(records if several else records[0])
     return 0
+
+
+def _learned(handler: Handler, checked: dict[str, Any], size: Size, site: Site) -> Prepared:
+    """Size a request as the keeper would: by what it knows of completed local jobs, if the site wants that."""
+    from jim.work.learning import MOST, with_learned  # slow to load, and only a dry run needs it
+
+    used: Sequence[Used] = ()
+    with suppress(JimError):
+        used = look().store.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
+    found = with_learned(handler, Resolved(checked, size, ""), site, used)
+    return handler, {**found.request}, found.size
 
 
 def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> list[tuple[str, object]]:

@@ -7,14 +7,14 @@ import itertools
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from jim.errand import Errand
 from jim.errors import BadRequest, JimError, UnknownJob
-from jim.jobs import GridJob
+from jim.jobs import GridJob, Used
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
 from jim.model import Piece, State, Step, Verb, Witness
@@ -23,6 +23,7 @@ from jim.site.file import Site
 from jim.splitting import split as pieces_of
 from jim.statusdb.pieces import pieces_text
 from jim.work.catalogue import NotReadable
+from jim.work.learning import MOST, with_learned
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
@@ -31,6 +32,7 @@ from jim.workdir.submission import fence, is_owned, own_directory, prepare_grid_
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 STORED_AT_ONCE = 2_500
+LONGEST_REQUEST = 100_000  # characters; one that is sized by its events is short
 LOOK_AGAIN_SECONDS = 0.5  # while an earlier generation of its key is alive
 LARGEST_CHUNK = 20_000_000  # characters: arguments may be long, and SQLite takes a gigabyte at most
 
@@ -42,8 +44,15 @@ def resolve(keeper: Keeper, job: GridJob) -> float:
     if not _is_next(keeper, job):
         return keeper.clock.boot() + LOOK_AGAIN_SECONDS
     keeper.hold.expect(keeper.store)
-    work, done = partial(_resolve, keeper, job), partial(_resolved, keeper, job)
+    work, done = partial(_resolve, keeper, job, _used(keeper, job)), partial(_resolved, keeper, job)
     return keeper.workers.start(_errand(keeper, job, work, done))
+
+
+def _used(keeper: Keeper, job: GridJob) -> Sequence[Used]:
+    """Return what completed local jobs of the same kind have used; nothing for a request without events of its own."""
+    if job.splitter or len(job.request_text) > LONGEST_REQUEST:
+        return ()
+    return keeper.store.used(job.job_type, str(job.request.get("request_id") or ""), MOST)
 
 
 def _is_next(keeper: Keeper, job: GridJob) -> bool:
@@ -60,10 +69,10 @@ def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[
     return Errand(("split", job.id), work, done, partial(_failed, keeper, job), grid=job.id, heeds=(BaseException,))
 
 
-def _resolve(keeper: Keeper, job: GridJob) -> tuple[Resolved, dict[str, str]]:
+def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolved, dict[str, str]]:
     keeper.hold.reach()
     handler = handler_of(job.job_type, keeper.site.site.handlers)
-    found = resolved(handler, job.request, keeper.site)
+    found = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
     place = own_directory(keeper.site.work, job)
     _refuse_what_was_sent(keeper.site.work / place)
     prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request)

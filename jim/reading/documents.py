@@ -124,7 +124,7 @@ def waits(view: View, job: GridJob, local: LocalJob | None = None) -> list[Wait]
 
 def explained(view: View, job: GridJob, local: LocalJob | None = None) -> dict[str, object]:
     """Return what a job waits for, the evidence, and the next step."""
-    record = view.record(job) if local is None else view.local_record(job, local)
+    record = view.record(job) | {"why": job.why} if local is None else view.local_record(job, local)
     return record | {"waits_for": [_wait(view, wait) for wait in waits(view, job, local)]}
 
 

@@ -200,10 +200,7 @@ class Limits(NamedTuple):
         ),
     ] = 3600.0
     analyser: Annotated[
-        str,
-        Setting(
-            "the site's own function that decides about failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?"
-        ),
+        str, Setting("the site's own function for failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?")
     ] = ""
 
 
@@ -214,6 +211,7 @@ class Sizing(NamedTuple):
         int, Setting("recommended CPU time of a local job, in seconds; 0: the job type's rule", 0, 10**8)
     ] = 0
     most_cpu_seconds: Annotated[int, Setting("longest CPU time of a local job, in seconds; 0: no limit", 0, 10**8)] = 0
+    learn: Annotated[bool, Setting("size local jobs by what completed ones of the same kind have used")] = False
 
 
 class Keep(NamedTuple):

@@ -18,9 +18,9 @@ from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.derived import minute_of
 from jim.statusdb.formats import VERSION, WITH_KINDS
-from jim.statusdb.hosts import Hosts
 from jim.statusdb.making import CODED, CODES
 from jim.statusdb.packed import unpacked, word
+from jim.statusdb.used import Completed
 
 MOST_NAMED = 20_000  # local jobs that a statement names
 STATE_OF = dict(enumerate(CODED, 1))
@@ -62,7 +62,7 @@ TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SEL
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
 
-class Browsed(Hosts):
+class Browsed(Completed):
     """A status DB that people browse."""
 
     @contextmanager

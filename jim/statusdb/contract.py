@@ -40,6 +40,7 @@ from jim.jobs import (
     Sender,
     Submission,
     Unaccounted,
+    Used,
 )
 from jim.model import NOTHING, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import (
@@ -559,6 +560,9 @@ class Store(Protocol):
 
     def records_of_completed(self, grid: int, limit: int) -> list[str]:
         """Return exit records of completed attempts, at most `limit`."""
+
+    def used(self, job_type: str, request_id: str, limit: int) -> list[Used]:
+        """Return what completed local jobs of a job type and request id have used, the newest grid jobs first."""
 
     def records_of_all(self, grid: int) -> Iterator[tuple[int, int, str]]:
         """Yield the local job, the number and the exit record of each attempt that has left one."""

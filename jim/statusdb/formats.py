@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
-WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_GENERATIONS, WITH_SPARED = 6, 8, 9, 10, 12, 12
+WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED, WITH_GENERATIONS, WITH_SPARED = (
+    6,
+    8,
+    9,
+    10,
+    11,
+    12,
+    12,
+)
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",

@@ -37,8 +37,11 @@ def of_test(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**request, "events": min(request["events"], TEST_EVENTS), "events_per_job": TEST_EVENTS}
 
 
-def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
-    """Size the local jobs of a request, or refuse it and show the calculation."""
+def size(handler: Handler, request: Mapping[str, Any], site: Site, learned: str = "") -> Size:
+    """Size the local jobs of a request, or refuse it and show the calculation.
+
+    `learned` says where the CPU time per event comes from, if it is not the request's.
+    """
     unknown = left_to_catalogue(request)
     if unknown:
         if not site.site.catalogue:
@@ -51,7 +54,7 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site) -> Size:
     if not work.events:
         return _within(Size(len(work.pieces), 0, 0, None, "one local job for each piece of the request"), site)
     per_event = request.get("cpu_seconds_per_event") or handler.cpu_seconds_per_event
-    whose = "the request's value" if request.get("cpu_seconds_per_event") else "the job type's value"
+    whose = learned or "the request's value" if request.get("cpu_seconds_per_event") else "the job type's value"
     events, why = _events_per_job(handler, request, site, per_event, whose)
     most = handler.most_events_per_job(request)
     if most and events > most:

@@ -18,7 +18,7 @@ def test_explain_what_waits_without_a_keeper(home):
     home.add()
     home.beat(ago=60)
     assert home.out("explain", "1") == (
-        "1: submitted (waiting: 4 of 4; step split)\n"
+        "1: submitted (waiting: 4 of 4; step split); size: events_per_job of the request\n"
         f"{KEEPER_ASLEEP}\n"
         "* 4 local jobs wait to be submitted\n"
         "  evidence: keeper, just now\n"
@@ -188,7 +188,7 @@ def test_explain_what_is_finished(home):
     home.finish("failed", "1 of 4 local jobs failed")
     home.later("2026-02-01T12:00:00.000Z")
     assert home.out("explain", "1") == (
-        "1: failed (failed: 1 of 4; step finished)\n"
+        "1: failed (failed: 1 of 4; step finished); size: events_per_job of the request\n"
         "\n* finished as failed: 1 of 4 local jobs failed\n"
         "  evidence: keeper, seen 1 d ago\n"
         "  next:     JIM removes rows and files in 29 d; `jim retry 1` tries the failed local jobs again\n"

@@ -6,8 +6,11 @@ from contextlib import nullcontext
 
 import pytest
 
+from jim import request
+from jim.doors import inbox
 from jim.errors import DiskFull
 from jim.model import Step
+from jim.site.settings import Sizing
 
 CHUNKS = 3  # of 2, 2 and 1 pieces
 
@@ -66,3 +69,35 @@ def test_a_job_type_that_makes_nothing_of_a_request_fails_it(world, monkeypatch)
     job = world.store.grid_job(grid)
     assert (job.outcome, job.size) == ("failed", 0)
     assert job.reason == "cannot be split: job type parametric makes no local job of this request"
+
+
+def of_events(world, key, **asked):
+    """Hand in 25 local jobs of 100 events."""
+    raw = {"job_type": "pythia_monte_carlo", "events": 2500, **asked}
+    return inbox.deposit(world.site.state, key, request.check(raw)[1] | {"key": key}, {})
+
+
+def test_what_was_learned_is_fixed_once_and_a_repeat_of_the_key_is_the_same_request(world):
+    learns = Sizing(recommended_cpu_seconds=1, learn=True)
+    world.keeper.site = world.keeper.site._replace(sizing=learns)
+    first = of_events(world, "k1", events_per_job=100, memory_mb=500)
+    world.until(lambda: len(world.batch.tasks) == 25)
+    for key, task in world.batch.tasks.items():
+        world.batch.start(*key)
+        world.batch.finish(*key, extra=f"peak {(100 + task.index) * 1024} sampled\n")
+    world.until(lambda: world.finished(first))
+    second = of_events(world, "k2")
+    world.until(lambda: world.store.grid_jobs(Step.SPLIT))
+    job = world.store.grid_job(second)
+    assert (job.request["memory_mb"], job.request["cpu_seconds_per_event"]) == (140, 0.001)
+    assert (job.events_per_job, job.size) == (1000, 3)
+    assert "learned: 25 completed local jobs" in job.why
+    assert "learned: 25 completed" in next(
+        line.reason for line in world.store.own_journal(second) if line.now == "looked up"
+    )
+    # What others tell now changes nothing: a split that begins anew takes what is stored, and so does the same key.
+    world.store.set_attempts({(first, 1, 1): {"verdict": "failed"}})
+    world.store.set_grid_job(second, step=Step.RESOLVED)
+    world.until(lambda: world.store.grid_jobs(Step.SPLIT))
+    assert (world.store.grid_job(second).events_per_job, world.store.grid_job(second).size) == (1000, 3)
+    assert of_events(world, "k2") == second

@@ -1,0 +1,112 @@
+"""Sizes local jobs by what completed local jobs of the same job type and request id have used.
+
+A site that has not switched this on (`sizing.learn`) is told what it would have given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import quantiles
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest
+from jim.handlers.base import Handler
+from jim.jobs import Used
+from jim.site.file import Site
+from jim.work.lookup import Resolved
+from jim.work.sizing import Size, check_limits, size
+
+FEWEST, MOST = 20, 200  # completed local jobs to learn from
+# Memory to ask for: so much more than a quarter of local jobs needed, and at least so many spreads of the middle half.
+MARGIN, SPREADS, STEP_MB = 1.1, 1.5, 10
+
+
+class Quartiles(NamedTuple):
+    """What a quarter, half and three quarters of local jobs did not exceed."""
+
+    low: float
+    middle: float
+    high: float
+
+    def words(self) -> str:
+        """Return the three numbers."""
+        return " | ".join(_number(each) for each in self)
+
+
+class Learned(NamedTuple):
+    """What completed local jobs tell: None where too few of them do."""
+
+    cpu: Quartiles | None  # seconds per event
+    memory: Quartiles | None  # MB
+    of: int  # local jobs
+
+    def words(self) -> str:
+        """Return what was seen, in words."""
+        seen = [f"{self.cpu.words()} s of CPU per event"] if self.cpu else []
+        seen += [f"{self.memory.words()} MB of memory"] if self.memory else []
+        return f"{self.of:,} completed local jobs of this job type and request id used {' and '.join(seen)} (quartiles)"
+
+
+def learn(used: Sequence[Used]) -> Learned:
+    """Return what completed local jobs tell."""
+    memory = [each.memory_mb for each in used if each.memory_mb is not None]
+    return Learned(_quartiles([each.cpu_per_event for each in used]), _quartiles(memory), len(used))
+
+
+def _quartiles(values: Sequence[float]) -> Quartiles | None:
+    return Quartiles(*quantiles(values, n=4, method="inclusive")) if len(values) >= FEWEST else None
+
+
+def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[Used]) -> Resolved:
+    """Size a request anew by what was learned, or say what that would have given.
+
+    What the request itself says counts. What cannot be, because the site allows less, is only told.
+    """
+    if not found.size.events or found.request.get("test") == "yes":
+        return found
+    learned = learn(used)
+    wanted = _wanted(learned, found.request, site)
+    if not wanted:
+        return found
+    request = {**found.request, **wanted}
+    try:
+        how = size(handler, request, site, f"three quarters of {learned.of:,} completed local jobs took no more")
+        check_limits(handler.resources(request), site, how)
+    except BadRequest as error:
+        return _told(found, f"{learned.words()}, by which JIM cannot size it: {error}")
+    asks = f"; asks for {wanted['memory_mb']:,} MB" if "memory_mb" in wanted else ""
+    if not site.sizing.learn:
+        return _told(found, f"sizing.learn is off: {learned.words()}, which would have given {_as(how)}{asks}")
+    told = f"learned: {learned.words()}"
+    return Resolved(request, how._replace(why=f"{how.why}{asks}; {told}"), "; ".join(filter(None, (found.facts, told))))
+
+
+def _wanted(learned: Learned, request: Any, site: Site) -> dict[str, float | int]:
+    """Return the attributes that learning gives; none that the request has, and none without effect."""
+    wanted: dict[str, float | int] = {}
+    sized = request.get("cpu_seconds_per_event") or request.get("events_per_job")
+    target = site.sizing.recommended_cpu_seconds or site.sizing.most_cpu_seconds
+    if learned.cpu and learned.cpu.high > 0 and target and not sized:
+        wanted["cpu_seconds_per_event"] = float(f"{learned.cpu.high:.3g}")
+    if learned.memory and not request.get("memory_mb"):
+        wanted["memory_mb"] = min(_memory(learned.memory), site.most_memory_mb(request.get("queue")))
+    return wanted
+
+
+def _memory(seen: Quartiles) -> int:
+    """Return the memory that all local jobs but odd ones fit in."""
+    needed = max(MARGIN * seen.high, seen.high + SPREADS * (seen.high - seen.low))
+    return max(1, math.ceil(needed / STEP_MB)) * STEP_MB
+
+
+def _told(found: Resolved, words: str) -> Resolved:
+    return found._replace(size=found.size._replace(why=f"{found.size.why}; {words}"))
+
+
+def _as(how: Size) -> str:
+    return f"{how.pieces:,} of {how.events_per_job:,} events each"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

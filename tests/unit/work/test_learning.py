@@ -1,0 +1,96 @@
+"""Sizes that are learned from completed local jobs: from what, how much, and when not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jim.handlers.base import BY_EVENTS, Handler
+from jim.jobs import Used
+from jim.site.file import Batch, Site, Sizing
+from jim.work.learning import FEWEST, learn, with_learned
+from jim.work.lookup import Resolved
+from jim.work.sizing import size
+
+# 21 local jobs: the quartiles are the 6th, 11th and 16th.
+USED = [Used(round(0.20 + 0.01 * n, 2), 700 + 10 * n) for n in range(21)]
+CPU, MEMORY = "0.25 | 0.3 | 0.35 s of CPU per event", "750 | 800 | 850 MB of memory"
+SEEN = f"21 completed local jobs of this job type and request id used {CPU} and {MEMORY} (quartiles)"
+
+
+class Events(Handler):
+    attributes = BY_EVENTS
+
+
+def sized(used=USED, *, learned=True, recommended=3600, most=0, batch=None, **request):
+    site = Site(Path("/s"), batch=batch or Batch(), sizing=Sizing(recommended, most, learned))
+    asked = {"job_type": "events", "events": 100_000, **request}
+    return with_learned(Events(), Resolved(asked, size(Events(), asked, site), ""), site, used)
+
+
+def test_three_quarters_of_what_was_seen_decide():
+    found = sized()
+    assert found.request["cpu_seconds_per_event"] == 0.35
+    assert found.request["memory_mb"] == 1000  # 850 + 1.5 × (850 − 750)
+    assert found.size.events_per_job == 10_285  # 3,600 ÷ 0.35
+    assert found.size.why == (
+        "3,600 s of CPU per local job, as the site recommends, ÷ 0.35 s per event "
+        f"(three quarters of 21 completed local jobs took no more); asks for 1,000 MB; learned: {SEEN}"
+    )
+    assert found.facts == f"learned: {SEEN}"
+
+
+def test_memory_has_a_tenth_more_where_all_used_the_same():
+    found = sized([Used(1.0, 805)] * FEWEST)
+    assert found.request["memory_mb"] == 890  # 885.5, in steps of 10
+
+
+def test_switched_off_it_is_only_told():
+    found = sized(learned=False)
+    assert "cpu_seconds_per_event" not in found.request
+    assert "memory_mb" not in found.request
+    assert found.size == size(Events(), found.request, Site(Path("/s")))._replace(
+        why="the job type's rule of thumb, 250 events per local job; sizing.learn is off: "
+        f"{SEEN}, which would have given 10 of 10,285 events each; asks for 1,000 MB"
+    )
+    assert found.facts == ""
+
+
+def test_fewer_than_twenty_tell_nothing():
+    assert sized(USED[:19]).request == {"job_type": "events", "events": 100_000}
+    few = [each._replace(memory_mb=None) for each in USED[:10]] + USED[10:]
+    assert learn(few).memory is None
+    assert learn(few).cpu is not None
+
+
+@pytest.mark.parametrize(
+    ("request_", "learned"),
+    [
+        ({"cpu_seconds_per_event": 2.0}, {"memory_mb": 1000}),
+        ({"events_per_job": 50}, {"memory_mb": 1000}),
+        ({"memory_mb": 300}, {"cpu_seconds_per_event": 0.35}),
+        ({"memory_mb": 300, "events_per_job": 50}, {}),
+        ({"test": "yes"}, {}),
+    ],
+)
+def test_what_a_request_says_itself_counts(request_, learned):
+    asked = {"job_type": "events", "events": 100_000, **request_}
+    assert sized(**request_).request == asked | learned
+
+
+def test_without_a_time_that_the_site_recommends_the_rule_of_thumb_stays():
+    found = sized(recommended=0)
+    assert (found.size.events_per_job, found.request.get("cpu_seconds_per_event")) == (250, None)
+    assert found.request["memory_mb"] == 1000
+
+
+def test_it_asks_for_no_more_memory_than_the_site_allows():
+    assert sized(batch=Batch(most_memory_mb=900)).request["memory_mb"] == 900
+
+
+def test_what_the_site_does_not_allow_refuses_no_request():
+    """One event takes longer than the site allows, as was seen; the request was taken in before."""
+    found = sized([Used(50.0, None)] * 20, recommended=0, most=40)
+    assert found.request == {"job_type": "events", "events": 100_000}
+    assert "by which JIM cannot size it: events: one event takes 50 s of CPU" in found.size.why
