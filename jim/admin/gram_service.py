@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import pwd
-import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
+from jim.admin.home import HOME, closed_place
 from jim.command import run
 from jim.doors.gram.day_files import A_DAY, make_days
 from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
@@ -20,20 +20,11 @@ from jim.request import HANDLERS, handler_of
 from jim.request.gram_names import GRAM_NAMES
 from jim.request.languages import plain
 from jim.site import file as site_file
-from jim.workdir.submission import shell_directory
 
 TYPE = "samgrid"
 SERVICE = f"jobmanager-{TYPE}"
 
 
-def _home() -> Path:
-    """Return JIM's directory, by a link named `jim` if it leads to this version: such a link survives updates."""
-    here = shell_directory().parent
-    stays = here.with_name("jim")
-    return stays if stays.is_symlink() and stays.samefile(here) else here
-
-
-HOME = _home()
 ADAPTER = HOME / f"shell/gram/{TYPE}.pm"
 # The places where GRAM looks; its packages make these directories.
 PERL = Path(f"usr/share/perl5/Globus/GRAM/JobManager/{TYPE}.pm")
@@ -208,7 +199,7 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
     yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
     if enabled:
         yield from _events_findings(root)
-    closed = next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
+    closed = closed_place()
     yield _check(
         "accounts",
         not closed,

@@ -73,6 +73,7 @@ VERBS = {
     "db": Verb("db", "compare what the status DB has counted with a recount", "jim db check"),
     "site": Verb("site_verbs", "set up, check or test a site", "jim site check"),
     "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
+    "ce": Verb("ce", "connect JIM to an HTCondor-CE, or check the connection", "jim ce check"),
     "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),
 }
 READING = (

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from jim.admin import gram_service
-from jim.admin.finding import FAILED
 from jim.cli.acted import acted
-from jim.cli.text import say, say_finding, say_json
-from jim.errors import BadSite
+from jim.cli.checked import checked
+from jim.cli.text import say
 from jim.site import file as site_file
 
 
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Register, unregister, or check."""
     if arguments.gram_verb == "check":
-        return _check(as_json=arguments.json)
+        return checked(gram_service.findings(), as_json=arguments.json)
     if arguments.gram_verb == "register":
         made = gram_service.register(events=arguments.events)
     else:
@@ -37,15 +36,3 @@ def run(arguments: argparse.Namespace) -> int:
     if site.managed:
         acted(site, f"gram {arguments.gram_verb}", getattr(arguments, "events", ""), shared=True)
     return 0
-
-
-def _check(*, as_json: bool) -> int:
-    found = list(gram_service.findings())
-    failed = any(each.level == FAILED for each in found)
-    if as_json:
-        names = ("name", "level", "said", "todo")
-        say_json({"ok": not failed, "checks": [{name: getattr(each, name) for name in names} for each in found]})
-    else:
-        for each in found:
-            say_finding(each)
-    return BadSite.exit_code if failed else 0

@@ -32,6 +32,7 @@ class Told(NamedTuple):
     standing: Standing
     reason: str = ""  # for people: why the grid job did not complete
     exit_code: int | None = None  # only if the grid job has ended
+    started: bool = False  # some local job has started, at some time
     progress: str = ""  # for people: one line, only if it has not ended; see `Door.progress_seconds`
 
 

@@ -98,9 +98,9 @@ def _told(keeper: Keeper, job: GridJob, kept: AtDoor) -> Told:
     """Return what the door tells of a grid job: the end only once the outputs are in their places."""
     now = standing(job, {} if job.step is Step.FINISHED else keeper.store.counts(job.id))
     if not now.final:
-        return Told(job.id, now)
+        return Told(job.id, now, started=job.started)
     if kept.waits:
-        return Told(job.id, Standing.ACTIVE, progress=trouble(keeper, job.id))
+        return Told(job.id, Standing.ACTIVE, started=job.started, progress=trouble(keeper, job.id))
     code = exit_code(keeper.store, job)
     if kept.placed not in ("", PLACED):
         return Told(job.id, Standing.FAILED, kept.placed, code or 1)

@@ -199,6 +199,9 @@ class Limits(NamedTuple):
             "seconds after which JIM gives up a local job that can never start, as the batch system says", 0, 10**8
         ),
     ] = 3600.0
+    unasked_seconds: Annotated[
+        float, Setting("seconds without a status call by HTCondor-CE until JIM cancels its job; 0: never", 0, 10**8)
+    ] = 0.0
     analyser: Annotated[
         str, Setting("the site's own function for failed attempts: a dotted name", words=r"([a-z]\w*(\.\w+)+)?")
     ] = ""

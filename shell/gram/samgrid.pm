@@ -1,7 +1,7 @@
 # JIM behind GRAM: what a job manager of type `samgrid` calls, handed on to JIM's doors. Nothing is decided here.
 #
 # One Perl process serves many jobs: what it reads on stdin are its commands, what it writes to stdout is protocol.
-# So no child gets either, and no method dies: a job whose poll died would hang for ever. docs/gatekeeper.md
+# So no child gets either, and no method dies: a job whose poll died would hang for ever. docs/gram.md
 
 # Before the package, or what the base class imports would land in it.
 use Globus::GRAM::Error;

@@ -177,13 +177,13 @@ def options_of(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Give the calls of `jim` on a page: the verb, of `site`, `gram` and `db` its own verb too, and what follows."""
+    """Give the calls of `jim` on a page: the verb, of some its own verb too, and what follows."""
     for piece in code(page):
         found = re.match(
             r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip().partition(" | ")[0]
         )
         words = (found[1] or "").split() if found else []
-        if words[:1] in (["site"], ["gram"], ["db"]) and len(words) > 1:
+        if words[:1] in (["site"], ["ce"], ["gram"], ["db"]) and len(words) > 1:
             yield tuple(words[:2]), words[2:]
         elif words and re.fullmatch(r"[a-z]+", words[0]):
             yield (words[0],), words[1:]

@@ -1,4 +1,4 @@
-"""docs/gatekeeper.md, word by word."""
+"""docs/gram.md, word by word."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ rm -rf /etc/grid-security/certificates /etc/grid-services/jobmanager* /etc/grid-
 def test_the_page_leads_from_nothing_to_a_first_job(lab, libraries, tmp_path):
     """Its commands, word by word, where nothing of them stays: mounts, network and processes of their own."""
     lab("gram")  # for the packages
-    page = (ROOT / "docs/gatekeeper.md").read_text()
+    page = (ROOT / "docs/gram.md").read_text()
     chapter = page.partition("## From nothing to a first job\n")[2].partition("\n## ")[0]
     install, *blocks = re.findall(r"```sh\n(.*?)```", chapter, re.DOTALL)
     assert len(blocks) == 5

@@ -1,0 +1,89 @@
+"""What the keeper does for jobs of an HTCondor-CE beside answering: lines of progress, and jobs that are forgotten."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from jim.doors import inbox
+from jim.doors.keeping import Keeper
+from jim.errand import Errand
+from jim.errors import UnknownJob
+from jim.files import replace
+from jim.model import Step, Verb
+from jim.statusdb.contract import Store
+
+log = logging.getLogger(__name__)
+LOOKED_EVERY = 600.0
+ASKED = "asked"  # directory of the state directory: each status call touches the file of its job
+MODE = 0o644  # as of other outputs
+
+
+class Tending:
+    """The work in each round of the keeper."""
+
+    def __init__(self, door: str) -> None:
+        self._door = door
+        self._next_look = 0.0
+        self._written: dict[int, bytes] = {}  # the last line beside each job
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Write changed lines beside split jobs; look now and then for jobs that nobody asks about."""
+        for number in keeper.changed:
+            self._show(keeper, number)
+        if keeper.clock.boot() >= self._next_look:
+            self._next_look = keeper.clock.boot() + LOOKED_EVERY
+            _look_for_forgotten(keeper, self._door)
+
+    def _show(self, keeper: Keeper, number: int) -> None:
+        try:
+            job = keeper.store.grid_job(number)
+            line = inbox.answer(keeper.site.state, number).partition(b"\n")[2]
+        except UnknownJob:
+            self._written.pop(number, None)
+            return
+        if job.door != self._door or job.size < 2:
+            return
+        path = keeper.store.at_door(number).places.get("progress")
+        if path and line and self._written.get(number) != line:
+            self._written[number] = line
+            work = partial(replace, Path(path), line, MODE)
+            failed = partial(self._not_written, number)
+            keeper.workers.start(Errand(("progress", number), work, _nothing, failed, far=True))
+
+    def _not_written(self, number: int, error: BaseException) -> None:
+        log.info("%d: its line of progress cannot be written: %s", number, error)
+        self._written.pop(number, None)
+
+
+def _nothing(_: None) -> None:
+    """Record nothing: a line was written."""
+
+
+def _look_for_forgotten(keeper: Keeper, door: str) -> None:
+    """Cancel jobs that the gatekeeper has not asked about for as long as the site allows; forget traces of old ones."""
+    limit, state = keeper.site.limits.unasked_seconds, keeper.site.state
+    for number, seconds in forgotten(keeper.store, state, door, limit) if limit else ():
+        why = f"nobody has asked about it for {seconds / 3600:.1f} h, as limits.unasked_seconds says"
+        inbox.wish(state, Verb.CANCEL, str(number), by=f"{inbox.account()}, by the keeper: {why}", door=door)
+    with suppress(FileNotFoundError):
+        for name in os.listdir(state / ASKED):  # noqa: PTH208 - names suffice
+            if not (state / "answers" / name).exists():
+                (state / ASKED / name).unlink()
+
+
+def forgotten(store: Store, state: Path, door: str, limit: float) -> Iterator[tuple[int, float]]:
+    """Yield open grid jobs of the door that nobody has asked about for so many seconds, and for how many."""
+    for job in store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
+        if job.door == door and job.wish != Verb.CANCEL:
+            since = datetime.fromisoformat(job.created).timestamp()
+            with suppress(FileNotFoundError):
+                since = max(since, (state / ASKED / str(job.id)).stat().st_mtime)
+            if (seconds := time.time() - since) > limit:
+                yield job.id, seconds

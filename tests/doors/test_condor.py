@@ -1,0 +1,170 @@
+"""The scripts of shell/condor, as blahpd calls them."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tests.doors.place import HOME
+
+KEY = "home_bl_127.0.0.1_19718_x_1.0_1795403893"
+AD = b'0[BatchJobId="12";JobStatus=2;]\n3 of 9 local jobs completed\n'
+SCRIPTS = sorted(each.name for each in (HOME / "shell/condor").iterdir())
+
+
+def call(place, name, *words, **variables):
+    """Call a script as blahpd does: HOME is that of the daemons."""
+    variables = {"HOME": "/nowhere", "XDG_STATE_HOME": "/nowhere", **variables}
+    return place.door(f"condor/jim_{name}.sh", *words, **variables)
+
+
+def submit(place, *words, key=KEY, **variables):
+    options = ("-c", "/bin/echo", "-w", str(place.directory), "-o", "out", "-e", "err", "-i", "/dev/null", "-D", key)
+    return call(place, "submit", *options, *words, **variables)
+
+
+def test_all_that_blahpd_may_call_is_there_and_can_be_started():
+    assert [f"jim_{verb}.sh" for verb in ("cancel", "hold", "ping", "resume", "status", "submit")] == SCRIPTS
+    for name in SCRIPTS:
+        file = HOME / "shell/condor" / name
+        assert os.access(file, os.X_OK)
+        assert subprocess.run(["sh", "-n", str(file)], check=False).returncode == 0
+
+
+# Submit
+
+
+def test_a_submission_prints_an_id_and_a_repeat_the_same(place):
+    for _ in range(2):
+        code, out, err = submit(place, "--", '"a b"')
+        assert (code, err) == (0, "")
+        assert re.fullmatch(r"BLAHP_JOBID_PREFIXjim/\d{8}/1\n", out)
+    assert not list((place.directory).glob("jim-call*"))
+
+
+def test_after_a_cancel_it_is_another_job(place):
+    submit(place)
+    assert call(place, "cancel", "20261123/1") == (0, " 0 No\\ error\n", "")
+    assert submit(place)[1].endswith("/2\n")
+    assert submit(place)[1].endswith("/2\n")
+    assert submit(place, key=f"{KEY}0")[1].endswith("/3\n")
+
+
+def test_a_refusal_is_one_sentence_on_stderr_at_once(place):
+    code, out, err = submit(place, "-g", "2")
+    assert (code, out) == (2, "")
+    assert err == "jim-submit: request_gpus: '2': a local job cannot have that here; leave it out\n"
+    assert place.left() == ([], [])
+
+
+def test_without_a_python_it_says_so(place):
+    code, out, err = submit(place, JIM_PYTHON="/no/python")
+    assert (code, out) == (3, "")
+    assert err.startswith("jim_submit.sh: JIM_PYTHON is /no/python")
+
+
+@pytest.mark.torture  # it is slow
+def test_a_slow_one_is_heard_of_and_leaves_nobody_with_the_pipes(place):
+    """blahpd kills a script that is silent for 30 s, and waits for all that hold its pipes."""
+    python = place.directory / "python"
+    python.write_text("#!/bin/sh\nsleep 6\necho said\n")
+    python.chmod(0o755)
+    code, out, err = submit(place, JIM_PYTHON=str(python))
+    assert (code, out, err) == (0, "said\n", "jim_submit.sh: JIM is at work\n")
+
+
+def fails_once(place, said, then):
+    """Make a Python that says something and fails, and then says something else."""
+    python, failed = place.directory / "python", place.directory / "failed"
+    python.write_text(f"#!/bin/sh\n[ -e {failed} ] || {{ : >{failed}; {said}; exit 1; }}\n{then}\n")
+    python.chmod(0o755)
+    return {"JIM_PYTHON": str(python)}
+
+
+def test_what_may_pass_is_tried_again(place):
+    assert submit(place, **fails_once(place, "echo full >&2", "echo said")) == (0, "said\n", "full\n")
+
+
+# Status
+
+
+@pytest.mark.parametrize("words", [("jim/20261123/12",), ("-w", "jim/20261123/12"), ("20261123/12",)])
+def test_a_status_call_prints_the_ad_and_starts_nothing_while_the_heart_beats(place, words):
+    place.add(12, answer=AD)
+    (place.state / "asked").mkdir()
+    place.beat(0)
+    said = call(place, "status", *words, JIM_PYTHON="/bin/false", PATH="/nowhere")
+    assert said == (0, '0[BatchJobId="12";JobStatus=2;]\n', "")
+    assert (place.state / "asked/12").exists()
+    assert not (place.state / "woken").exists()
+
+
+def test_where_no_heart_beats_it_prints_the_last_answer_and_wakes_the_keeper(place):
+    place.add(12, answer=AD)
+    place.beat(25)
+    assert call(place, "status", "jim/20261123/12", JIM_PYTHON="/bin/false") == (
+        0,
+        '0[BatchJobId="12";JobStatus=2;]\n',
+        "",
+    )
+    assert (place.state / "woken").exists()
+
+
+@pytest.mark.parametrize("words", [(), ("jim/20261123/",), ("jim/20261123/x",), ("jim/20261123/007",), ("-w",)])
+def test_a_status_call_for_no_job_is_a_mistake(place, words):
+    code, out, err = call(place, "status", *words)
+    assert (code, out) == (1, "")
+    assert err.startswith("jim_status.sh: expected jim/DATE/G")
+
+
+def test_an_unknown_job_has_no_ad(place):
+    place.beat(0)
+    code, out, err = call(place, "status", "jim/20261123/7")
+    assert (code, out) == (1, "")
+    assert err == f"jim_status.sh: there is no answer about grid job 7 in {place.state}; see jim show 7\n"
+
+
+def test_it_works_by_the_script_that_register_writes(place):
+    """That one reads it, so $0 is another place."""
+    place.add(12, answer=AD)
+    place.beat(0)
+    stub = place.directory / "jim_status.sh"
+    stub.write_text(f"#!/bin/sh\njim_shell='{HOME}/shell'\n. \"$jim_shell/condor/jim_status.sh\"\n")
+    stub.chmod(0o755)
+    assert place.door("", program=[str(stub), "jim/20261123/12"]) == (0, '0[BatchJobId="12";JobStatus=2;]\n', "")
+
+
+# Cancel, and the others
+
+
+def test_cancels_are_answered_for_each(place):
+    for number in (1, 2):
+        place.add(number, answer=AD)
+    assert call(place, "cancel", "20261123/1", "20261123/2") == (0, ".0 0 No\\ error\n.1 0 No\\ error\n", "")
+    assert sorted(place.left()[0]) == [("cancel", "1"), ("cancel", "2")]
+
+
+def test_what_is_gone_is_cancelled(place):
+    code, out, _ = call(place, "cancel", "20261123/7")
+    assert (code, out) == (0, " 0 No\\ error\n")
+
+
+def test_a_cancel_is_tried_again_for_htcondor_would_forget_the_job(place):
+    variables = fails_once(place, 'echo " 1 full"', r"printf ' 0 No\\ error\n'")
+    code, out, err = call(place, "cancel", "20261123/1", **variables)
+    assert (code, out, err) == (0, " 0 No\\ error\n", "jim_cancel.sh: trying again\n")
+
+
+@pytest.mark.parametrize(("name", "verb"), [("hold", "suspend"), ("resume", "resume")])
+def test_hold_and_resume_leave_wishes(place, name, verb):
+    place.add(1, answer=AD)
+    assert call(place, name, "20261123/1", "2")[:2] == (0, "")
+    assert place.left()[0] == [(verb, "1")]
+    assert call(place, name, "20261123/7")[0] == 4
+
+
+def test_ping(place):
+    assert call(place, "ping") == (0, "0 No error\n", "")
+    code, out, _ = call(place, "ping", JIM_PYTHON="/no/python")
+    assert (code, out[:30]) == (0, "1 jim_ping.sh: JIM_PYTHON is /")

@@ -1,0 +1,16 @@
+"""An HTCondor-CE with this JIM behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live.ce.computing_element import ComputingElement
+
+
+@pytest.fixture(scope="package")
+def ce(lab, installed):
+    lab("condor-ce")
+    place, environment = installed
+    ce = ComputingElement(place, environment["JIM_PYTHON"])
+    yield ce
+    ce.close()

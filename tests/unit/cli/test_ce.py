@@ -1,0 +1,40 @@
+"""jim ce."""
+
+import json
+
+import pytest
+
+from jim.admin import ce_proof, ce_service
+from jim.admin.finding import FAILED, OK, Finding
+from jim.cli import ce, main
+
+GOOD = Finding("scripts", OK, "there")
+BAD = Finding("route", FAILED, "wrong: route", "run `jim ce register` as root")
+JOB = Finding("job", OK, "a job came through")
+
+
+@pytest.mark.parametrize(("found", "code"), [([GOOD], 0), ([GOOD, BAD], 3)])
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_a_check_submits_a_job_unless_root_asks_and_exits_3_if_something_is_wrong(home, found, code, uid, monkeypatch):
+    monkeypatch.setattr(ce_service, "findings", lambda site: found)
+    monkeypatch.setattr(ce_proof, "with_a_job", lambda: JOB)
+    monkeypatch.setattr(ce.os, "getuid", lambda: uid)
+    monkeypatch.setattr("jim.site.file._refuse_anothers", lambda place: None)
+    assert main(["ce", "check", "--json"]) == code
+    document = json.loads(home.capsys.readouterr().out)
+    assert [each["name"] for each in document["checks"]] == [each.name for each in found] + ["job"] * bool(uid)
+    assert main(["ce", "check", "--no-job"]) == code
+    assert len(home.capsys.readouterr().out.splitlines()) == len(found)
+
+
+def test_each_file_that_is_made_or_removed_is_reported(home, monkeypatch):
+    monkeypatch.setattr(ce_service, "register", lambda: iter(["wrote a"]))
+    monkeypatch.setattr(ce_service, "unregister", lambda: iter(["removed a"]))
+    assert main(["ce", "register"]) == main(["ce", "unregister"]) == 0
+    assert home.capsys.readouterr().out == "wrote a\nremoved a\n"
+
+
+@pytest.mark.parametrize("words", [(), ("nosuch",), ("register", "--events", "me")])
+def test_a_wrong_command_line_is_refused(words, capsys):
+    assert main(["ce", *words]) == 2
+    assert capsys.readouterr().err.startswith("jim: ")

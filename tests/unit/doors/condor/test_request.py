@@ -1,0 +1,125 @@
+"""From the call of a submit script to the attributes of a request, and to places of outputs."""
+
+import pytest
+
+from jim.doors.condor.arguments import Called
+from jim.doors.condor.request import attributes_of, in_its_words, places_of
+from jim.errors import BadRequest
+
+KEY = "127.0.0.1_19718_x_1.0_1795403893"
+
+
+def called(*, arguments=(), environment=None, inputs=(), outputs=(), requirements=None, **options):
+    options = {
+        "c": "/bin/echo",
+        "w": "/w",
+        "o": "out.1",
+        "e": "err.1",
+        "i": "/dev/null",
+        "D": f"home_bl_{KEY}",
+    } | options
+    outputs = tuple((name, name) if isinstance(name, str) else name for name in outputs)
+    return Called(options, tuple(arguments), environment or {}, tuple(inputs), outputs, requirements or {})
+
+
+def test_one_program():
+    call = called(
+        arguments=["a b"], environment={"A": "1"}, outputs=["result"], q="short", A="atlas", t="3600", m="500", n="4"
+    )
+    assert attributes_of(call, "") == {
+        "job_type": "executable",
+        "key": KEY,
+        "executable": "/bin/echo",
+        "arguments": ["a b"],
+        "environment": {"A": "1"},
+        "outputs": ["result"],
+        "queue": "short",
+        "account": "atlas",
+        "wall_seconds": 3600,
+        "memory_mb": 500,
+        "cores": 4,
+    }
+
+
+@pytest.mark.parametrize("program", ["hello.sh", "/w/hello.sh", "./hello.sh"])
+def test_a_program_in_the_directory_of_the_job_is_sent_along(program):
+    call = called(c=program, inputs=["/w/data", "/w/hello.sh"], i="in.txt")
+    found = attributes_of(call, "")
+    assert (found["executable"], found["inputs"], found["stdin"]) == (
+        "./hello.sh",
+        ["/w/data", "/w/hello.sh"],
+        "/w/in.txt",
+    )
+
+
+def test_credentials_are_handed_over_as_files_and_payloads_get_variables_of_jim_s_own():
+    call = called(x="/spool/x509", environment={"X509_USER_PROXY": "/a", "BEARER_TOKEN_FILE": "/spool/t", "B": "1"})
+    found = attributes_of(call, "")
+    assert (found["proxy"], found["token"], found["environment"]) == ("/spool/x509", "/spool/t", {"B": "1"})
+
+
+@pytest.mark.parametrize(
+    ("environment", "requirements"),
+    [
+        ({"JIM_JOB_TYPE": "pythia_monte_carlo", "JIM_EVENTS": "20000", "JIM_MASS_MIN_GEV": "70.5"}, {}),
+        ({}, {"JIM_job_type": "pythia_monte_carlo", "JIM_events": "20000", "JIM_mass_min_gev": "70.5", "Cmd": "x"}),
+        (
+            {"JIM_JOB_TYPE": "executable"},
+            {"JIM_job_type": "pythia_monte_carlo", "JIM_Events": "20000", "JIM_massmingev": "70.5"},
+        ),
+    ],
+    ids=["environment", "attributes", "both: attributes count"],
+)
+def test_a_request_that_is_split(environment, requirements):
+    call = called(environment=environment, requirements=requirements, c="/bin/true", arguments=["x"])
+    assert attributes_of(call, "") == {
+        "job_type": "pythia_monte_carlo",
+        "key": KEY,
+        "events": 20000,
+        "mass_min_gev": 70.5,
+    }
+
+
+def test_lists_and_tables_are_texts_too():
+    texts = {"JIM_job_type": "parametric", "JIM_argument_sets": '[["a"], ["b c"]]', "JIM_outputs": "*.dat, log"}
+    found = attributes_of(called(requirements=texts, outputs=["results.tar"]), "")
+    assert (found["argument_sets"], found["outputs"]) == ([["a"], ["b c"]], ["*.dat", "log"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"h": "2"}, "HostNumber: '2': a local job cannot have that here; leave it out"),
+        ({"z": "yes"}, "WholeNodes: 'yes'"),
+        ({"g": "1"}, "request_gpus: '1'"),
+        ({"a": "--qos=x"}, "BatchExtraSubmitArgs: '--qos=x'"),
+        ({"t": "soon"}, "batch_runtime (wall_seconds): expected a whole number, found 'soon'"),
+        ({"m": "1.5"}, "request_memory (memory_mb): expected a whole number"),
+    ],
+)
+def test_what_jim_cannot_do_is_refused_in_htcondor_s_words(options, words):
+    with pytest.raises(BadRequest) as error, in_its_words():
+        attributes_of(called(**options), "")
+    assert str(error.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("asked", "tar"),
+    [
+        ({}, "/w/out.1"),
+        ({"outputs": ["mass.svg", "all.tar"]}, "/w/all.tar"),
+        ({"outputs": [("all.tar", "/x/z.tar")]}, "/x/z.tar"),
+        ({"o": "/dev/null"}, None),
+    ],
+)
+def test_places(asked, tar):
+    found = places_of(called(**asked))
+    assert (found["directory"], found.get("tar")) == ("/w", tar)
+    assert found["progress"] == ("/w/jim.status" if asked.get("o") else "/w/out.1.status")
+    names = [name for name, _ in called(**asked).outputs]
+    assert list(found["files"]) == [*names, "stdout", "stderr"]
+
+
+def test_another_client_of_blahpd_has_a_key_of_its_own_or_none():
+    assert attributes_of(called(D="", j="42.0"), "")["key"] == "42.0"
+    assert attributes_of(called(D=""), "")["key"] is None
