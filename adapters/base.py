@@ -35,7 +35,13 @@ from types import ModuleType
 
 from jim.adapters.capacity import Capacity
 from jim.errors import BadSite, BatchError, Full, Refused, Unclear, nearest
-from jim.model import Answer, Batch, Ids, Kind, Listing, Observation
+from jim.model import Answer, Batch, Ids, Kind, Listing, Observation, Resources
+
+# Patterns of what a request may ask for in particular: none of them can be an option, a path or anything quoted.
+COUNT = r"[1-9][0-9]{0,5}"
+NAME = r"[A-Za-z]\w{0,63}"
+TERMS = rf"{NAME}(=[\w.+-]{{1,64}})?(,{NAME}(=[\w.+-]{{1,64}})?){{0,19}}"
+LICENCES = rf"{NAME}(:{COUNT})?(,{NAME}(:{COUNT})?){{0,19}}"
 
 
 class Adapter(ABC):
@@ -57,6 +63,8 @@ class Adapter(ABC):
     leaves_nothing: bool = False  # likewise, and the process that touches the claim has ended, too: no wait is needed
     can_suspend: bool = False  # users may suspend running jobs
     can_avoid: bool = False  # a submission may name hosts that it must not use
+    # What else a request may ask for: gpus, constraint, licences; each with the pattern of its values.
+    special: Mapping[str, str] = {}
     capacity: str = ""  # the module of adapters/capacity that reads how much room there is; empty: nobody knows
 
     # Patterns for the kinds of failure, searched in this order; capitals do not matter.
@@ -92,6 +100,21 @@ class Adapter(ABC):
     def guessed_history(self) -> str:
         """The source that the program in the command of history suggests; `batch.history` replaces this choice."""
         return ""
+
+    def need(self, name: str, asked: Resources) -> str:
+        """Return what is asked for of these, as text; empty if nothing is. Refuse what no request could have."""
+        value = getattr(asked, name)
+        if value is not None and not re.fullmatch(self.special.get(name, ""), str(value), re.ASCII):
+            raise Refused(f"{name} {value!r}: {self.name} cannot be asked for this")
+        return "" if value is None else str(value)
+
+    def terms(self, asked: Resources) -> list[tuple[str, str]]:
+        """Return what nodes must have: names, and their values if there are any."""
+        return [(name, value) for name, _, value in _parted(self.need("constraint", asked), "=")]
+
+    def licences(self, asked: Resources) -> list[tuple[str, str]]:
+        """Return the names of the licences and how many of each."""
+        return [(name, count or "1") for name, _, count in _parted(self.need("licences", asked), ":")]
 
     @abstractmethod
     def submit_command(self, batch: Batch) -> list[str]:
@@ -328,6 +351,10 @@ def source(name: str) -> type[History]:
 
 def _capacity(name: str) -> ModuleType:
     return importlib.import_module(f"jim.adapters.capacity.{name or 'unknown'}")
+
+
+def _parted(text: str, by: str) -> list[tuple[str, str, str]]:
+    return [each.partition(by) for each in text.split(",") if each]
 
 
 def option(name: str, value: str | int | None, unit: str = "") -> list[str]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jim.adapters.base import DeclaredAdapter
+from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter
 from jim.adapters.messages import condor as messages
 from jim.errors import Refused, Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
@@ -81,6 +81,7 @@ class Condor(DeclaredAdapter):
     index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by the submit description
     array_limit, name_length = 10_000, 200
     can_suspend, capacity = True, "condor"
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": TERMS, "licences": LICENCES}
     began: str = "NumJobStarts"  # the attribute that counts the starts of a job
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
@@ -109,19 +110,23 @@ class Condor(DeclaredAdapter):
     def description(self, batch: Batch) -> dict[str, str]:
         """Describe the jobs, with only what the request asks for."""
         asked = batch.resources
+        terms = [f"{name} == {_literal(value)}" if value else f"{name} =?= true" for name, value in self.terms(asked)]
+        licences = ",".join(f"{name}:{count}" for name, count in self.licences(asked))
         required = [found[1] for word in (*self.commands["submit"], *batch.options) if (found := REQUIRED.match(word))]
         said = {
             "executable": batch.script.replace("$", "$(DOLLAR)"),
             "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
             "MY.JimMark": f'"{batch.mark}"',
             "submit_event_notes": batch.mark,  # appears in a job event log
-            "requirements": " && ".join(f"({each})" for each in (*required[-1:], ONCE.format(self.began))),
+            "requirements": " && ".join(f"({each})" for each in (*required[-1:], *terms, ONCE.format(self.began))),
             "periodic_remove": UNWANTED.format(self.began)
             + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
             "MY.PeriodicRemoveReason": WHY,
             "MY.JimQueue": asked.queue and f'"{_word(asked.queue)}"',
             "accounting_group": asked.account and _word(asked.account),
             "request_cpus": asked.cores and str(asked.cores),
+            "request_gpus": self.need("gpus", asked),
+            "concurrency_limits": licences,
             "request_memory": asked.memory_mb and str(asked.memory_mb),
             "request_disk": asked.disk_mb and str(asked.disk_mb * 1024),
         }
@@ -142,6 +147,11 @@ def _word(value: str) -> str:
     if not re.fullmatch(r"[\w.@:/-]+", value, re.ASCII):
         raise Refused(f"queue or account {value!r}: expected letters, digits and . @ : / - _")
     return value
+
+
+def _literal(value: str) -> str:
+    """Return a value as HTCondor compares it: a number or a text, which the pattern keeps free of quotes."""
+    return value if re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII) else f'"{value}"'
 
 
 def _queued(job: Mapping[str, Any]) -> Observation:

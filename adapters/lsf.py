@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping
 
-from jim.adapters.base import DeclaredAdapter, by_id, option
+from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter, by_id, option
 from jim.adapters.messages import lsf as messages
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
@@ -45,6 +45,7 @@ class Lsf(DeclaredAdapter):
     """Every submission is an array: other jobs would have index 0."""
 
     name = "lsf"
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": TERMS, "licences": LICENCES}
     commands = COMMANDS
     index_variable, id_variable = "LSB_JOBINDEX", "LSB_JOBID"
     array_limit, name_length = 1000, 4000  # MAX_JOB_ARRAY_SIZE
@@ -58,7 +59,11 @@ class Lsf(DeclaredAdapter):
     def submit_command(self, batch: Batch) -> list[str]:
         asked = batch.resources
         reserved = [f"{what}={mb}MB" for what, mb in (("mem", asked.memory_mb), ("tmp", asked.disk_mb)) if mb]
-        needs = ["span[hosts=1]"] * bool(asked.cores) + [f"rusage[{':'.join(reserved)}]"] * bool(reserved)
+        reserved += [f"{name}={count}" for name, count in self.licences(asked)]
+        terms = [f"{name}=={value}" if value else name for name, value in self.terms(asked)]
+        gpus = self.need("gpus", asked)
+        needs = [f"select[{' && '.join(terms)}]"] * bool(terms) + ["span[hosts=1]"] * bool(asked.cores)
+        needs += [f"rusage[{':'.join(reserved)}]"] * bool(reserved)
         # JIM's words come last, because the last one counts. LSF turns the command into a shell line.
         return [
             *self.commands["submit"],
@@ -68,6 +73,7 @@ class Lsf(DeclaredAdapter):
             *option("-n", asked.cores),
             *option("-M", asked.memory_mb, "MB"),
             *option("-W", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as in LSF
+            *option("-gpu", f"num={gpus}" if gpus else None),
             *(["-R", " ".join(needs)] if needs else []),
             *("-J", f"{batch.mark}[1-{batch.size}]", "-rn", "-env", "PATH", "-o", "/dev/null"),
             shlex.quote(batch.script),

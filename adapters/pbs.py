@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from jim.adapters.base import DeclaredAdapter, by_id, option
+from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter, by_id, option
 from jim.adapters.listings.qstat import HEAD, Facts, from_json, from_text
 from jim.adapters.messages import pbs as messages
 from jim.errors import Unclear
@@ -58,6 +58,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "release": ("qrls",),
     "nodes": ("pbsnodes",),
 }
+# A request must not change by name what JIM or the site limits.
+NO_LIMIT = r"(?!(.*,)?(n?cpus|ngpus|p?v?mem|\w*put|walltime|select|place|nodes|host|vnode|file|nice|mpiprocs)\b)"
 CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # only operators may suspend
 
 
@@ -75,6 +77,7 @@ class Pbs(DeclaredAdapter):
     changing = CHANGES
     histories = ("qstat",)
     # -f: no qsub stays in the background to submit later jobs. -S: not the account's login shell.
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": NO_LIMIT + TERMS, "licences": NO_LIMIT + LICENCES}
     submitting: tuple[str, ...] = ("-f", "-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     reasons: Mapping[int, str] = REASONS
     printed_id = r"[1-9][0-9]*(?:\[\])?\.[\w.-]+"
@@ -103,9 +106,13 @@ class Pbs(DeclaredAdapter):
         """Return the resources to request. PBS itself has none for disk; the site's words may have one."""
         if asked.wall_seconds:
             yield f"walltime={asked.wall_seconds}"
-        if asked.cores or asked.memory_mb:
-            memory = f":mem={asked.memory_mb}mb" if asked.memory_mb else ""
-            yield f"select=1:ncpus={asked.cores or 1}{memory}"
+        gpus, terms = self.need("gpus", asked), self.terms(asked)
+        if asked.cores or asked.memory_mb or gpus or terms:
+            more = [f":mem={asked.memory_mb}mb"] * bool(asked.memory_mb) + [f":ngpus={gpus}"] * bool(gpus)
+            more += [f":{name}={value or 'True'}" for name, value in terms]
+            yield f"select=1:ncpus={asked.cores or 1}{''.join(more)}"
+        for name, count in self.licences(asked):
+            yield f"{name}={count}"
 
     def array(self, size: int) -> list[str]:
         """Request an array. PBS refuses arrays of one, and arrays that it may not run again; claims prevent that."""

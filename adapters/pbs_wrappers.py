@@ -22,6 +22,7 @@ class PbsWrappers(Torque):
 
     name = "pbs_wrappers"
     capacity = ""
+    special: Mapping[str, str] = {}
     commands = {each: words for each, words in COMMANDS.items() if each not in ("nodes", "queues")} | {
         "hold": ("qhold", "-h", "u")
     }

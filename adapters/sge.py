@@ -11,13 +11,14 @@ Debian's gives them command by command:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from xml.parsers import expat
 
-from jim.adapters.base import DeclaredAdapter, by_id, option
+from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter, by_id, option
 from jim.adapters.messages import sge as messages
 from jim.errors import Unclear
-from jim.model import Answer, Batch, Ids, Listing, Observation, State
+from jim.model import Answer, Batch, Ids, Listing, Observation, Resources, State
 
 ROOT, CELL = "/var/lib/gridengine", "default"
 
@@ -36,6 +37,8 @@ COMMANDS = {
     **dict.fromkeys(("ping", "queues"), installed("qconf")),
 }
 CHANGES = {"hold": ("-h", "u"), "release": ("-h", "U")}  # only operators may suspend
+# A request must not change by name what JIM or the site limits.
+NO_LIMIT = r"(?!(.*,)?(h_|s_|hostname|qname|slots|[hqs]\b))"
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
 FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
 BETWEEN = re.compile(r"</[^>]*>\s*[^<\s]")  # text that may only begin another field: a field with it is damaged
@@ -58,8 +61,9 @@ class Sge(DeclaredAdapter):
     can_avoid, capacity = True, "sge"
     array_limit = 75_000
     end_is_death = True  # execd writes the accounting of a job, which qacct reads, once all its processes are dead
-    # Both names depend on the site; these are the usual ones. Memory is counted for each slot.
-    parallel_environment, memory_resource = "smp", "h_vmem"
+    # The names depend on the site; these are the usual ones. Memory is counted for each slot.
+    parallel_environment, memory_resource, gpu_resource = "smp", "h_vmem", "gpu"
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": NO_LIMIT + TERMS, "licences": NO_LIMIT + LICENCES}
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}\.1-[0-9]+:1\n\Z"
@@ -79,12 +83,19 @@ class Sge(DeclaredAdapter):
             *(["-pe", self.parallel_environment, str(asked.cores)] if (asked.cores or 1) > 1 else []),
             *option("-l", asked.wall_seconds and f"h_rt={asked.wall_seconds}"),
             *option("-l", asked.memory_mb and f"{self.memory_resource}={-(-asked.memory_mb // (asked.cores or 1))}M"),
+            *(word for name, value in self.wanted(asked) for word in option("-l", f"{name}={value}")),
             *option("-l", f"hostname=!({'|'.join(batch.avoid)})" if batch.avoid else None),
             *("-terse", "-r", "n", "-N", batch.mark, "-t", f"1-{batch.size}"),
             # No -notify: it warns of SIGKILL, but also of SIGSTOP, so every suspension would end the job.
             *("-S", "/bin/sh", "-wd", "/", "-j", "y", "-o", "/dev/null"),
             batch.script,
         ]
+
+    def wanted(self, asked: Resources) -> list[tuple[str, str]]:
+        """Return what else is asked for; a resource without a value is one that a host has or not."""
+        gpus = self.need("gpus", asked)
+        terms = [(name, value or "true") for name, value in self.terms(asked)]
+        return [*terms, *([(self.gpu_resource, gpus)] if gpus else []), *self.licences(asked)]
 
     def parse_query(self, answer: Answer) -> Listing:
         text = self.output(answer)

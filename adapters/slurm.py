@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from jim.adapters.base import DeclaredAdapter, by_id, option
+from jim.adapters.base import COUNT, LICENCES, DeclaredAdapter, by_id, option
 from jim.adapters.messages import slurm as messages
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
@@ -58,6 +59,7 @@ FIELDS = (
 # never submits.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
+FEATURES = r"[(\[]{0,4}[A-Za-z][\w.:+&|!*()\[\],-]{0,200}"
 
 
 class Slurm(DeclaredAdapter):
@@ -68,6 +70,8 @@ class Slurm(DeclaredAdapter):
     index_variable, id_variable = "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
     can_avoid, capacity = True, "slurm"
+    # Features have no values; Slurm's own words for "or", "not" and several at once may stand between their names.
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": FEATURES, "licences": LICENCES}
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
@@ -77,7 +81,7 @@ class Slurm(DeclaredAdapter):
     histories = ("squeue", "jobcomp", "sacct")
 
     def submit_command(self, batch: Batch) -> list[str]:
-        asked = batch.resources
+        asked, gpus = batch.resources, self.need("gpus", batch.resources)
         # JIM's arguments come last: of two equal ones, the last counts.
         return [
             *self.commands["submit"],
@@ -87,6 +91,9 @@ class Slurm(DeclaredAdapter):
             *option("--cpus-per-task=", asked.cores),
             *option("--mem=", asked.memory_mb, "M"),
             *option("--tmp=", asked.disk_mb, "M"),
+            *option("--gres=", f"gpu:{gpus}" if gpus else None),
+            *option("--constraint=", self.need("constraint", asked).replace(",", "&") or None),
+            *option("--licenses=", self.need("licences", asked) or None),
             *option("--time=", asked.wall_seconds and -(-asked.wall_seconds // 60)),  # in minutes, as in Slurm
             *option("--exclude=", ",".join(each.partition(".")[0] for each in batch.avoid) or None),  # nodes, not hosts
             *("--parsable", "--no-requeue", f"--job-name={batch.mark}", f"--array=1-{batch.size}"),

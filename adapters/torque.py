@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jim.adapters.base import COUNT, NAME
 from jim.adapters.messages import torque as messages
 from jim.adapters.pbs import Pbs
 from jim.model import Ids, Resources
@@ -30,12 +31,16 @@ class Torque(Pbs):
     listing: tuple[str, ...] = ("-t", "-f")
     ended = ()
     reasons: Mapping[int, str] = REASONS
+    # Licences are a matter of its scheduler. What a node must have are properties, which have no values.
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": rf"{NAME}(,{NAME}){{0,19}}"}
 
     def wanted(self, asked: Resources) -> Iterator[str]:
         if asked.wall_seconds:
             yield f"walltime={asked.wall_seconds}"
-        if asked.cores:
-            yield f"nodes=1:ppn={asked.cores}"
+        gpus, terms = self.need("gpus", asked), self.terms(asked)
+        if asked.cores or gpus or terms:
+            more = [f":gpus={gpus}"] * bool(gpus) + [f":{name}" for name, _ in terms]
+            yield f"nodes=1:ppn={asked.cores or 1}{''.join(more)}"
         if asked.memory_mb:
             yield f"mem={asked.memory_mb}mb"
         if asked.disk_mb:

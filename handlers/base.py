@@ -66,6 +66,16 @@ COMMON = {
     "memory_mb": Attribute(int, "memory of one local job", minimum=1, maximum=10**8),
     "cores": Attribute(int, "processor cores of one local job", minimum=1, maximum=10**6),
     "disk_mb": Attribute(int, "scratch disk of one local job", minimum=1, maximum=10**9),
+    "gpus": Attribute(int, "GPUs of one local job", minimum=1, maximum=10**5),
+    "constraint": Attribute(
+        str,
+        "what a node must have, in names that the site gives: NAME or NAME=VALUE, several with commas",
+        pattern=r"\S+",
+    ),
+    "licences": Attribute(
+        str, "licences that one local job needs: NAME or NAME:COUNT, several with commas", pattern=r"\S+"
+    ),
+    "batch_options": Attribute("list", "further words of the submit command, which the site must allow"),
     "environment": Attribute("table", "environment variables of the payload", default={}),
     "inputs": Attribute(
         "list", "files and directories to send along, by path; the payload finds them in its directory"

@@ -209,6 +209,10 @@ class Resources(NamedTuple):
     cores: int | None = None
     disk_mb: int | None = None
     warn_seconds: int | None = None  # before the time limit; the wrapper warns, not the batch system
+    gpus: int | None = None
+    constraint: str | None = None  # what a node must have: NAME or NAME=VALUE, several with commas
+    licences: str | None = None  # NAME or NAME:COUNT, several with commas
+    batch_options: Sequence[str] | None = None  # words of the submit command, which the site allows
 
 
 NOTHING: Mapping[str, Any] = {}

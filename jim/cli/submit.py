@@ -195,6 +195,10 @@ def _asked(resources: Resources) -> str:
         _number(resources.memory_mb, "MB") if resources.memory_mb else "no memory requested",
         _number(resources.cores, "cores") if resources.cores else "",
         _number(resources.disk_mb, "MB of disk") if resources.disk_mb else "",
+        _number(resources.gpus, "GPUs") if resources.gpus else "",
+        f"nodes with {resources.constraint}" if resources.constraint else "",
+        f"licences {resources.licences}" if resources.licences else "",
+        f"options {' '.join(resources.batch_options)}" if resources.batch_options else "",
     ]
     return ", ".join(filter(None, words))
 

@@ -59,7 +59,8 @@ def hand_over(
     settings = [*_settings(keeper, job, submission), *_limits(resources)]
     settings += [] if apart else _payload_settings(handler, job.request)
     script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
-    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, site.batch.options, avoid)
+    options = (*site.batch.options, *(resources.batch_options or ()))
+    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
 

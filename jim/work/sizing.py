@@ -5,16 +5,24 @@ Without these the job type's rule of thumb decides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest, nearest
+from jim.errors import BadRequest, nearest, shown
 from jim.handlers.base import Handler, has_variable
 from jim.model import Resources
 from jim.plugins import foreign
 from jim.site.file import Site
 
 TEST_EVENTS = 10
+SPECIAL = ("gpus", "constraint", "licences")  # batch systems differ in these
+FORMS = {
+    "gpus": "expected a number from 1 to 999,999",
+    "constraint": "expected NAME or NAME=VALUE, several with commas; Slurm takes names only, and its own & | ! ( ) too",
+    "licences": "expected NAME or NAME:COUNT, several with commas",
+}
+ANY = r"[\w.,:=@%+/-]*"  # what * in an allowed word stands for: nothing that a shell or a batch system reads otherwise
 
 
 class Size(NamedTuple):
@@ -138,6 +146,11 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     where = f" in the queue {queue}" if queue in site.queues else ""
     _at_most("memory_mb", asked.memory_mb, site.most_memory_mb(queue), "MB", where)
     _at_most("cores", asked.cores, batch.most_cores, "cores")
+    for name in SPECIAL:
+        if getattr(asked, name) is not None:
+            _can_be_asked_for(name, getattr(asked, name), site)
+    for word in asked.batch_options or ():
+        _allowed(word, batch.allowed_options)
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
     limit, cores = asked.wall_seconds or site.usual_seconds(queue), asked.cores or 1
@@ -156,6 +169,24 @@ def _at_most(name: str, asked: int | None, most: int, unit: str, where: str = ""
     if asked and asked > most:
         allowed = f"the {most:,} {unit} that this site allows a local job{where}"
         raise BadRequest(f"{asked:,} {unit}, more than {allowed}", name)
+
+
+def _can_be_asked_for(name: str, value: object, site: Site) -> None:
+    from jim.site.file import special_of  # imports the adapter: few requests ask for these
+
+    system, special = site.batch.system, special_of(site)
+    if name not in special:
+        raise BadRequest(f"{shown(value)}: the batch system {system} cannot be asked for {name}", name)
+    if not re.fullmatch(special[name], str(value), re.ASCII):
+        raise BadRequest(f"{shown(value)}: JIM cannot ask the batch system {system} for this; {FORMS[name]}", name)
+
+
+def _allowed(word: str, patterns: Sequence[str]) -> None:
+    """Refuse a word of the submit command that no pattern of the site allows; * stands for no odd characters."""
+    if any(re.fullmatch(re.escape(each).replace(r"\*", ANY), word, re.ASCII) for each in patterns):
+        return
+    allowed = f"only {', '.join(patterns)}" if patterns else "none (batch.allowed_options)"
+    raise BadRequest(f"{shown(word)}: this site allows {allowed}", "batch_options")
 
 
 def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:

@@ -75,7 +75,9 @@ def batch(size=3, options=(), **asked):
 
 
 ASKED = {"queue": "q", "wall_seconds": 61, "memory_mb": 5, "account": "a", "cores": 2, "disk_mb": 7}
-BY_THE_WRAPPER = {"warn_seconds"}
+SPECIAL = {"gpus": (1, 2), "constraint": ("ib", "gpfs"), "licences": ("matlab:2", "idl")}
+# The wrapper warns, and JIM itself puts the words of a request beside those of the site.
+BY_OTHERS = {"warn_seconds", "batch_options"}
 OTHER = Batch("jim-1-2-3", "/x/9.sh", "/x", 3, Resources("r", 122, 6, account="b", cores=3, disk_mb=8))
 
 
@@ -363,7 +365,7 @@ def test_own_restart_is_off_and_a_site_s_words_do_not_turn_it_on(adapter, captur
             assert conformance.has(command[at + 2 :], each), each
 
 
-@pytest.mark.parametrize("resource", [each for each in Resources._fields if each not in BY_THE_WRAPPER])
+@pytest.mark.parametrize("resource", [each for each in Resources._fields if each not in BY_OTHERS | SPECIAL.keys()])
 def test_what_a_job_needs_is_asked_for(adapter, captured, resource):
     """Unless the batch system has no word for it."""
     needs = {}, {resource: ASKED[resource]}, {resource: getattr(OTHER.resources, resource)}
@@ -371,6 +373,31 @@ def test_what_a_job_needs_is_asked_for(adapter, captured, resource):
     sidecars = conformance.sidecars(adapter, captured)
     wordless = any(resource in expected.get("no_word_for", ()) for _, expected in sidecars)
     assert len(asked) == (1 if wordless else 3), f'ask for it, or write no_word_for = ["{resource}"]'
+
+
+@pytest.mark.parametrize("resource", SPECIAL)
+def test_what_a_request_may_want_in_particular_has_words(adapter, resource):
+    """Or the adapter does not say that it can: then requests are refused."""
+    needs = [{}, *({resource: value} for value in SPECIAL[resource])]
+    if resource in adapter.special:
+        assert len({tuple(adapter.submit_command(batch(**each))) for each in needs}) == 3
+        assert all(re.fullmatch(adapter.special[resource], str(value), re.ASCII) for value in SPECIAL[resource])
+        return
+    for each in needs[1:]:
+        with suppress(Refused):
+            assert adapter.submit_command(batch(**each)) == adapter.submit_command(batch())
+
+
+@pytest.mark.parametrize(
+    "value", ["-evil", "a b", "a'b", 'a"b', "a;b", "a$b", "a`b", "a\nb", "a)||(true", "a\\b", "a/b", ""]
+)
+def test_nothing_is_passed_on_that_a_line_or_an_expression_reads_otherwise(adapter, value):
+    for name, pattern in adapter.special.items():
+        fits = re.fullmatch(pattern, value, re.ASCII)
+        assert not fits or (adapter.name == "slurm" and name == "constraint" and not re.search(r"[\s'\"$`;\\/]", value))
+        if not fits:
+            with pytest.raises(Refused):
+                adapter.submit_command(batch(**{name: value}))
 
 
 @pytest.mark.parametrize("name", ["queue", "account"])

@@ -89,6 +89,10 @@ def test_dry_run_as_json(home, request_file):
             "cores": None,
             "disk_mb": None,
             "warn_seconds": None,
+            "gpus": None,
+            "constraint": None,
+            "licences": None,
+            "batch_options": None,
         },
     }
 

@@ -144,3 +144,12 @@ def test_the_site_may_have_payloads_warned_if_their_limit_is_long_enough(world):
 def test_without_a_wish_to_be_warned_a_wrapper_is_told_no_limit(world):
     world.submit(1, wall_seconds=3600)
     assert told_of_limit(world) == []
+
+
+def test_words_of_a_request_follow_those_of_the_site(world, monkeypatch):
+    seen, really = [], world.batch.submit_command
+    monkeypatch.setattr(world.batch, "submit_command", lambda batch: (seen.append(batch.options), really(batch))[1])
+    world.keeper.site = world.keeper.site._replace(batch=world.keeper.site.batch._replace(options=("--site",)))
+    world.submit(1, batch_options=["--nice=5"])
+    world.until(lambda: seen)
+    assert seen == [("--site", "--nice=5")]

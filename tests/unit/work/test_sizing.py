@@ -79,3 +79,44 @@ def test_a_warning_before_a_limit_that_is_too_short_or_unknown_is_refused(wall, 
     check_limits(Resources(wall_seconds=61, warn_seconds=60), site)
     with pytest.raises(BadRequest, match=f"warn_seconds: 60 s before a time limit that is {told}"):
         check_limits(Resources(wall_seconds=wall, warn_seconds=60), site)
+
+
+def of_system(system, **batch):
+    site = Site(Path("/s"))
+    return site._replace(batch=site.batch._replace(system=system, **batch))
+
+
+@pytest.mark.parametrize(
+    ("system", "asked", "told"),
+    [
+        ("local", {"gpus": 1}, "gpus: 1: the batch system local cannot be asked for gpus"),
+        ("local", {"constraint": "ib"}, "constraint: 'ib': the batch system local cannot be asked for constraint"),
+        ("pbs_wrappers", {"licences": "idl"}, "licences: 'idl': the batch system pbs_wrappers cannot be asked"),
+        ("pbs", {"constraint": "ib or so"}, "constraint: 'ib or so': JIM cannot ask the batch system pbs for this"),
+        ("slurm", {"licences": "idl;rm"}, "licences: 'idl;rm': JIM cannot ask the batch system slurm for this"),
+        ("slurm", {"batch_options": ["--exclusive"]}, "batch_options: '--exclusive': this site allows none"),
+    ],
+)  # fmt: skip
+def test_what_a_batch_system_cannot_be_asked_for_is_refused(system, asked, told):
+    with pytest.raises(BadRequest) as error:
+        check_limits(Resources(**asked), of_system(system))
+    assert str(error.value).startswith(told)
+
+
+def test_what_a_batch_system_can_be_asked_for_is_taken():
+    check_limits(Resources(gpus=2, constraint="ib", licences="idl:2"), of_system("slurm"))
+    check_limits(Resources(constraint="$feature"), of_system("local"))  # each local job's own is checked
+
+
+@pytest.mark.parametrize("word", ["--exclusive", "--nice=100", "--nice="])
+def test_words_that_a_site_allows_are_taken(word):
+    check_limits(Resources(batch_options=[word]), of_system("slurm", allowed_options=("--exclusive", "--nice=*")))
+
+
+@pytest.mark.parametrize(
+    "word", ["--exclusive=user", "--nice=1 2", "--nice=$(id)", "--nice='", "--nice=\n", "x--nice=1"]
+)
+def test_words_that_a_site_does_not_allow_are_refused(word):
+    site = of_system("slurm", allowed_options=("--exclusive", "--nice=*"))
+    with pytest.raises(BadRequest, match=r"batch_options: .*: this site allows only --exclusive, --nice=\*"):
+        check_limits(Resources(batch_options=[word]), site)
