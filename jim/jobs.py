@@ -17,6 +17,7 @@ PRIVATE = re.compile(
     r"contact|credential|passw|proxy|secret|token|voms|x509|(?:^|_)(?:dn|vo|fqans?)(?:_|$)", re.IGNORECASE
 )
 NOT_SHOWN = "(not shown)"
+OF_TASK = "task:"  # the first letters of the keys of grid jobs that tasks hand in
 
 
 def public(value: Any) -> Any:
@@ -58,6 +59,7 @@ class _GridJob(NamedTuple):
     place: str = ""  # the name of its directory; empty: it has none
     door: str = ""  # the door whose words polls use; empty: the default door
     version: int = 0  # grows with each transaction that changes anything of the grid job
+    room: int | None = None  # how many local jobs the batch system may have of it; None: no limit of its own
 
 
 class GridJob(_GridJob):
@@ -77,6 +79,11 @@ class GridJob(_GridJob):
     def name(self) -> str:
         """Return its name for people; most have none. Only requests with the word are parsed."""
         return str(self.request.get("name") or "") if '"name": "' in self.request_text else ""
+
+    @property
+    def is_of_task(self) -> bool:
+        """Tell whether a task has handed it in."""
+        return self.key.startswith(OF_TASK)
 
     @property
     def is_test(self) -> bool:

@@ -121,26 +121,26 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.fulfilling import Fulfilling
     from jim.keeper.looking_up import look_up
     from jim.keeper.renewing import Renewing
-    from jim.keeper.rounds import of_grid_job, of_site
+    from jim.keeper.rounds import of_grid_job, of_site, of_tasks
     from jim.keeper.sending import Sending
     from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
 
-    answering, renewing, sending, aging = Answering(), Renewing(), Sending(), Aging()
     return (
-        of_site(sending.disks),  # looks for room on the disks, without which nothing is sent
+        of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
         of_site(sending.hosts),  # judges hosts: nothing is sent to black holes, and what they have eaten is spared
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
-        of_site(accepting.TakingInbox(aging.remove)),  # requests and wishes of the doors
+        of_site(accepting.TakingInbox((aging := Aging()).remove)),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
         of_grid_job(dividing.resolve),  # accepted ─> resolved: size and directory
         of_grid_job(dividing.split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
-        of_grid_job(renewing),  # remembers which proxies and tokens a grid job uses
+        of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
-        of_grid_job(answering),  # puts outputs where a gatekeeper takes them from; writes the answers to polls
+        of_grid_job(answering := Answering()),  # puts outputs where gatekeepers take them; writes the answers to polls
+        of_tasks(),  # plans, releases, hands in and follows what tasks want done
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-TO_FORMAT_11 = """
+TASKS = ("task", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+TO_FORMAT_11 = f"""
     DROP TABLE at_door;
     DROP TABLE spared;
+    {" ".join(f"DROP TABLE {name};" for name in TASKS)}
+    DROP INDEX journal_by_grid_job;
+    ALTER TABLE grid_job DROP COLUMN room;
     PRAGMA user_version = 11;
 """
 TO_FORMAT_10 = f"""

@@ -67,6 +67,7 @@ VERBS = {
         "resplit", "replace an ended local job by several smaller ones", "jim resplit 12.3 -p lumis_per_job=1"
     ),
     "copy": Verb("copy", "write a request for the work of one local job", "jim copy 12.3 > one.json"),
+    "task": Verb("tasks", "create tasks, which hand in grid jobs until all of a pool is done", "jim task status"),
     "keeper": Verb("keeper", "run the keeper, or start all keepers that are needed (--all)", "jim keeper --all"),
     "xml": Verb("xml", "print a grid job as an XML document, or print the schema", "jim xml 12 > 12.xml"),
     "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),

@@ -11,6 +11,7 @@ from jim.errors import BadRequest, nearest
 from jim.jobs import GridJob
 from jim.keeper.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.model import Step, Verb
+from jim.reading.effects import refuse_on_wave
 from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
 
@@ -44,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = [view.grid_job(refuse_local_job(each, Verb.EDIT)) for each in targets] or _selected(view, arguments.where)
     if arguments.all and not jobs:
         say(f"no unfinished grid job has {' and '.join(arguments.where)}; nothing is changed")
+    for job in jobs:
+        refuse_on_wave(view, job, {"verb": Verb.EDIT})
     plans = [each for each in (_plan(view, job, words, skip=arguments.all) for job in jobs) if each]
     for job, changes, reach in plans:
         run_grid_job.wish(Verb.EDIT, str(job.id), changes=changes)

@@ -26,6 +26,7 @@ from jim.site import file as site_file
 from jim.site.accounts import for_each, run_as
 from jim.site.file import Site, make_state
 from jim.site.lock import holder, runs
+from jim.statusdb.task_rows import LIVE_TASKS, Task
 
 END_SECONDS = 30
 
@@ -74,8 +75,9 @@ def _start_own() -> int:
     kept, finished = view.site.keep.seconds, view.store.grid_jobs(Step.FINISHED)
     untold = any(_is_untold(view.site, name) for name in {"", *(job.door for job in finished)})
     old = any(view.age(job.updated) > kept(test=job.is_test) for job in finished)
-    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
-    if not (unfinished or wishes or untold or old or view.store.unplaced()):
+    tasks = view.store.tasks(*LIVE_TASKS)
+    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished{_going_on(tasks)}"
+    if not (unfinished or wishes or untold or old or tasks or view.store.unplaced()):
         say(f"{name}: nothing to do")
     elif runs(view.site.state):
         say(f"{name}: a keeper runs, {left}")
@@ -85,11 +87,17 @@ def _start_own() -> int:
     return 0
 
 
+def _going_on(tasks: list[Task]) -> str:
+    """Say that tasks go on, which have a keeper even if no grid job is unfinished."""
+    return f", {how_many(len(tasks), 'task')} {'goes' if len(tasks) == 1 else 'go'} on" if tasks else ""
+
+
 def _list_own() -> int:
     """Print in one line whether the own keeper runs, and how much is unfinished."""
     view = look()
     unfinished = len(view.unfinished())
-    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished"
+    tasks = _going_on(view.store.tasks(*LIVE_TASKS))
+    left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished{tasks}"
     keeper = view.heart().words if holder(view.site.state) else "no keeper runs"
     say(f"{account()}: {keeper}; {left}; {view.site.state}")
     return 0

@@ -8,6 +8,7 @@ from jim.cli import NotYet
 from jim.cli.text import say_json
 from jim.errors import BadRequest
 from jim.model import State, Step
+from jim.reading.effects import refuse_on_wave
 from jim.reading.view import look, refuse_local_job
 from jim.splitting.registry import splits_requests
 from jim.work.again import recovering
@@ -23,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a request in JSON: the files of failed, killed or unsent local jobs, as recovery documents."""
     view = look()
     job = view.grid_job(refuse_local_job(arguments.target, "recover"))
+    refuse_on_wave(view, job, {"verb": "recover"})
     if job.step is Step.FINISHED and not job.size:
         raise BadRequest(f"{job.id} has no local jobs: correct the request and submit it again")
     if not job.splitter or splits_requests(find(job.splitter, view.site.site.handlers)):

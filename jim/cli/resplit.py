@@ -11,7 +11,7 @@ from jim.errors import BadRequest
 from jim.evidence.transitions import not_split_again
 from jim.jobs import GridJob, LocalJob
 from jim.model import Verb
-from jim.reading.effects import nowhere_to_run
+from jim.reading.effects import nowhere_to_run, refuse_on_wave
 from jim.reading.view import View, look
 from jim.request import handler_of
 from jim.work.again import smaller
@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _resplittable(view: View, target: str) -> tuple[GridJob, LocalJob]:
     """Return a local job that can be split again, and its grid job."""
     job, local = view.target(target)
+    refuse_on_wave(view, job, {"verb": Verb.RESPLIT, "target": target}, [(local.n, local.n)] if local else ())
     if local is None:
         raise BadRequest(f"`jim resplit` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
     if wrong := not_split_again(local):

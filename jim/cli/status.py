@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
     parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
+    parser.add_argument("--waves", action="store_true", help="also the grid jobs of tasks, one by one")
     add_filters(parser, GRID_JOBS, *FILTERS)
     add_json(parser)
 
@@ -47,16 +48,30 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([view.record(job) for job in jobs])
         return 0
+    folded = bool(view.store.tasks()) and not (arguments.waves or arguments.ids or page)
+    jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
         throttle, named = Throttle(view), any(job.name for job in jobs)
         head = ("id", *(["name"] if named else []), "type", "status", "local jobs", "reason")
         table(head, (_row(view, job, throttle, named=named) for job in jobs))
-    else:
+    elif not folded:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+    if folded:
+        _say_tasks(view, after=bool(jobs))
     _warn(view, jobs)
     if page and page.after:
         say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
+
+
+def _say_tasks(view: View, *, after: bool) -> None:
+    """Print a line for each task instead of its grid jobs."""
+    from jim.cli.tasks.looking import HEAD, row  # most sites have none
+    from jim.reading.tasks import record
+
+    if after:
+        say()
+    table(HEAD, (row(record(view, task)) for task in view.store.tasks()))
 
 
 def _named(view: View, ids: list[str]) -> list[GridJob]:

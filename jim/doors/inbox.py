@@ -88,6 +88,14 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
     return int(found["id"]) if found else 0
 
 
+def request_of(state: Path, key: str) -> dict[str, Any]:
+    """Return the request that was handed in with a key, as far as its file is kept; empty: there is none."""
+    name = request_name(key)
+    handed_in = _read(state / "inbox" / name)  # first: the keeper moves it to the other place
+    request: dict[str, Any] = (_read(state / "keys" / name) or handed_in).get("request", {})
+    return request
+
+
 def _make_durable(path: Path) -> None:
     """Ensure that a file name is on the disk, or remove the file: the caller of a failed door submits again."""
     try:
@@ -116,12 +124,22 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> None:
     answer(state, number)
     if slices:
         require_local_job(number, slices[-1][1], _size_of(state, number))
+    _store_wish(state, str(number), {"verb": verb, "target": target, **more})
+
+
+def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
+    """Store a wish for a task durably; return its file, which the keeper removes once the wish is fulfilled."""
+    return _store_wish(state, "task", {"verb": verb, "target": f"task:{name}", **more})
+
+
+def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:
     # Wishes are numbered after the existing ones: a changed clock must not reverse their order.
     turn_of = re.compile(r"wish-(\d{1,9})-", re.ASCII).match  # found once: thousands may wait
     there = map(turn_of, os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
-    name = f"wish-{turn:09d}-{number}-{os.urandom(12).hex()}"
-    replace_durably(state / "inbox" / name, json.dumps({"verb": verb, "target": target, **more}).encode())
+    path = state / "inbox" / f"wish-{turn:09d}-{what}-{os.urandom(12).hex()}"
+    replace_durably(path, json.dumps(content).encode())
+    return path
 
 
 def wish_of(name: str) -> int:
@@ -166,6 +184,11 @@ def account() -> str:
 def by(way: str) -> str:
     """Return who asks for something, and in which way, for the journal."""
     return f"{account()}, by {way}"
+
+
+def account_in(by: str) -> str:
+    """Return the account in what `by` has written."""
+    return by.partition(",")[0]
 
 
 def target_of(text: str) -> tuple[int, int | None]:

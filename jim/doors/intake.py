@@ -104,7 +104,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
-    _hold_files(checked, file, site)
+    hold_files(checked, file, site)
     # The check of a job type may also fail in arithmetic, which means no.
     of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):
@@ -134,7 +134,7 @@ def _enter(directory: str) -> None:
         raise BadRequest(f"cannot enter {directory}: {error.strerror}", "directory") from error
 
 
-def _hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
+def hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
     """Refuse a request whose files cannot be sent, or whose directory cannot be entered."""
     if checked.get("inputs") or checked.get("stdin"):
         from jim.workdir.packages import members  # most requests send no files

@@ -20,6 +20,9 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.resplitting import Resplits
 from jim.keeper.slices import Slices, meet
 from jim.model import Step, Verb, Witness
+from jim.tasks import wishes as task_wishes
+from jim.tasks.following import unsettle
+from jim.tasks.on_waves import refused_on_wave
 
 log = logging.getLogger(__name__)
 INBOX_SECONDS = 0.01  # of the loop, in one round
@@ -88,10 +91,22 @@ class Wishes:
         """Record a wish; return what to do with its file then, None if it must wait in the inbox."""
         if path.name in self.fulfilled:  # by a keeper that was killed before it removed the file
             return partial(inbox.taken, path)
-        keeper, (grid, slices), verb = self.keeper, inbox.slices_of(content["target"]), content["verb"]
-        if verb == Verb.REMOVE and keeper.store.removed_at(grid):
+        if content["target"].startswith(task_wishes.PREFIX):
+            self.keeper.store.fulfil(path.name)
+            task_wishes.take(self.keeper, content)
             return partial(inbox.taken, path)
-        job = keeper.store.grid_job(grid)
+        grid, slices = inbox.slices_of(content["target"])
+        if content["verb"] == Verb.REMOVE and self.keeper.store.removed_at(grid):
+            return partial(inbox.taken, path)
+        job = self.keeper.store.grid_job(grid)
+        if why := refused_on_wave(self.keeper, job, slices, content) if job.is_of_task else "":
+            self.keeper.store.fulfil(path.name)
+            self.keeper.store.note(grid, f"{content['verb']} changes nothing", Witness.KEEPER, why)
+            return partial(inbox.taken, path)
+        return self._take(path, content, job, slices)
+
+    def _take(self, path: Path, content: dict[str, Any], job: GridJob, slices: Slices) -> Then | None:
+        keeper, grid, verb = self.keeper, job.id, content["verb"]
         if grid in self.unread or self._is_behind(grid, slices, verb) or self._must_wait(job, slices, content):
             self.waiting.append((grid, slices))
             return None
@@ -109,6 +124,8 @@ class Wishes:
         if verb == Verb.CANCEL and not slices and content.get("door") == job.door:
             keeper.store.set_at_door(grid, cancelled=True)
         wishes.take(keeper, job, verb, slices, content, self.resplits)
+        if job.is_of_task:
+            unsettle(keeper, job)
         for what in TRIED_AT_ONCE:
             keeper.workers.forget((what, grid))
         keeper.looks.add([grid])

@@ -16,6 +16,7 @@ from jim.errand import Errand
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
+from jim.statusdb.task_rows import TaskState, WaveState
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 
@@ -116,8 +117,19 @@ def _forget_senders(keeper: Keeper) -> None:
 
 def is_over(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a grid job has finished longer ago than the site keeps it."""
+    if job.is_of_task and _is_wanted(keeper, job):
+        return False
     kept = keeper.site.keep.seconds(test=job.is_test)
     return job.step is Step.FINISHED and age_seconds(job.updated, keeper.clock.utc()) > kept
+
+
+def _is_wanted(keeper: Keeper, job: GridJob) -> bool:
+    """Tell whether a task has still to follow a grid job, or to judge a test by it."""
+    wave = keeper.store.wave_of(job.id)
+    task = keeper.store.task(wave.task) if wave else None
+    if wave is None or task is None:
+        return False
+    return wave.state is WaveState.HANDED_IN or (wave.t == task.tests > 0 and task.state is TaskState.TESTING)
 
 
 def is_going(keeper: Keeper, job: GridJob) -> bool:

@@ -48,7 +48,8 @@ def decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) 
     failed = _failed(keeper, attempt, job, verdict)
     found = further.decide(_rules(keeper, grid_job, handler), failed, _most(keeper, job, failed))
     if found is None:
-        name = (handler.analyser if handler else "") or keeper.site.limits.analyser
+        of_task = grid_job.request["task"].get("analyser", "") if grid_job.is_of_task else ""
+        name = of_task or (handler.analyser if handler else "") or keeper.site.limits.analyser
         found = decide(name, keeper.site.site.handlers, failed)
         if wrong := _wrong_change(keeper, grid_job, found.change):
             found = usual(failed)._replace(why=f"{name} asked for what cannot be: {wrong}")

@@ -21,7 +21,7 @@ from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.splitting import split as pieces_of
-from jim.statusdb.pieces import pieces_text
+from jim.statusdb.pieces import pieces_in, pieces_text
 from jim.work.catalogue import NotReadable
 from jim.work.learning import MOST, with_learned
 from jim.work.lookup import Resolved
@@ -148,6 +148,9 @@ class _Pieces:
 def _pieces(site: Site, job: GridJob) -> Iterator[Piece]:
     """Yield the pieces of a grid job; the request may be large, so it is read only with the first piece."""
     handler = handler_of(job.job_type, site.site.handlers)
+    if job.is_of_task:
+        yield from pieces_in(job.request["pieces"])
+        return
     if job.splitter:
         herd = herd_of(handler, job.request, job.id, site.site, site.limits.local_jobs)
         stream = within_limits(herd, handler, job.request, site)
@@ -186,6 +189,9 @@ def _store_last(keeper: Keeper, job: GridJob, stored: int, chunk: list[Piece]) -
     with keeper.store.transaction():
         keeper.store.add_pieces(job.id, stored, chunk)
         keeper.store.end_split(job.id, size)
+        if job.is_of_task:  # the local jobs have them now, and the request is read again and again
+            kept = {name: value for name, value in job.request.items() if name != "pieces"}
+            keeper.store.set_grid_job(job.id, request=json.dumps(kept))
         failed = keeper.store.counts(job.id).get(State.FAILED, 0)
         if failed:
             what = f"{failed:,} of {size:,} local jobs can never run"

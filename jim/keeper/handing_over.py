@@ -12,7 +12,7 @@ from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.keeper.keeper import Keeper
 from jim.keeper.serial import CHOICE
-from jim.model import Batch, Job, Resources
+from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials, packages
@@ -75,14 +75,22 @@ def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJ
 def _line(
     handler: Handler, job: GridJob, local: LocalJob, *, apart: bool
 ) -> tuple[Job, list[str], list[tuple[str, str]]]:
-    attempt, own = Job(job.id, job.key, local.n, local.attempt, local.recovery), local.own
-    piece = local.piece
+    piece, own = local.piece, local.own
+    attempt = Job(job.id, job.key, local.n, local.attempt, local.recovery, _of_task(job, piece))
     if piece.arguments and "arguments" in own:  # of this local job, not those that all have
         piece = piece._replace(arguments=tuple(own.pop("arguments")))
     request = {**job.request, **own} if own else job.request
     # a handler places recovery arguments itself
     words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, piece))
     return attempt, words, _payload_settings(handler, request) if apart else []
+
+
+def _of_task(job: GridJob, piece: Piece) -> tuple[str, int, int] | None:
+    """Return what the seed of a task's local job depends on; None: the grid job is no task's."""
+    if not job.is_of_task:
+        return None
+    told = piece.variables
+    return str(job.request["task"]["nonce"]), int(told["Piece"]), int(told.get("AttemptsBefore", 0))
 
 
 def _lines(question: str, answer: Iterable[str]) -> list[str]:

@@ -12,7 +12,9 @@ from jim.jobs import GridJob
 from jim.keeper.fulfilling import OTHERS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, SPARE_THREAD, THREAD
+from jim.keeper.wishes import fulfil_for_task
 from jim.keeper.workers import NEVER
+from jim.tasks.moves import Tasks
 
 AT_ONCE_SECONDS = 0.01
 SPOOL_SECONDS = 0.2  # the longest rest with unfinished grid jobs: wrappers cannot call the keeper
@@ -42,6 +44,11 @@ def of_site(make: Callable[[Keeper], None]) -> Move:
 def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
     """Return a move for one grid job."""
     return Move(make, is_of_grid_job=True)
+
+
+def of_tasks() -> Move:
+    """Return the move about tasks, which fulfils what they want of their grid jobs as if a person had asked."""
+    return Move(Tasks(fulfil_for_task), is_of_grid_job=False)
 
 
 def _groups(moves: Sequence[Move]) -> Iterator[tuple[bool, Iterator[Move]]]:
@@ -130,7 +137,8 @@ class Rounds:
         return told and self.keeper.workers.idle() and not waits
 
     def _expects_reports(self) -> bool:
-        return self.keeper.publications_wait or self.keeper.store.unfinished()
+        store = self.keeper.store
+        return self.keeper.publications_wait or store.unfinished() or store.any_live_task()
 
     def close(self) -> None:
         """Release threads and files."""

@@ -155,7 +155,8 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
     if job is None:
         return limits.queued - keeper.store.in_batch()
     counts = keeper.store.counts(job.id)
-    return limits.queued_per_grid_job - sum(counts.get(state, 0) for state in IN_BATCH)
+    most = limits.queued_per_grid_job if job.room is None else min(job.room, limits.queued_per_grid_job)
+    return most - sum(counts.get(state, 0) for state in IN_BATCH)
 
 
 def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:

@@ -110,6 +110,14 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     return ""
 
 
+def fulfil_for_task(keeper: Keeper, job: GridJob, verb: Verb, why: str) -> None:
+    """Cancel, suspend or resume a grid job that a task has handed in, because of something that happens to the task."""
+    with keeper.store.transaction():
+        keeper.store.note(job.id, f"{verb} requested", Witness.KEEPER, why)
+        if not too_late(job, verb):
+            _for_all(keeper, job, verb, {})
+
+
 def _release(keeper: Keeper, grid: int) -> None:
     """Release the local jobs that JIM holds."""
     held = keeper.store.held(grid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from jim.model import NOTHING, State, Step, Verb
 from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.record import retryable
+from jim.tasks.on_waves import refused_on_wave
 from jim.workdir.submission import was_removed
 
 Slices = tuple[tuple[int, int], ...]
@@ -55,6 +56,7 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
     number, slices = slices_of(target)
     job = view.grid_job(number)
     _require_target(job, verb, target, slices)
+    refuse_on_wave(view, job, {**more, "verb": verb, "target": target}, slices)
     if verb == Verb.RETRY:
         return _retry(view, job, slices, more)
     if verb == Verb.REMOVE:
@@ -66,6 +68,14 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
         hit = _by_state({state: count for state, count in states.items() if state.value != more["to"]})
         return Effect("", hit, f"declares {_told(hit, more['to'])}")
     return _of_living(job, verb, states, more)
+
+
+def refuse_on_wave(
+    view: View, job: GridJob, content: Mapping[str, Any], slices: Sequence[tuple[int, int]] = ()
+) -> None:
+    """Refuse a verb that would take work out of the hands of a task."""
+    if job.is_of_task and (why := refused_on_wave(view, job, slices, content)):
+        raise BadRequest(why)
 
 
 def offered(job: GridJob, states: Iterable[State], local: LocalJob | None = None) -> list[Verb]:

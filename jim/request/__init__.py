@@ -18,7 +18,7 @@ from jim.plugins import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
 STDIN = Path("-")  # read from stdin; paths in it are relative to the working directory, as if the file lay there
-DEEPEST = 16
+DEEPEST, LONGEST_NAME = 16, 200  # levels of a table; letters of a job type: a file name may have 255 bytes
 HANDLERS = Path(__file__).parents[1] / "handlers"
 TYPELESS = ("jdf", "jdl", "rsl")  # languages with texts only
 LANGUAGES = {".toml": "toml", ".json": "json", ".jdf": "jdf", ".jdl": "jdl", ".rsl": "rsl"}
@@ -34,7 +34,6 @@ JDL = re.compile(
     re.ASCII,
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
-LONGEST_NAME = 200  # length of a job type's name; a file name may have 255 bytes, with its ending
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
 # These variables would change how JIM's own programs or the dynamic linker behave, not only the payload.
 FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
@@ -153,6 +152,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
     attributes = _in_full(attributes) if "splitter" in declared else attributes
+    _refuse_of_tasks(attributes)
     for name in attributes:
         if name not in declared:
             raise BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
@@ -176,6 +176,13 @@ def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:
     from jim.request.short_forms import in_full  # many requests have none
 
     return in_full(attributes)
+
+
+def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
+    """Refuse what only the keeper hands in, for a task."""
+    if "pieces" in attributes or str(attributes.get("key")).startswith("task:"):
+        name = "pieces" if "pieces" in attributes else "key"
+        raise BadRequest("only a task hands in pieces" if name == "pieces" else "'task:' is for tasks", name)
 
 
 def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:

@@ -29,6 +29,7 @@ class Connected:
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
         self._in_batch: int | None = None  # local jobs, once they are counted
         self._changed: set[int] = set()  # grid jobs
+        self._changed_tasks: set[int] = set()
         self._touched: set[int] = set()  # grid jobs that this transaction gives a new version
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:

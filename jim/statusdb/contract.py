@@ -59,9 +59,10 @@ from jim.statusdb.asked import (
     Refused,
     Unchecked,
 )
+from jim.statusdb.task_contract import TaskStore
 
 
-class Store(Protocol):
+class Store(TaskStore, Protocol):
     """The status DB of one state directory.
 
     Opening refuses a format that is newer than this JIM knows. A writer updates an older format when it opens the

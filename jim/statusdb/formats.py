@@ -5,15 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
-WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED, WITH_GENERATIONS, WITH_SPARED = (
-    6,
-    8,
-    9,
-    10,
-    11,
-    12,
-    12,
-)
+WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED = 6, 8, 9, 10, 11
+WITH_GENERATIONS, WITH_SPARED, WITH_TASKS = 12, 12, 12
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -105,6 +98,48 @@ UPGRADES = (
     CREATE TABLE spared (grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, n INTEGER NOT NULL,
         host TEXT NOT NULL, open INTEGER NOT NULL, PRIMARY KEY (grid, k, idx)) WITHOUT ROWID;
     CREATE INDEX spared_open ON spared (grid, k, idx) WHERE open;
+    ALTER TABLE grid_job ADD COLUMN room INTEGER;
+    CREATE TABLE task (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, nonce TEXT NOT NULL, owner TEXT NOT NULL,
+        spec TEXT NOT NULL, digest TEXT NOT NULL, state TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', reason TEXT
+        NOT NULL DEFAULT '', tested TEXT NOT NULL DEFAULT '', tests INTEGER NOT NULL DEFAULT 0, priority INTEGER NOT
+        NULL DEFAULT 0, throttle TEXT NOT NULL DEFAULT '{}', next_piece INTEGER NOT NULL DEFAULT 0, next_wave INTEGER
+        NOT NULL DEFAULT 1, created TEXT NOT NULL, updated TEXT NOT NULL);
+    CREATE INDEX task_by_state ON task (state);
+    CREATE TABLE source (task INTEGER NOT NULL, k INTEGER NOT NULL, kind TEXT NOT NULL, closed TEXT NOT NULL DEFAULT
+        '', device TEXT NOT NULL DEFAULT '', looked TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', since
+        TEXT NOT NULL DEFAULT '', PRIMARY KEY (task, k)) WITHOUT ROWID;
+    CREATE TABLE pool_group (task INTEGER NOT NULL, grp TEXT NOT NULL, closed TEXT NOT NULL DEFAULT '', ended TEXT
+        NOT NULL DEFAULT '', dirty INTEGER NOT NULL DEFAULT 0, flush INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (task,
+        grp)) WITHOUT ROWID;
+    CREATE INDEX pool_group_dirty ON pool_group (task, grp) WHERE dirty > 0;
+    CREATE TABLE item (id INTEGER PRIMARY KEY, task INTEGER NOT NULL, name TEXT NOT NULL, grp TEXT NOT NULL, state
+        TEXT NOT NULL, since REAL NOT NULL, size INTEGER NOT NULL DEFAULT 0, mtime TEXT NOT NULL DEFAULT '', upto
+        INTEGER NOT NULL DEFAULT 0, live INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0, note TEXT NOT
+        NULL DEFAULT '', record TEXT NOT NULL DEFAULT '', UNIQUE (task, name));
+    CREATE INDEX item_available ON item (task, grp, id) WHERE state = 'available';
+    CREATE TABLE piece (task INTEGER NOT NULL, p INTEGER NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, record
+        TEXT NOT NULL, wave INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL
+        DEFAULT 0, reason TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT '', PRIMARY KEY (task, p)) WITHOUT
+        ROWID;
+    CREATE INDEX piece_ready ON piece (task, p) WHERE state = 'ready';
+    CREATE INDEX piece_failed ON piece (task, p) WHERE state = 'failed';
+    CREATE INDEX piece_in_wave ON piece (task, wave, n) WHERE wave > 0;
+    CREATE TABLE piece_item (task INTEGER NOT NULL, p INTEGER NOT NULL, item INTEGER NOT NULL, part INTEGER NOT NULL
+        DEFAULT 0, first_event INTEGER, last_event INTEGER, first_lumi INTEGER, last_lumi INTEGER, run INTEGER,
+        PRIMARY KEY (task, p, item, part)) WITHOUT ROWID;
+    CREATE INDEX piece_item_of ON piece_item (item, p);
+    CREATE TABLE wave (task INTEGER NOT NULL, t INTEGER NOT NULL DEFAULT 0, w INTEGER NOT NULL, state TEXT NOT NULL,
+        grid INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, sha256 TEXT NOT NULL, pieces TEXT NOT NULL DEFAULT
+        '', followed INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT -1, ending TEXT NOT NULL DEFAULT
+        '', reason TEXT NOT NULL DEFAULT '', created TEXT NOT NULL, PRIMARY KEY (task, t, w)) WITHOUT ROWID;
+    CREATE INDEX wave_live ON wave (task, t, w) WHERE state IN ('intended', 'handed in');
+    CREATE INDEX wave_of ON wave (grid) WHERE grid > 0;
+    CREATE TABLE task_tally (task INTEGER NOT NULL, what TEXT NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, count
+        INTEGER NOT NULL, PRIMARY KEY (task, what, grp, state)) WITHOUT ROWID;
+    CREATE TABLE task_journal (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL, at TEXT NOT NULL, what TEXT NOT NULL,
+        reason TEXT NOT NULL);
+    CREATE INDEX task_journal_of ON task_journal (task);
+    CREATE INDEX journal_by_grid_job ON journal (grid, seq);
     """,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jim.model import Piece
@@ -24,9 +24,22 @@ def _shortened(piece: Piece) -> tuple[Any, ...]:
     return piece[:last]
 
 
+def pieces_as_lists(pieces: Iterable[Piece]) -> list[list[Any]]:
+    """Return pieces as plain values, as a task hands them in."""
+    return [json.loads(as_json(_shortened(piece))) for piece in pieces]
+
+
+def pieces_in(records: Iterable[list[Any]]) -> Iterator[Piece]:
+    """Read pieces that a task has handed in."""
+    return map(_piece, records)
+
+
 def piece_of(text: str) -> Piece:
     """Read a stored piece; older forms are a table, or have arguments outside a list of their own."""
-    stored = json.loads(text)
+    return _piece(json.loads(text))
+
+
+def _piece(stored: Any) -> Piece:
     if isinstance(stored, dict):
         stored = list(Piece(**stored))
     elif len(stored) > 2 and isinstance(stored[2], str):

@@ -27,7 +27,8 @@ CREATE TABLE grid_job (
     nonce TEXT NOT NULL DEFAULT '',     -- made by the door; no other grid job is taken for it
     place TEXT NOT NULL DEFAULT '',     -- the name of its directory; empty: it has none
     door TEXT NOT NULL DEFAULT '',      -- in whose words its polls are answered; empty: an older version took it in
-    version INTEGER NOT NULL DEFAULT 0  -- one more with each transaction that changes anything of the grid job
+    version INTEGER NOT NULL DEFAULT 0, -- one more with each transaction that changes anything of the grid job
+    room INTEGER                        -- how many of its local jobs may be in the batch system; null: no limit of its own
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
@@ -177,6 +178,135 @@ CREATE TABLE spared (
     open INTEGER NOT NULL, PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 CREATE INDEX spared_open ON spared (grid, k, idx) WHERE open;
+
+-- Tasks: standing orders, which hand in grid jobs of their own. docs/architecture.md says how they go on.
+
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    nonce TEXT NOT NULL,                -- a random word, part of the keys of its grid jobs
+    owner TEXT NOT NULL,                -- its state directory's machine
+    spec TEXT NOT NULL,                 -- the checked task file, JSON
+    digest TEXT NOT NULL,               -- of spec and of what is sent along
+    state TEXT NOT NULL,
+    outcome TEXT NOT NULL DEFAULT '',   -- of a finished task: completed, with failures
+    reason TEXT NOT NULL DEFAULT '',    -- why it paused by itself
+    tested TEXT NOT NULL DEFAULT '',    -- the digest of what a test has passed with
+    tests INTEGER NOT NULL DEFAULT 0,   -- how many tests there were
+    priority INTEGER NOT NULL DEFAULT 0,
+    throttle TEXT NOT NULL DEFAULT '{}', -- JSON
+    next_piece INTEGER NOT NULL DEFAULT 0, -- pieces from here on do not count yet
+    next_wave INTEGER NOT NULL DEFAULT 1,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL
+);
+CREATE INDEX task_by_state ON task (state);
+
+-- What fills the input pool of a task.
+CREATE TABLE source (
+    task INTEGER NOT NULL,
+    k INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    closed TEXT NOT NULL DEFAULT '',    -- since when nothing more comes
+    device TEXT NOT NULL DEFAULT '',    -- of a directory, with its inode: another one proves nothing
+    looked TEXT NOT NULL DEFAULT '',    -- when it was last looked at with success
+    reason TEXT NOT NULL DEFAULT '',    -- why it cannot be looked at, since `since`
+    since TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (task, k)
+) WITHOUT ROWID;
+
+-- Items that no piece mixes. `dirty` counts what has changed since they were planned, `flush`: as if closed.
+CREATE TABLE pool_group (
+    task INTEGER NOT NULL,
+    grp TEXT NOT NULL,
+    closed TEXT NOT NULL DEFAULT '',
+    ended TEXT NOT NULL DEFAULT '',     -- when what closes it was seen
+    dirty INTEGER NOT NULL DEFAULT 0,
+    flush INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (task, grp)
+) WITHOUT ROWID;
+CREATE INDEX pool_group_dirty ON pool_group (task, grp) WHERE dirty > 0;
+
+CREATE TABLE item (
+    id INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    grp TEXT NOT NULL,
+    state TEXT NOT NULL,
+    since REAL NOT NULL,                -- when it came, in seconds since 1970
+    size INTEGER NOT NULL DEFAULT 0,
+    mtime TEXT NOT NULL DEFAULT '',     -- of a file, with its inode: what tells that it has changed
+    upto INTEGER NOT NULL DEFAULT 0,    -- how many events of a range are in pieces
+    live INTEGER NOT NULL DEFAULT 0,    -- pieces with it that have not ended
+    failed INTEGER NOT NULL DEFAULT 0,  -- pieces with it that have failed
+    note TEXT NOT NULL DEFAULT '',      -- removed or stale since, or why it was dropped or left out
+    record TEXT NOT NULL DEFAULT '',    -- what splitters may know, JSON without the name
+    UNIQUE (task, name)
+);
+CREATE INDEX item_available ON item (task, grp, id) WHERE state = 'available';
+
+CREATE TABLE piece (
+    task INTEGER NOT NULL,
+    p INTEGER NOT NULL,
+    grp TEXT NOT NULL,
+    state TEXT NOT NULL,
+    record TEXT NOT NULL,               -- what the splitter made, JSON; files by the ids of items
+    wave INTEGER NOT NULL DEFAULT 0,    -- that has it, with the number of its local job there
+    n INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0, -- in earlier waves
+    reason TEXT NOT NULL DEFAULT '',    -- why it failed
+    kind TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (task, p)
+) WITHOUT ROWID;
+CREATE INDEX piece_ready ON piece (task, p) WHERE state = 'ready';
+CREATE INDEX piece_failed ON piece (task, p) WHERE state = 'failed';
+CREATE INDEX piece_in_wave ON piece (task, wave, n) WHERE wave > 0;
+
+-- The items of a piece, with the part that it may process; null: no limit. A row for each range.
+CREATE TABLE piece_item (
+    task INTEGER NOT NULL,
+    p INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    part INTEGER NOT NULL DEFAULT 0,
+    first_event INTEGER, last_event INTEGER,
+    first_lumi INTEGER, last_lumi INTEGER,
+    run INTEGER,
+    PRIMARY KEY (task, p, item, part)
+) WITHOUT ROWID;
+CREATE INDEX piece_item_of ON piece_item (item, p);
+
+-- A grid job that a task hands in; of a test: t counts the tests, w the grid jobs of it.
+CREATE TABLE wave (
+    task INTEGER NOT NULL,
+    t INTEGER NOT NULL DEFAULT 0,
+    w INTEGER NOT NULL,
+    state TEXT NOT NULL,                -- intended, handed in, settled, refused
+    grid INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,               -- of its pieces
+    pieces TEXT NOT NULL DEFAULT '',    -- of a test, JSON: they belong to no pool
+    followed INTEGER NOT NULL DEFAULT 0, -- the last line of its grid job's journal that is taken in
+    version INTEGER NOT NULL DEFAULT -1, -- of its grid job at that time
+    ending TEXT NOT NULL DEFAULT '',    -- pause: its pieces become ready again; cancel
+    reason TEXT NOT NULL DEFAULT '',
+    created TEXT NOT NULL,
+    PRIMARY KEY (task, t, w)
+) WITHOUT ROWID;
+CREATE INDEX wave_live ON wave (task, t, w) WHERE state IN ('intended', 'handed in');
+CREATE INDEX wave_of ON wave (grid) WHERE grid > 0;
+
+-- Items and pieces of each task by group and state: they follow in the transaction that changes these.
+CREATE TABLE task_tally (
+    task INTEGER NOT NULL, what TEXT NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (task, what, grp, state)
+) WITHOUT ROWID;
+
+CREATE TABLE task_journal (
+    seq INTEGER PRIMARY KEY, task INTEGER NOT NULL, at TEXT NOT NULL, what TEXT NOT NULL, reason TEXT NOT NULL
+);
+CREATE INDEX task_journal_of ON task_journal (task);
+
+CREATE INDEX journal_by_grid_job ON journal (grid, seq);
 
 -- Derived from the rows above, for lists, maps and pictures: derived.py.
 

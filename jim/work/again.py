@@ -10,6 +10,8 @@ from jim.model import Piece
 from jim.splitting.files_and_jobs import Mask, SplitJob, files_from
 from jim.splitting.recovery import document_of
 
+OF_ITS_OWN = ("key", "task")  # what no second request may have
+
 
 def recovering(request: Attributes, undone: Iterable[Piece]) -> dict[str, Any]:
     """Return a request for the work that these pieces of a request have not done."""
@@ -39,8 +41,8 @@ def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
     """
     if piece.files and request["job_type"] != "executable":
         files = [each for each in request["input_files"] if each["lfn"] in piece.files]
-        alone = {**request, **piece.attributes, "dataset": None, "input_files": files}
-        return {name: value for name, value in alone.items() if value and name != "key"}
+        alone = {**request, **piece.attributes, "dataset": None, "input_files": files or list(piece.files)}
+        return {name: value for name, value in alone.items() if value and name not in OF_ITS_OWN}
     alone = {name: value for name, value in {**request, **piece.attributes}.items() if name not in SPLITTING}
     if "arguments" in request:  # also if the job type has argument sets
         alone.pop("argument_sets", None)
@@ -48,4 +50,4 @@ def copied(request: Attributes, piece: Piece) -> dict[str, Any]:
     if piece.events:
         alone["events"] = piece.events
         alone["events_per_job"] = piece.events
-    return {name: value for name, value in alone.items() if value and name != "key"}
+    return {name: value for name, value in alone.items() if value and name not in OF_ITS_OWN}

@@ -31,6 +31,7 @@ MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun"
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
 AWAY = 71101  # WMCore's code for a job that no site may run
 TOLD_SITES = 5
+OF_TASK = 9_999_999  # pieces of a task: their numbers have seven digits
 _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
 
@@ -85,6 +86,16 @@ def herd_of(
     yield from map(OfEach(handler, request, later, site.handlers), pieces) if later else pieces
 
 
+def of_task(handler: Handler, request: Attributes, jobs: Iterable[tuple[int, SplitJob]], task: str) -> Iterator[Piece]:
+    """Make the pieces of a task, whose numbers are given; one that cannot be made has failed on its creation."""
+    making = _Making(handler, request, task, OF_TASK, frozenset())
+    for p, job in jobs:
+        try:
+            yield making.piece(job, p)
+        except BadRequest as error:
+            yield Piece(files=tuple(each.lfn for each in job.files), variables=dict(job.baggage), failure=str(error))
+
+
 def within_limits(pieces: Iterable[Piece], handler: Handler, request: Attributes, site: Site) -> Iterator[Piece]:
     """Refuse pieces whose own attributes ask for more than the site file allows."""
     for piece in pieces:
@@ -102,7 +113,7 @@ def _no_jobs(request: Attributes) -> SplitError:
 class _Making:
     """Makes the pieces of a request. There may be a million: what is the same in many of them is checked once."""
 
-    def __init__(self, handler: Handler, request: Attributes, grid_job: int, count: int, here: Set[str]) -> None:
+    def __init__(self, handler: Handler, request: Attributes, grid_job: int | str, count: int, here: Set[str]) -> None:
         self._handler, self._request, self._here = handler, request, here
         self._grid_job, self._digits = str(grid_job), len(str(count))
         self._own = may_differ(handler)

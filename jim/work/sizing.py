@@ -55,8 +55,11 @@ def size(handler: Handler, request: Mapping[str, Any], site: Site, learned: str 
         if not site.site.catalogue:
             raise BadRequest(f"cannot look up {unknown}: this site has no catalogue (site.catalogue)")
         return Size(0, 0, 0, None, f"by {unknown}, which the keeper looks up in the site's catalogue")
-    if request.get("splitter"):
-        return Size(0, 0, 0, None, f"as {request['splitter']} splits it")
+    if request.get("splitter") or request.get("pieces"):
+        task = request.get("pieces")
+        return Size(
+            0, 0, 0, None, "the pieces that its task has made" if task else f"as {request['splitter']} splits it"
+        )
     with foreign(f"job type {request['job_type']}"):
         work = handler.work(request)
     if not work.events:

@@ -26,9 +26,11 @@ from jim import __version__, cli
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
 from jim.site import file as site_file
+from jim.site.file import Site
 from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
+from jim.tasks import file as task_file
 
 HOME = Path(__file__).parents[2]
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
@@ -183,7 +185,7 @@ def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
             r"(?:\S+=\S+ )*(?:sudo -u \S+ )?(?:/opt/jim/|\./)?(?:shell/)?jim( .*)?$", piece.strip().partition(" | ")[0]
         )
         words = (found[1] or "").split() if found else []
-        if words[:1] in (["site"], ["ce"], ["gram"], ["db"]) and len(words) > 1:
+        if words[:1] in (["site"], ["ce"], ["gram"], ["db"], ["task"]) and len(words) > 1:
             yield tuple(words[:2]), words[2:]
         elif words and re.fullmatch(r"[a-z]+", words[0]):
             yield (words[0],), words[1:]
@@ -329,7 +331,7 @@ def test_requests_in_pages_are_accepted(tmp_path: Path) -> None:
     for number, block in enumerate(requests):
         file = tmp_path / f"{number}.toml"
         file.write_text(block)
-        assert check(read(file))
+        assert task_file.read(file, Site(tmp_path)) if "[[task]]" in block else check(read(file))
 
 
 def test_the_readme_s_request_is_the_example() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
 from jim.splitting.file_chunks import ChunkParameters
-from jim.splitting.files_and_jobs import NO_MASK, File, Mask, Range, Runs, Stream, lumi_mask
+from jim.splitting.files_and_jobs import NO_MASK, File, Mask, Range, Runs, SplitJob, Stream, lumi_mask
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import ranges_of
 from jim.splitting.masking import Masked
@@ -22,6 +22,11 @@ class Parameters(ChunkParameters, Masked):
     """The parameters of FileBased."""
 
     total_files: int = parameter(0, whole(), "total number of files to take, the first ones by name; 0: all")
+
+
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether more files would make another job."""
+    return len(job.files) >= p.files_per_job
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from jim.splitting.checked_values import whole
 from jim.splitting.errors import SplitError
-from jim.splitting.files_and_jobs import NO_MASK, File, Mask, Stream, events_mask
+from jim.splitting.files_and_jobs import NO_MASK, File, Mask, SplitJob, Stream, events_mask
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
@@ -24,6 +24,11 @@ class Parameters(Common):
 
     file_bunch_size: int = parameter(1, whole(1), "number of files in a bunch")
     event_bunch_size: int = parameter(0, whole(), "number of events in a job; 0: all events of a bunch")
+
+
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether more files would make another job."""
+    return not p.event_bunch_size and len(job.files) >= p.file_bunch_size
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

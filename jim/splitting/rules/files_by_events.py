@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
-from jim.splitting.files_and_jobs import NO_MASK, File, Stream
+from jim.splitting.files_and_jobs import NO_MASK, File, SplitJob, Stream
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
@@ -19,6 +19,11 @@ class Parameters(Common):
 
     events_per_job: int = parameter(1000, whole(1), "maximum events of a job; a file with more gets a job of its own")
     files_per_job: int = parameter(0, whole(), "maximum files of a job; 0: any number")
+
+
+def full(_job: SplitJob, _p: Parameters) -> bool:
+    """Tell that more files may always change the last job."""
+    return False
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import number
-from jim.splitting.files_and_jobs import Stream
+from jim.splitting.files_and_jobs import SplitJob, Stream
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
@@ -18,6 +18,11 @@ class Parameters(Common):
     """The parameters of FixedDelay."""
 
     trigger_time: float = parameter(0, number(), "time to make the job, in seconds since 1970")
+
+
+def full(_job: SplitJob, _p: Parameters) -> bool:
+    """Tell that more files may always change the last job."""
+    return False
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

@@ -30,6 +30,11 @@ class Parameters:
     )
 
 
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether more files would make another job."""
+    return len(job.files) >= p.files_per_subjob
+
+
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
     """Split the files. A pattern must have been replaced by its files before."""
     if not work.files:

@@ -24,6 +24,11 @@ class Parameters:
     files_per_job: int = parameter(1, WHOLE, "maximum number of files in a job", "SplitterMaxFilesPerJob", SplitError)
 
 
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether more files would make another job."""
+    return len(job.files) >= max(1, p.files_per_job)
+
+
 def split(work: Subscription, p: Parameters) -> Iterator[SplitJob]:
     """Choose the storage with the fewest files in jobs so far; of several, the first by name."""
     most = max(1, p.files_per_job)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
 from jim.splitting.errors import SplitError
-from jim.splitting.files_and_jobs import File, Stream
+from jim.splitting.files_and_jobs import File, SplitJob, Stream
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
@@ -19,6 +19,11 @@ class Parameters(Common):
     """The parameters of RunBased."""
 
     files_per_job: int = parameter(300, whole(1), "number of files in a job")
+
+
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether more files would make another job."""
+    return len(job.files) >= p.files_per_job
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

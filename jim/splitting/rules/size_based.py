@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
-from jim.splitting.files_and_jobs import File, Stream
+from jim.splitting.files_and_jobs import File, SplitJob, Stream
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
 from jim.splitting.subscription import Subscription
@@ -18,6 +18,11 @@ class Parameters(Common):
     """The parameters of SizeBased."""
 
     size_per_job: int = parameter(1000, whole(1), "maximum bytes of a job; a larger file gets a job of its own")
+
+
+def full(_job: SplitJob, _p: Parameters) -> bool:
+    """Tell that more files may always change the last job."""
+    return False
 
 
 def split(work: Subscription, p: Parameters) -> Stream:

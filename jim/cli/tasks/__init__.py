@@ -1,0 +1,26 @@
+"""jim task: standing orders, which go on by themselves. A module for each kind of verbs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from jim.cli.tasks import changing, looking, making
+
+MODULES = (making, looking, changing)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `jim task`."""
+    names = [name for module in MODULES for name in module.VERBS]
+    verbs = parser.add_subparsers(dest="task_verb", metavar="|".join(names), required=True)
+    for module in MODULES:
+        module.add_verbs(verbs)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb of a task."""
+    verbs: dict[str, Callable[[argparse.Namespace], int]] = {}
+    for module in MODULES:
+        verbs |= module.VERBS
+    return verbs[arguments.task_verb](arguments)

@@ -1,0 +1,118 @@
+"""jim task test, start, pause, resume, throttle, cancel, remove: wishes for tasks, which the keeper fulfils."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from jim import run_grid_job
+from jim.cli.arguments import whole_number
+from jim.cli.text import say
+from jim.doors import inbox
+from jim.errors import BadRequest
+from jim.reading.quantities import how_many
+from jim.reading.tasks import facts, named
+from jim.reading.view import View, look
+from jim.statusdb.task_rows import PieceState, Task
+from jim.tasks.effects import TaskVerb, refusal
+from jim.tasks.words import THROTTLE
+
+HELP = {
+    TaskVerb.TEST: "try a task out: its first pieces as grid jobs of their own",
+    TaskVerb.START: "let tested tasks begin",
+    TaskVerb.PAUSE: "release no more pieces, and send no more attempts",
+    TaskVerb.RESUME: "let paused tasks go on",
+    TaskVerb.THROTTLE: "change how many pieces are on the way",
+    TaskVerb.CANCEL: "end a task with all that is on the way",
+    TaskVerb.REMOVE: "forget a task that has ended",
+}
+
+
+def add_verbs(verbs: Any) -> None:
+    """Declare the verbs that change tasks."""
+    parsers = {verb: verbs.add_parser(verb.value, help=words) for verb, words in HELP.items()}
+    for verb, parser in parsers.items():
+        several = verb in (TaskVerb.START, TaskVerb.PAUSE, TaskVerb.RESUME, TaskVerb.TEST)
+        parser.add_argument("names", metavar="NAME", nargs="+" if several else 1, help="a task")
+    parsers[TaskVerb.TEST].add_argument("--pieces", metavar="K", type=whole_number(1), help="how many pieces to try")
+    parsers[TaskVerb.START].add_argument("--untested", action="store_true", help="also if it has not been tested")
+    how = parsers[TaskVerb.PAUSE].add_mutually_exclusive_group()
+    how.add_argument("--suspend", action="store_true", help="suspend what is on the way, as `jim suspend` does")
+    how.add_argument(
+        "--kill", action="store_true", help="end what is on the way; these pieces are released again later"
+    )
+    parsers[TaskVerb.THROTTLE].add_argument(
+        "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Store the wishes; none if any task is unknown."""
+    verb, view = TaskVerb(arguments.task_verb), look()
+    content = _content(verb, arguments)
+    tasks = [named(view, name) for name in arguments.names]
+    refused = [(task, refusal(task, verb, content, _sent(view, task))) for task in tasks]
+    for _, why in refused:
+        if why:
+            raise BadRequest(why)
+    for task, _ in refused:
+        inbox.task_wish(view.site.state, verb, task.name, by=inbox.by("the command line"), **content)
+        say(f"{task.name}: {_told(view, verb, task, content)}")
+    run_grid_job.wake(view.site.state)
+    return 0
+
+
+def _sent(view: View, task: Task) -> int:
+    return view.store.task_counts(task.id, "pieces").get(PieceState.SENT, 0)
+
+
+def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a wish says besides its verb and task."""
+    if verb is TaskVerb.TEST:
+        return {"pieces": arguments.pieces} if arguments.pieces else {}
+    if verb is TaskVerb.START:
+        return {"untested": True} if arguments.untested else {}
+    if verb is TaskVerb.PAUSE:
+        return {name: True for name in ("suspend", "kill") if getattr(arguments, name)}
+    return dict(map(_limit, arguments.limits)) if verb is TaskVerb.THROTTLE else {}
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if name not in THROTTLE or not value.isdecimal() or len(value) > 9:
+        raise BadRequest(f"{text!r}: expected {' or '.join(f'{each}=N' for each in THROTTLE)}, N a whole number")
+    if name == "queued" and not int(value):
+        raise BadRequest(f"{text}: must be 1 or more")
+    return name, int(value)
+
+
+def _told(view: View, verb: TaskVerb, task: Task, content: dict[str, Any]) -> str:
+    """Return what a wish will do."""
+    found = facts(view, task)
+    sent, ready = (found.pieces.get(each, 0) for each in (PieceState.SENT, PieceState.READY))
+    on_the_way = f"{how_many(sent, 'piece')} on the way"
+    if verb is TaskVerb.TEST:
+        return f"test {task.tests + 1} begins; `jim task explain {task.name}` shows the progress"
+    if verb is TaskVerb.START:
+        most = f"at most {task.throttle['at_once']:,} pieces are on the way"
+        return f"starts; {most}; `jim task status {task.name}` shows the progress"
+    if verb is TaskVerb.PAUSE:
+        return f"pauses; {on_the_way}{_what_becomes(sent, content)}"
+    if verb is TaskVerb.RESUME:
+        return f"goes on; {how_many(ready, 'piece')} ready, at most {task.throttle['at_once']:,} on the way"
+    if verb is TaskVerb.THROTTLE:
+        return ", ".join(f"{name} {task.throttle[name]:,} → {value:,}" for name, value in content.items())
+    if verb is TaskVerb.CANCEL:
+        return f"is cancelled, with {on_the_way}; `jim task explain {task.name}` shows the progress"
+    return f"is forgotten: {how_many(sum(found.items.values()), 'item')}, {how_many(task.next_piece, 'piece')}"
+
+
+def _what_becomes(sent: int, content: dict[str, Any]) -> str:
+    if not sent:
+        return ""
+    if content.get("kill"):
+        return ": they are ended, and released again after `jim task resume`"
+    return ": they are suspended" if content.get("suspend") else ": what the batch system has goes on"
+
+
+VERBS = {verb.value: _run for verb in HELP}

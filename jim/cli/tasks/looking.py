@@ -1,0 +1,229 @@
+"""jim task status, show, explain, items: what there is to see of tasks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jim.cli.arguments import whole_number
+from jim.cli.table import table
+from jim.cli.text import facts, plain, say, say_json, with_local_times
+from jim.reading import tasks as reading
+from jim.reading.before_submission import Wait
+from jim.reading.documents import NOTHING
+from jim.reading.quantities import ago, counted, how_many
+from jim.reading.task_waits import of_piece, waits
+from jim.reading.view import View, add_json, look
+from jim.statusdb.task_rows import ItemState, Task
+
+MOST_ITEMS = 10_000
+LINES = 20  # of a journal
+HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "reason")
+
+
+def add_verbs(verbs: Any) -> None:
+    """Declare the verbs that read."""
+    status = verbs.add_parser("status", help="list the tasks, or show how far one is")
+    status.add_argument("name", metavar="NAME", nargs="?", help="a task; without one, all of them")
+    show = verbs.add_parser("show", help="show all facts of a task or of a piece, with its journal")
+    show.add_argument("name", metavar="NAME[/p]", help="a task, or one of its pieces")
+    explain = verbs.add_parser(
+        "explain", help="explain what a task waits for, on which evidence, and what happens next"
+    )
+    explain.add_argument("name", metavar="NAME[/p]", help="a task, or one of its pieces")
+    items = verbs.add_parser("items", help="list the items of a task")
+    items.add_argument("name", metavar="NAME", help="a task")
+    items.add_argument("glob", metavar="GLOB", nargs="?", default="*", help="pattern of their names; default: all")
+    items.add_argument(
+        "--state", choices=[each.value for each in ItemState], default="", help="only items in this state"
+    )
+    items.add_argument("--limit", metavar="N", type=whole_number(1), default=MOST_ITEMS, help="at most so many")
+    for each in (status, show, explain, items):
+        add_json(each)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    view = look()
+    if arguments.name:
+        return _one(view, reading.named(view, arguments.name), as_json=arguments.json)
+    tasks = view.store.tasks()
+    if arguments.json:
+        say_json([reading.record(view, each) for each in tasks])
+        return 0
+    if not tasks:
+        say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
+        return 0
+    table(HEAD, (row(reading.record(view, each)) for each in tasks))
+    return 0
+
+
+def row(told: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return the line of a task."""
+    pieces, sent = told["pieces"], told["on_the_way"]
+    state = told["state"] if not told["outcome"] else f"{told['state']}: {told['outcome']}"
+    way = f"{sent:,} ({told['queued']:,} queued)" if sent else "0"
+    throttle = f"{told['throttle']['at_once']:,} at once"
+    is_open = "yes" if told["open"] else "-"
+    return (
+        *(told["name"], state, is_open, items_in_words(told["items"]), pieces_in_words(told, is_open == "yes")),
+        *(way, throttle, f"{pieces.get('failed', 0):,}", plain(told["reason"])),
+    )
+
+
+def with_more(words: str, more: str) -> str:
+    """Return words, followed by a reason if there is one."""
+    return f"{words}: {plain(more)}" if more else words
+
+
+def items_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many items there are, and how many of them wait or are not taken."""
+    aside = [(name, counts[name]) for name in ("available", "late", "gone", "left out", "dropped") if counts.get(name)]
+    told = f" ({counted(aside)})" if aside else ""
+    return f"{sum(counts.values()):,}{told}"
+
+
+def pieces_in_words(told: Mapping[str, Any], is_open: bool) -> str:
+    """Return how many pieces are completed, of how many."""
+    pieces = told["pieces"]
+    planned = sum(count for state, count in pieces.items() if state != "taken back")
+    return f"{pieces.get('completed', 0):,} of {'?' if is_open else format(planned, ',')} completed"
+
+
+def _one(view: View, task: Task, *, as_json: bool) -> int:
+    told = reading.in_detail(view, task)
+    if as_json:
+        say_json(told)
+        return 0
+    state = told["state"] + (f", {told['outcome']}" if told["outcome"] else "")
+    pieces = counted((state, count) for state, count in told["pieces"].items()) or "none yet"
+    rows: list[tuple[str, object]] = [
+        ("task", with_more(task.name, told["summary"])),
+        ("state", with_more(state, told["reason"])),
+        ("file", f"{plain(told['file'])}{', which differs from what runs' if told['file_differs'] else ''}"),
+        ("tested", "yes" if told["tested"] else "not as it is now"),
+        ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
+        ("pieces", pieces),
+        ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
+        ("throttle", f"at_once {task.throttle['at_once']:,}, queued {task.throttle['queued']:,}"),
+    ]
+    facts(rows)
+    _say_sources(told["sources"])
+    _say_groups(told["groups"])
+    for each in told["failures"]:
+        say(f"{how_many(each['times'], 'piece')}: {plain(each['reason'])} (as {each['example']})", "failed: ")
+    return 0
+
+
+def _say_sources(sources: Iterable[Mapping[str, Any]]) -> None:
+    for each in sources:
+        state = f"closed since {each['closed']}" if each["closed"] else "open"
+        looked = f", looked at {each['looked']}" if each["looked"] else ", not looked at yet"
+        trouble = f"; cannot be looked at since {each['since']}: {each['reason']}" if each["reason"] else ""
+        say(with_local_times(f"{plain(each['what'])}: {state}{looked}{plain(trouble)}"), "source: ")
+
+
+def _say_groups(groups: Sequence[Mapping[str, Any]]) -> None:
+    if len(groups) < 2 and not any(each["group"] for each in groups):
+        return
+    rows = (
+        (
+            plain(each["group"]),
+            counted(each["items"].items()),
+            counted(each["pieces"].items()),
+            "yes" if each["closed"] else "-",
+        )
+        for each in groups
+    )
+    table(("group", "items", "pieces", "closed"), rows)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    view = look()
+    if "/" in arguments.name:
+        return _show_piece(view, arguments.name, as_json=arguments.json)
+    task = reading.named(view, arguments.name)
+    _one(view, task, as_json=arguments.json)
+    if not arguments.json:
+        waves = view.store.waves(task.id)
+        say()
+        table(("wave", "pieces", "grid job", "state", "reason"), (_wave(each._asdict()) for each in waves))
+        say()
+        for line in view.store.task_journal(task.id, LINES):
+            say(with_local_times(f"{line.at} {line.what}{f': {plain(line.reason)}' if line.reason else ''}"))
+    return 0
+
+
+def _wave(wave: Mapping[str, Any]) -> tuple[object, ...]:
+    name = f"test {wave['t']}.{wave['w']}" if wave["t"] else wave["w"]
+    return name, f"{wave['size']:,}", wave["grid"] or "", wave["state"].value, plain(wave["reason"])
+
+
+def _show_piece(view: View, name: str, *, as_json: bool) -> int:
+    _, piece = reading.piece_named(view, name)
+    told = reading.piece_record(view, piece)
+    if as_json:
+        say_json(told)
+        return 0
+    rows: list[tuple[str, object]] = [
+        ("piece", name),
+        ("state", with_more(told["state"], told["reason"])),
+        ("local job", told["local_job"] or "none yet"),
+    ]
+    facts([*rows, *([("group", plain(told["group"]))] if told["group"] else [])])
+    table(("item", "part"), ((plain(each["item"]), _part(each)) for each in told["items"]))
+    return 0
+
+
+def _part(told: Mapping[str, Any]) -> str:
+    run = f"run {told['run']}, " if "run" in told else ""
+    if "first_event" in told:
+        return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
+    return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    view = look()
+    if "/" in arguments.name:
+        task, piece = reading.piece_named(view, arguments.name)
+        found = list(of_piece(view, task, piece))
+    else:
+        task = reading.named(view, arguments.name)
+        found = list(waits(view, task))
+    if arguments.json:
+        say_json([each._asdict() for each in found])
+        return 0
+    say(f"{arguments.name}: {task.state.value}")
+    for wait in found or [NOTHING]:
+        _say_wait(view, wait)
+    return 0
+
+
+def _say_wait(view: View, wait: Wait) -> None:
+    say()
+    say(with_local_times(plain(wait.what)), "* ")
+    say(f"{wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}", "  evidence: ")
+    say(with_local_times(plain(wait.next)), "  next:     ")
+
+
+def _items(arguments: argparse.Namespace) -> int:
+    view = look()
+    task = reading.named(view, arguments.name)
+    found = reading.items(view, task, arguments.glob, arguments.state, arguments.limit)
+    if arguments.json:
+        say_json([_item(each._asdict()) for each in found])
+        return 0
+    if not found:
+        say("no item fits")
+        return 0
+    rows = ((plain(each.name), plain(each.grp), each.state.value, plain(each.note)) for each in found)
+    table(("item", "group", "state", "note"), rows)
+    return 0
+
+
+def _item(told: dict[str, Any]) -> dict[str, Any]:
+    kept = ("name", "size", "note")
+    return {"group": told["grp"], "state": told["state"].value, **{name: told[name] for name in kept}}
+
+
+VERBS = {"status": _status, "show": _show, "explain": _explain, "items": _items}

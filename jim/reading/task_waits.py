@@ -1,0 +1,130 @@
+"""Explains what a task waits for: what, on which evidence, since when, and what happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jim.reading.before_submission import Wait
+from jim.reading.quantities import how_many, span
+from jim.reading.tasks import facts, local_job_of, what_of
+from jim.reading.view import View
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState
+
+STORED = "the status DB"
+NEXT = {
+    TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start {name}` begins",
+    TaskState.READY: "`jim task start {name}` begins",
+    TaskState.PAUSED: "`jim task resume {name}` goes on",
+    TaskState.CANCELLING: "it is cancelled once all its local jobs have ended",
+    TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
+    TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
+}
+
+
+def waits(view: View, task: Task) -> Iterator[Wait]:
+    """Return each thing that a task waits for."""
+    heart = view.heart()
+    if not heart.beats and task.state in (TaskState.TESTING, TaskState.RUNNING, TaskState.CANCELLING):
+        yield Wait(heart.words, heart.next, "the heartbeat")
+    if task.state in NEXT:
+        words = f"{task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
+        why = f": {task.reason}" if task.reason else ""
+        yield Wait(words + why, NEXT[task.state].format(name=task.name), STORED, task.updated)
+    if task.state is TaskState.TESTING:
+        yield from _test(view, task)
+    if task.state is TaskState.RUNNING:
+        yield from _sources(view, task)
+        yield from _items(view, task)
+        yield from _pieces(view, task)
+    yield from _waves(view, task)
+
+
+def _test(view: View, task: Task) -> Iterator[Wait]:
+    grids = [str(each.grid) for each in view.store.live_waves(task.id) if each.t == task.tests and each.grid]
+    what = f"test {task.tests} runs: {'grid job' if len(grids) == 1 else 'grid jobs'} {', '.join(grids)}"
+    yield Wait(
+        what if grids else f"test {task.tests} begins",
+        "once it has ended, the task is ready, or configured again",
+        STORED,
+        task.updated,
+    )
+
+
+def _sources(view: View, task: Task) -> Iterator[Wait]:
+    for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
+        if source.closed:
+            continue
+        if source.reason:
+            what = f"{what_of(spec)} cannot be looked at: {source.reason}"
+            yield Wait(what, "it is looked at again; no item changes meanwhile", "the last look", source.since)
+        else:
+            next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
+            yield Wait(f"{what_of(spec)} is open: more may come", next_, "the last look", source.looked)
+
+
+def _items(view: View, task: Task) -> Iterator[Wait]:
+    split = task.spec["split"]
+    count = view.store.task_counts(task.id, "items").get(ItemState.AVAILABLE, 0)
+    if not count or split["splitter"] is None:
+        return
+    oldest = min((since for _, since in view.store.oldest_available(task.id)), default=0.0)
+    rule = "their group to be closed" if split["when"] == "closed" else f"a full piece of {split['splitter']}"
+    waited = span(max(0.0, view.store.clock.steady() - oldest))
+    limit = split["max_wait_seconds"]
+    soon = f"after {span(limit)}, or once" if limit else "once"
+    verb = "wait" if count != 1 else "waits"
+    what = f"{how_many(count, 'item')} {verb} for {rule}, the oldest for {waited}"
+    yield Wait(what, f"{soon} their group is closed, they make a piece that is not full", STORED)
+
+
+def _pieces(view: View, task: Task) -> Iterator[Wait]:
+    found = facts(view, task)
+    ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
+    if not ready:
+        return
+    at_once, queued = task.throttle["at_once"], task.throttle["queued"]
+    what, next_ = how_many(ready, "piece"), "they are released as others end; `jim task throttle` changes it"
+    verb = "is" if ready == 1 else "are"
+    if sent >= at_once:
+        yield Wait(f"{what} {verb} ready; throttle: at_once = {at_once:,}", next_, STORED)
+    elif found.queued >= queued:
+        yield Wait(f"{what} {verb} ready; throttle: queued = {queued:,}", next_.replace("end", "start", 1), STORED)
+    else:
+        every = span(task.spec["release"]["every_seconds"])
+        yield Wait(f"{what} {verb} ready", f"the next wave is at the latest {every} after the last one", STORED)
+
+
+def _waves(view: View, task: Task) -> Iterator[Wait]:
+    for wave in view.store.live_waves(task.id):
+        if wave.t:
+            continue
+        if not wave.grid:
+            why = f": {wave.reason}" if wave.reason else ""
+            yield Wait(f"wave {wave.w} is to be handed in{why}", "the keeper hands it in", STORED, wave.created)
+            continue
+        counts = view.store.counts(wave.grid)
+        left = sum(count for state, count in counts.items() if not state.final) if counts else wave.size
+        what = f"wave {wave.w}, grid job {wave.grid}: {left:,} of {wave.size:,} local jobs have not ended"
+        yield Wait(what, f"`jim explain {wave.grid}` tells more", STORED, wave.created)
+
+
+def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
+    """Return what a piece waits for."""
+    local = local_job_of(view, piece)
+    if piece.state is PieceState.SENT and local:
+        yield Wait(f"it is local job {local}", f"`jim explain {local}` tells more", STORED)
+    elif piece.state is PieceState.SENT:
+        yield Wait(f"wave {piece.wave} is to be handed in", "the keeper hands it in", STORED)
+    elif piece.state is PieceState.READY:
+        next_ = (
+            "it is released as the throttle allows" if task.state is TaskState.RUNNING else f"the task is {task.state}"
+        )
+        yield Wait("it is ready", next_, STORED)
+    else:
+        why = f": {piece.reason}" if piece.reason else ""
+        again = (
+            f"`jim retry {local}` tries it again"
+            if piece.state is PieceState.FAILED and local
+            else "nothing more happens"
+        )
+        yield Wait(f"it is {piece.state.value}{why}", again, STORED)

@@ -1,0 +1,166 @@
+"""Input pools in an SQLite store: sources, groups and items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jim.statusdb.pieces import as_json
+from jim.statusdb.task_rows import Group, Item, ItemState, NewItem, Source
+from jim.statusdb.tasks import Tasks
+
+FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
+ADD_ITEM = (
+    "INSERT INTO item (task, name, grp, state, since, size, mtime, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)
+
+
+def _item(row: Sequence[Any]) -> Item:
+    told = list(row)
+    told[4], told[12] = ItemState(told[4]), json.loads(told[12]) if told[12] else {}
+    return Item(*told)
+
+
+def ids(numbers: Iterable[int]) -> str:
+    """Return numbers as SQLite takes them apart."""
+    return json.dumps(list(numbers))
+
+
+class Pools(Tasks):
+    """The part of a status DB about what tasks work on."""
+
+    # Sources and groups
+
+    def sources(self, task: int) -> list[Source]:
+        """Return the sources of a task."""
+        return [Source(*row) for row in self.db.execute("SELECT * FROM source WHERE task = ? ORDER BY k", (task,))]
+
+    def set_source(self, task: int, k: int, **columns: Any) -> None:
+        """Record what is known of a source."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
+
+    def groups(self, task: int) -> list[Group]:
+        """Return the groups of a task."""
+        return [Group(*row) for row in self.db.execute("SELECT * FROM pool_group WHERE task = ? ORDER BY grp", (task,))]
+
+    def group(self, task: int, grp: str) -> Group | None:
+        """Return one group of a task; None: nothing of it was seen."""
+        found = self.db.execute("SELECT * FROM pool_group WHERE task = ? AND grp = ?", (task, grp)).fetchone()
+        return Group(*found) if found else None
+
+    def set_group(self, task: int, grp: str, **columns: Any) -> None:
+        """Record what is known of a group, which may be new."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        with self.transaction():
+            self.db.execute("INSERT OR IGNORE INTO pool_group (task, grp) VALUES (?, ?)", (task, grp))
+            self.db.execute(f"UPDATE pool_group SET {names} WHERE task = ? AND grp = ?", (*columns.values(), task, grp))
+
+    def make_dirty(self, task: int, grp: str, *, flush: bool = False) -> None:
+        """Let a group be planned; with `flush` as if nothing more would come."""
+        with self.transaction():
+            self.db.execute("INSERT OR IGNORE INTO pool_group (task, grp) VALUES (?, ?)", (task, grp))
+            sql = "UPDATE pool_group SET dirty = dirty + 1, flush = max(flush, ?) WHERE task = ? AND grp = ?"
+            self.db.execute(sql, (int(flush), task, grp))
+            self._changed_tasks.add(task)
+
+    def is_planned(self, group: Group) -> None:
+        """Record that a group was planned as it was then; it is still dirty if something has changed since."""
+        sql = "UPDATE pool_group SET dirty = 0, flush = 0 WHERE task = ? AND grp = ? AND dirty = ?"
+        self.db.execute(sql, (group.task, group.grp, group.dirty))
+
+    def dirty_groups(self, task: int) -> list[Group]:
+        """Return the groups to plan, those that came first before others."""
+        sql = "SELECT * FROM pool_group WHERE task = ? AND dirty > 0 ORDER BY grp"
+        return [Group(*row) for row in self.db.execute(sql, (task,))]
+
+    # Items
+
+    def add_items(self, task: int, found: Iterable[NewItem], state: ItemState = ItemState.AVAILABLE) -> int:
+        """Add items; a known name changes nothing. Return how many are new; their groups are to be planned."""
+        now, new = self.clock.steady(), dict[str, int]()
+        with self.transaction():
+            for each in found:
+                record = as_json(dict(each.record)) if each.record else ""
+                row = (task, each.name, each.grp, state, now, each.size, each.mtime, record)
+                if self.db.execute(ADD_ITEM, row).rowcount:
+                    new[each.grp] = new.get(each.grp, 0) + 1
+            for grp, count in new.items():
+                self._recount(task, "items", [(grp, state, count)])
+                if state == ItemState.AVAILABLE:
+                    self.make_dirty(task, grp)
+        return sum(new.values())
+
+    def item_named(self, task: int, name: str) -> Item | None:
+        """Return an item by its name."""
+        return next(map(_item, self.db.execute("SELECT * FROM item WHERE task = ? AND name = ?", (task, name))), None)
+
+    def items(self, task: int, numbers: Iterable[int]) -> dict[int, Item]:
+        """Return items by their numbers."""
+        sql = "SELECT i.* FROM json_each(?) e CROSS JOIN item i ON i.id = e.value WHERE i.task = ?"
+        return {each.id: each for each in map(_item, self.db.execute(sql, (ids(numbers), task)))}
+
+    def known_items(self, task: int) -> Iterator[tuple[int, str, str, ItemState, int, str]]:
+        """Yield number, name, group, state, size and mtime of all items of a task, for comparison with a listing."""
+        sql = "SELECT id, name, grp, state, size, mtime FROM item WHERE task = ?"
+        return ((*row[:3], ItemState(row[3]), *row[4:]) for row in self.db.execute(sql, (task,)))
+
+    def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:
+        """Return the items whose names match a pattern, in the order in which they came."""
+        sql = "SELECT * FROM item WHERE task = ? AND name GLOB ? AND (? = '' OR state = ?) ORDER BY id LIMIT ?"
+        return list(map(_item, self.db.execute(sql, (task, glob, state, state, limit))))
+
+    def available(self, task: int, grp: str, limit: int) -> list[Item]:
+        """Return the first available items of a group."""
+        sql = (
+            "SELECT * FROM item INDEXED BY item_available WHERE task = ? AND grp = ? AND state = 'available' "
+            "ORDER BY id LIMIT ?"
+        )
+        return list(map(_item, self.db.execute(sql, (task, grp, limit))))
+
+    def oldest_available(self, task: int) -> list[tuple[str, float]]:
+        """Return each group with available items, and when the oldest of them came."""
+        sql = (
+            "SELECT grp, min(since) FROM item INDEXED BY item_available WHERE task = ? AND state = 'available' "
+            "GROUP BY grp"
+        )
+        return list(self.db.execute(sql, (task,)))
+
+    def move_items(self, task: int, numbers: Iterable[int], now: ItemState, **columns: Any) -> None:
+        """Give items another state."""
+        those = ids(numbers)
+        with self.transaction():
+            sql = "SELECT grp, state, count(*) FROM item WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1, 2"
+            self._moved(task, "items", self.db.execute(sql, (those,)).fetchall(), now)
+            names = ", ".join(f"{name} = ?" for name in ("state", *columns))
+            sql = f"UPDATE item SET {names} WHERE id IN (SELECT value FROM json_each(?))"
+            self.db.execute(sql, (now, *columns.values(), those))
+
+    def set_items(self, numbers: Iterable[int], **columns: Any) -> None:
+        """Change facts of items that are not their states."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        sql = f"UPDATE item SET {names} WHERE id IN (SELECT value FROM json_each(?))"
+        self.db.execute(sql, (*columns.values(), ids(numbers)))
+
+    def item_is_back(self, task: int, number: int, size: int, mtime: str, record: Mapping[str, Any]) -> None:
+        """Let an item that was gone be available again, as it is now."""
+        facts = {"size": size, "mtime": mtime, "record": as_json(dict(record)) if record else "", "note": ""}
+        with self.transaction():
+            self.move_items(task, [number], ItemState.AVAILABLE, since=self.clock.steady(), **facts)
+            grp = self.db.execute("SELECT grp FROM item WHERE id = ?", (number,)).fetchone()[0]
+            self.make_dirty(task, grp)
+
+    def _derive_items(self, task: int, numbers: Sequence[int]) -> None:
+        """Let the states of items follow from those of their pieces; a range that is not wholly cut stays available."""
+        sql = (
+            "SELECT id, CASE WHEN live > 0 THEN 'acquired' WHEN failed > 0 THEN 'failed' ELSE 'completed' END AS now "
+            "FROM item WHERE id IN (SELECT value FROM json_each(?)) AND state IN ('acquired', 'completed', 'failed') "
+            "AND now <> state"
+        )
+        by_state: dict[str, list[int]] = {}
+        for number, now in self.db.execute(sql, (ids(numbers),)):
+            by_state.setdefault(now, []).append(number)
+        for now, those in by_state.items():
+            self.move_items(task, those, ItemState(now))

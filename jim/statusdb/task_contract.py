@@ -1,0 +1,205 @@
+"""The part of the contract of a store about tasks: tests/unit/statusdb/test_tasks.py checks every store against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from jim.jobs import Journal
+from jim.statusdb.task_rows import (
+    Ended,
+    Group,
+    Item,
+    ItemState,
+    NewItem,
+    NewPiece,
+    Part,
+    PieceRow,
+    Source,
+    Task,
+    TaskLine,
+    TaskState,
+    Wave,
+    WaveState,
+)
+
+
+class TaskStore(Protocol):
+    """What a status DB keeps of tasks. Their pieces and items are counted in the transaction that changes them."""
+
+    # Tasks
+
+    def changed_tasks(self) -> set[int]:
+        """Return the tasks that this store has changed since the last call, and perhaps others."""
+
+    def tasks(self, *states: TaskState) -> list[Task]:
+        """Return the tasks in these states, or all, in the order of their creation."""
+
+    def task(self, number: int) -> Task | None:
+        """Return one task; None if it was removed."""
+
+    def task_named(self, name: str) -> Task:
+        """Return the task with a name."""
+
+    def any_live_task(self) -> bool:
+        """Tell whether the keeper has to stay for a task."""
+
+    def add_task(
+        self,
+        name: str,
+        nonce: str,
+        owner: str,
+        spec: Mapping[str, Any],
+        digest: str,
+        throttle: Mapping[str, int],
+        by: str,
+    ) -> int:
+        """Store a task, in place of one of this name that was not started; return its number, 0 if it is known."""
+
+    def remove_task(self, number: int) -> None:
+        """Forget a task with all its rows."""
+
+    def set_task(self, number: int, **columns: Any) -> None:
+        """Change a task; a new state is written to its journal."""
+
+    def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
+        """Change what the task file said, as far as a person may change it later."""
+
+    def note_task(self, number: int, what: str, reason: str = "") -> None:
+        """Add a line to the journal of a task."""
+
+    def task_journal(self, number: int, last: int = 100) -> list[TaskLine]:
+        """Return the last lines of a task's journal, oldest first."""
+
+    def task_counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
+        """Count the items or pieces of a task, or of one group of it, by state; without reading them."""
+
+    def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
+        """Yield group, what is counted (items or pieces), state and count."""
+
+    def wrong_in_tasks(self) -> dict[str, int]:
+        """Count the violations of what must hold of tasks at any moment, by its name."""
+
+    # Sources, groups and items
+
+    def sources(self, task: int) -> list[Source]:
+        """Return the sources of a task."""
+
+    def set_source(self, task: int, k: int, **columns: Any) -> None:
+        """Record what is known of a source."""
+
+    def groups(self, task: int) -> list[Group]:
+        """Return the groups of a task."""
+
+    def group(self, task: int, grp: str) -> Group | None:
+        """Return one group of a task; None: nothing of it was seen."""
+
+    def set_group(self, task: int, grp: str, **columns: Any) -> None:
+        """Record what is known of a group, which may be new."""
+
+    def make_dirty(self, task: int, grp: str, *, flush: bool = False) -> None:
+        """Let a group be planned; with `flush` as if nothing more would come."""
+
+    def is_planned(self, group: Group) -> None:
+        """Record that a group was planned as it was then; it is still dirty if something has changed since."""
+
+    def dirty_groups(self, task: int) -> list[Group]:
+        """Return the groups to plan, those that came first before others."""
+
+    def add_items(self, task: int, found: Iterable[NewItem], state: ItemState = ItemState.AVAILABLE) -> int:
+        """Add items; a known name changes nothing. Return how many are new; their groups are to be planned."""
+
+    def item_named(self, task: int, name: str) -> Item | None:
+        """Return an item by its name."""
+
+    def items(self, task: int, numbers: Iterable[int]) -> dict[int, Item]:
+        """Return items by their numbers."""
+
+    def known_items(self, task: int) -> Iterator[tuple[int, str, str, ItemState, int, str]]:
+        """Yield number, name, group, state, size and mtime of all items of a task, for comparison with a listing."""
+
+    def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:
+        """Return the items whose names match a pattern, in the order in which they came."""
+
+    def available(self, task: int, grp: str, limit: int) -> list[Item]:
+        """Return the first available items of a group."""
+
+    def oldest_available(self, task: int) -> list[tuple[str, float]]:
+        """Return each group with available items, and when the oldest of them came."""
+
+    def move_items(self, task: int, numbers: Iterable[int], now: ItemState, **columns: Any) -> None:
+        """Give items another state."""
+
+    def set_items(self, numbers: Iterable[int], **columns: Any) -> None:
+        """Change facts of items that are not their states."""
+
+    def item_is_back(self, task: int, number: int, size: int, mtime: str, record: Mapping[str, Any]) -> None:
+        """Let an item that was gone be available again, as it is now."""
+
+    # Pieces and waves
+
+    def drop_unplanned(self, task: int) -> None:
+        """Remove the pieces of a plan that did not come to its end."""
+
+    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece]) -> None:
+        """Store pieces that do not count before `end_plan`."""
+
+    def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
+        """Let the pieces below a number count, and these items be acquired. Ranges are cut by `cut_range`."""
+
+    def all_available(self, task: int, items: Iterable[int]) -> bool:
+        """Tell whether all of these items are still available."""
+
+    def cut_range(self, task: int, item: int, upto: int, *, wholly: bool) -> None:
+        """Record how far a range of events is in pieces; one that is not wholly cut is still available."""
+
+    def piece(self, task: int, p: int) -> PieceRow | None:
+        """Return one piece of a task."""
+
+    def ready_pieces(self, task: int, limit: int) -> list[PieceRow]:
+        """Return the first pieces to release."""
+
+    def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
+        """Return the failed pieces."""
+
+    def pieces_of_wave(self, task: int, w: int) -> list[PieceRow]:
+        """Return the pieces that a wave has, by their local jobs."""
+
+    def parts_of(self, task: int, p: int) -> list[Part]:
+        """Return the parts of items that a piece may process."""
+
+    def pieces_with(self, item: int) -> list[int]:
+        """Return the pieces that an item is in."""
+
+    def move_pieces(self, task: int, ended: Iterable[Ended]) -> None:
+        """Give pieces other states; counts and items follow."""
+
+    def ready_again(self, task: int, attempts: Mapping[int, int], reason: str) -> None:
+        """Let sent pieces be released once more: each had so many attempts."""
+
+    def intend_wave(self, task: int, w: int, pieces: Sequence[PieceRow], sha256: str) -> None:
+        """Record that these ready pieces are to be handed in as one grid job."""
+
+    def add_wave(self, task: int, t: int, w: int, size: int, sha256: str, pieces: str = "") -> None:
+        """Record the intent to hand in a grid job of a task or, with its pieces, of a test."""
+
+    def set_wave(self, wave: Wave, **columns: Any) -> None:
+        """Change a wave."""
+
+    def waves(self, task: int, *states: WaveState) -> list[Wave]:
+        """Return the waves of a task in these states, or all, and those of its tests."""
+
+    def live_waves(self, task: int) -> list[Wave]:
+        """Return the waves of a task that are not settled, and those of its tests."""
+
+    def wave_of(self, grid: int) -> Wave | None:
+        """Return the wave that a grid job is; None: it is not a task's."""
+
+    def waves_behind(self) -> list[Wave]:
+        """Return the waves whose grid jobs have changed since they were followed."""
+
+    def wave_lines(self, wave: Wave) -> list[Journal]:
+        """Return the lines of a wave's journal about its local jobs that are not followed yet."""
+
+    def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
+        """Return the local jobs that have failed on their creation, of which the journal has no line."""

@@ -1,0 +1,213 @@
+"""The values of tasks that the store keeps: frozen, without SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from jim.model import Kind
+
+
+class TaskState(StrEnum):
+    """The state of a task. The values are shown and stored."""
+
+    CONFIGURED = "configured"
+    TESTING = "testing"
+    READY = "ready"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+
+
+# The keeper stays for these, also when nothing happens.
+LIVE_TASKS = (TaskState.TESTING, TaskState.RUNNING, TaskState.CANCELLING)
+STARTED = (TaskState.RUNNING, TaskState.PAUSED, TaskState.CANCELLING, TaskState.FINISHED, TaskState.CANCELLED)
+
+
+class ItemState(StrEnum):
+    """The state of an item in the book of one task."""
+
+    AVAILABLE = "available"
+    ACQUIRED = "acquired"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    LATE = "late"  # it came after its group or source was closed
+    GONE = "gone"  # removed, or changed, before its piece was sent
+    LEFT_OUT = "left out"  # closed, and no piece comes of it
+    DROPPED = "dropped"  # given up by a person
+
+
+class PieceState(StrEnum):
+    """The state of a piece."""
+
+    READY = "ready"
+    SENT = "sent"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TAKEN_BACK = "taken back"  # an input went away before it was sent
+
+
+LIVE_PIECES = (PieceState.READY, PieceState.SENT)
+
+
+class WaveState(StrEnum):
+    """The state of a wave."""
+
+    INTENDED = "intended"  # its request has still to be handed in
+    HANDED_IN = "handed in"
+    SETTLED = "settled"  # its grid job has finished, and its journal is followed to the end
+    REFUSED = "refused"  # its request could not be handed in
+
+
+class Task(NamedTuple):
+    """A standing order."""
+
+    id: int
+    name: str
+    nonce: str
+    owner: str
+    spec_text: str
+    digest: str
+    state: TaskState
+    outcome: str
+    reason: str
+    tested: str
+    tests: int
+    priority: int
+    throttle: Mapping[str, int]
+    next_piece: int
+    next_wave: int
+    created: str
+    updated: str
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Return the checked task file."""
+        spec: dict[str, Any] = json.loads(self.spec_text)
+        return spec
+
+
+class Source(NamedTuple):
+    """What fills an input pool, and what is known of it."""
+
+    task: int
+    k: int
+    kind: str
+    closed: str
+    device: str
+    looked: str
+    reason: str
+    since: str
+
+
+class Group(NamedTuple):
+    """Items of a task that no piece mixes with others."""
+
+    task: int
+    grp: str
+    closed: str
+    ended: str
+    dirty: int  # counts what has changed since it was planned
+    flush: int  # 1: to be planned as if nothing more would come
+
+
+class Item(NamedTuple):
+    """One thing to work on."""
+
+    id: int
+    task: int
+    name: str
+    grp: str
+    state: ItemState
+    since: float
+    size: int
+    mtime: str
+    upto: int
+    live: int
+    failed: int
+    note: str
+    record: Mapping[str, Any]
+
+
+class NewItem(NamedTuple):
+    """An item that a look has found."""
+
+    name: str
+    grp: str = ""
+    size: int = 0
+    mtime: str = ""
+    record: Mapping[str, Any] = {}
+
+
+class PieceRow(NamedTuple):
+    """One piece of a task."""
+
+    task: int
+    p: int
+    grp: str
+    state: PieceState
+    record: Mapping[str, Any]
+    wave: int
+    n: int
+    attempts: int
+    reason: str
+    kind: Kind
+
+
+class Part(NamedTuple):
+    """The part of an item that a piece may process; None: no limit."""
+
+    item: int
+    first_event: int | None = None
+    last_event: int | None = None
+    first_lumi: int | None = None
+    last_lumi: int | None = None
+    run: int | None = None
+
+
+class NewPiece(NamedTuple):
+    """A piece that is planned."""
+
+    grp: str
+    record: Mapping[str, Any]
+    parts: tuple[Part, ...]
+
+
+class Wave(NamedTuple):
+    """A grid job that a task hands in; of a test, t counts the tests."""
+
+    task: int
+    t: int
+    w: int
+    state: WaveState
+    grid: int
+    size: int
+    sha256: str
+    pieces: str
+    followed: int
+    version: int
+    ending: str
+    reason: str
+    created: str
+
+
+class TaskLine(NamedTuple):
+    """One line of a task's journal."""
+
+    seq: int
+    at: str
+    what: str
+    reason: str
+
+
+class Ended(NamedTuple):
+    """What became of a piece, by its local job."""
+
+    p: int
+    state: PieceState
+    reason: str = ""
+    kind: Kind = Kind.UNKNOWN

@@ -1,0 +1,205 @@
+"""Tasks in an SQLite store: their rows, their journal and what is counted of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jim.errors import UnknownJob
+from jim.statusdb.connected import Connected
+from jim.statusdb.formats import WITH_TASKS
+from jim.statusdb.task_rows import LIVE_TASKS, Task, TaskLine, TaskState
+
+LIVE = ", ".join(repr(state.value) for state in LIVE_TASKS)
+ADD = (
+    "INSERT INTO task (name, nonce, owner, spec, digest, state, throttle, priority, created, updated) "
+    "VALUES (?, ?, ?, ?, ?, 'configured', ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+COUNT = (
+    "INSERT INTO task_tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count "
+    "WHERE excluded.count <> 0"
+)
+OF_TASK = ("source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+
+
+def _task(row: Sequence[Any]) -> Task:
+    told = list(row)
+    told[6], told[12] = TaskState(told[6]), json.loads(told[12])
+    return Task(*told)
+
+
+class Tasks(Connected):
+    """The part of a status DB about tasks as a whole."""
+
+    _changed_tasks: set[int]  # since the last question
+
+    def changed_tasks(self) -> set[int]:
+        """Return the tasks that this store has changed since the last call, and perhaps others."""
+        changed, self._changed_tasks = self._changed_tasks, set()
+        return changed
+
+    def tasks(self, *states: TaskState) -> list[Task]:
+        """Return the tasks in these states, or all, in the order of their creation."""
+        if self._format < WITH_TASKS:
+            return []
+        marks = ",".join("?" * len(states))
+        where = f"WHERE state IN ({marks})" if states else ""
+        return [_task(row) for row in self.db.execute(f"SELECT * FROM task {where} ORDER BY id", tuple(states))]
+
+    def task(self, number: int) -> Task | None:
+        """Return one task; None if it was removed."""
+        return next(map(_task, self.db.execute("SELECT * FROM task WHERE id = ?", (number,))), None)
+
+    def task_named(self, name: str) -> Task:
+        """Return the task with a name."""
+        found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,)) if self._format >= WITH_TASKS else ()
+        for row in found:
+            return _task(row)
+        raise UnknownJob(f"there is no task {name!r} in {self.file.parent}")
+
+    def any_live_task(self) -> bool:
+        """Tell whether the keeper has to stay for a task."""
+        return self.db.execute(f"SELECT 1 FROM task WHERE state IN ({LIVE}) LIMIT 1").fetchone() is not None
+
+    def add_task(
+        self,
+        name: str,
+        nonce: str,
+        owner: str,
+        spec: Mapping[str, Any],
+        digest: str,
+        throttle: Mapping[str, int],
+        by: str,
+    ) -> int:
+        """Store a task, in place of one of this name that was not started; return its number, 0 if it is known."""
+        now, row = self.clock.utc(), (json.dumps(spec), digest)
+        with self.transaction():
+            old = self.db.execute("SELECT id, digest, state, tested FROM task WHERE name = ?", (name,)).fetchone()
+            if old and (old[1] == digest or old[2] not in (TaskState.CONFIGURED, TaskState.READY)):
+                return 0
+            if old:
+                self.remove_task(old[0])
+            values = (name, nonce, owner, *row, json.dumps(throttle), spec.get("priority", 0), now, now)
+            number = int(self.db.execute(ADD, values).lastrowid or 0)
+            sources = [(number, k, each["kind"]) for k, each in enumerate(spec["source"])]
+            self.db.executemany("INSERT INTO source (task, k, kind) VALUES (?, ?, ?)", sources)
+            self.note_task(number, "replaced" if old else "created", by)
+            if old and old[3] and old[3] == spec["to_test"]:  # what a test depends on is as it was
+                self.set_task(number, state=TaskState.READY, tested=old[3])
+        return number
+
+    def remove_task(self, number: int) -> None:
+        """Forget a task with all its rows."""
+        with self.transaction():
+            for table in OF_TASK:
+                self.db.execute(f"DELETE FROM {table} WHERE task = ?", (number,))
+            self.db.execute("DELETE FROM task WHERE id = ?", (number,))
+
+    def set_task(self, number: int, **columns: Any) -> None:
+        """Change a task; a new state is written to its journal."""
+        reason = columns.get("reason", "")
+        if "throttle" in columns:
+            columns["throttle"] = json.dumps(columns["throttle"])
+        with self.transaction():
+            if "state" in columns:
+                self.note_task(number, columns["state"], reason)
+            self._changed_tasks.add(number)
+            names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
+            values = (*columns.values(), self.clock.utc(), number)
+            self.db.execute(f"UPDATE task SET {names} WHERE id = ?", values)
+
+    def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
+        """Change what the task file said, as far as a person may change it later."""
+        self.db.execute("UPDATE task SET spec = ? WHERE id = ?", (json.dumps(spec), number))
+
+    def note_task(self, number: int, what: str, reason: str = "") -> None:
+        """Add a line to the journal of a task."""
+        self._changed_tasks.add(number)
+        line = (number, self.clock.utc(), what, reason.encode(errors="backslashreplace").decode())
+        self.db.execute("INSERT INTO task_journal (task, at, what, reason) VALUES (?, ?, ?, ?)", line)
+
+    def task_journal(self, number: int, last: int = 100) -> list[TaskLine]:
+        """Return the last lines of a task's journal, oldest first."""
+        sql = "SELECT seq, at, what, reason FROM task_journal WHERE task = ? ORDER BY seq DESC LIMIT ?"
+        return [TaskLine(*row) for row in self.db.execute(sql, (number, last))][::-1]
+
+    # What is counted
+
+    def task_counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
+        """Count the items or pieces of a task, or of one group of it, by state; without reading them."""
+        where, values = ("AND grp = ?", [grp]) if grp is not None else ("", [])
+        sql = f"SELECT state, sum(count) FROM task_tally WHERE task = ? AND what = ? {where} GROUP BY state"
+        return {state: count for state, count in self.db.execute(sql, (number, what, *values)) if count}
+
+    def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
+        """Yield group, what is counted (items or pieces), state and count."""
+        sql = "SELECT grp, what, state, count FROM task_tally WHERE task = ? AND count > 0 ORDER BY grp, what, state"
+        yield from self.db.execute(sql, (number,))
+
+    def _recount(self, task: int, what: str, changes: Iterable[tuple[str, str, int]]) -> None:
+        """Let the tally follow: group, state, and how many more."""
+        self._changed_tasks.add(task)
+        self.db.executemany(COUNT, ((task, what, grp, state, count) for grp, state, count in changes))
+
+    def _moved(self, task: int, what: str, found: Iterable[tuple[str, str, int]], now: str) -> None:
+        """Let the tally follow a move of so many of each group and state to another state."""
+        for grp, was, count in found:
+            if was != now:
+                self._recount(task, what, [(grp, was, -count), (grp, now, count)])
+
+    def wrong_in_tasks(self) -> dict[str, int]:
+        """Count the violations of what must hold of tasks at any moment, by its name."""
+        if self._format < WITH_TASKS:
+            return {}
+        return {
+            name: int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0]) for name, sql in RULES.items()
+        }
+
+
+_LIVE_OR_DONE = "state IN ('ready', 'sent', 'completed')"
+_OVERLAP = """
+    SELECT a.item FROM piece_item a JOIN piece p ON p.task = a.task AND p.p = a.p AND p.{state}
+    JOIN piece_item b ON b.item = a.item AND (b.p, b.part) > (a.p, a.part)
+    JOIN piece q ON q.task = b.task AND q.p = b.p AND q.{state} JOIN task t ON t.id = a.task
+    WHERE p.p < t.next_piece AND q.p < t.next_piece
+    AND ifnull(a.run = b.run, 1)
+    AND ifnull(a.first_event <= b.last_event, 1) AND ifnull(b.first_event <= a.last_event, 1)
+    AND ifnull(a.first_lumi <= b.last_lumi, 1) AND ifnull(b.first_lumi <= a.last_lumi, 1)
+    """
+_ITEMS = "SELECT task, 'items' AS what, grp, state, count(*) AS count FROM item GROUP BY task, grp, state"
+_PIECES = (
+    "SELECT p.task, 'pieces' AS what, p.grp, p.state, count(*) AS count FROM piece p JOIN task t ON t.id = p.task "
+    "WHERE p.p < t.next_piece GROUP BY p.task, p.grp, p.state"
+)
+_TALLY = "SELECT task, what, grp, state, count FROM task_tally WHERE count <> 0"
+_COUNTED = f"SELECT * FROM ({_ITEMS}) UNION ALL SELECT * FROM ({_PIECES})"
+# Each must give no row, at any moment that a reader can see.
+RULES = {
+    "two pieces share a part of an item": _OVERLAP.format(state=_LIVE_OR_DONE),
+    "the tally differs": (
+        f"SELECT * FROM (SELECT * FROM ({_TALLY}) EXCEPT SELECT * FROM ({_COUNTED})) UNION ALL "
+        f"SELECT * FROM (SELECT * FROM ({_COUNTED}) EXCEPT SELECT * FROM ({_TALLY}))"
+    ),
+    "the counts of an item differ": (
+        "SELECT i.id FROM item i JOIN task t ON t.id = i.task LEFT JOIN piece_item x ON x.item = i.id "
+        "LEFT JOIN piece p ON p.task = x.task AND p.p = x.p AND p.p < t.next_piece GROUP BY i.id "
+        "HAVING i.live <> count(DISTINCT CASE WHEN p.state IN ('ready', 'sent') THEN p.p END) "
+        "OR i.failed <> count(DISTINCT CASE WHEN p.state = 'failed' THEN p.p END)"
+    ),
+    "a piece is in two waves": (
+        "SELECT w.task FROM wave w JOIN local_job l ON l.grid = w.grid JOIN piece p ON p.task = w.task "
+        "AND p.p = json_extract(l.piece, '$[5].Piece') + 0 WHERE w.grid > 0 AND w.t = 0 "
+        "AND l.state NOT IN ('completed_frozen', 'failed_frozen') AND (p.wave <> w.w OR p.n <> l.n)"
+    ),
+    "a grid job belongs to two waves": "SELECT grid FROM wave WHERE grid > 0 GROUP BY grid HAVING count(*) > 1",
+    "a sent piece has no wave": (
+        "SELECT p.p FROM piece p LEFT JOIN wave w ON w.task = p.task AND w.t = 0 AND w.w = p.wave "
+        "WHERE p.state = 'sent' AND (w.w IS NULL OR w.state NOT IN ('intended', 'handed in'))"
+    ),
+    "a completed piece has no exit record": (
+        "SELECT p.p FROM piece p JOIN wave w ON w.task = p.task AND w.t = 0 AND w.w = p.wave "
+        "JOIN local_job l ON l.grid = w.grid AND l.n = p.n "
+        "WHERE p.state = 'completed' AND (l.state <> 'completed' OR l.witness <> 'exit record')"
+    ),
+}

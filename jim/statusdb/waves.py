@@ -1,0 +1,210 @@
+"""Pieces and waves of tasks in an SQLite store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jim.jobs import Journal
+from jim.model import Kind
+from jim.statusdb import rows
+from jim.statusdb.formats import WITH_TASKS
+from jim.statusdb.pieces import as_json
+from jim.statusdb.pools import Pools, ids
+from jim.statusdb.task_rows import LIVE_PIECES, Ended, ItemState, NewPiece, Part, PieceRow, PieceState, Wave, WaveState
+
+ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record) VALUES (?, ?, ?, 'ready', ?)"
+ADD_PART = "INSERT INTO piece_item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ITEMS_OF = (
+    "SELECT item, count(DISTINCT p) FROM piece_item WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
+    "GROUP BY item"
+)
+LINES = "SELECT * FROM journal INDEXED BY journal_by_grid_job WHERE grid = ? AND seq > ? AND n IS NOT NULL ORDER BY seq"
+BEHIND = (
+    "SELECT w.* FROM wave w INDEXED BY wave_live JOIN grid_job g ON g.id = w.grid "
+    "WHERE w.state IN ('intended', 'handed in') AND w.version <> g.version"
+)
+
+
+def _piece(row: Sequence[Any]) -> PieceRow:
+    task, p, grp, state, record, wave, n, attempts, reason, kind = row
+    return PieceRow(task, p, grp, PieceState(state), json.loads(record), wave, n, attempts, reason, Kind(kind))
+
+
+def _wave(row: Sequence[Any]) -> Wave:
+    told = list(row)
+    told[3] = WaveState(told[3])
+    return Wave(*told)
+
+
+class Waves(Pools):
+    """The part of a status DB about what tasks make of their items, and hand in."""
+
+    # Planning
+
+    def drop_unplanned(self, task: int) -> None:
+        """Remove the pieces of a plan that did not come to its end."""
+        with self.transaction():
+            for table in ("piece_item", "piece"):
+                sql = f"DELETE FROM {table} WHERE task = ?1 AND p >= (SELECT next_piece FROM task WHERE id = ?1)"
+                self.db.execute(sql, (task,))
+
+    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece]) -> None:
+        """Store pieces that do not count before `end_plan`."""
+        with self.transaction():
+            for p, each in enumerate(pieces, first):
+                self.db.execute(ADD_PIECE, (task, p, each.grp, as_json(dict(each.record))))
+                parts = ((task, p, part.item, at, *part[1:]) for at, part in enumerate(each.parts))
+                self.db.executemany(ADD_PART, parts)
+
+    def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
+        """Let the pieces below a number count, and these items be acquired. Ranges are cut by `cut_range`."""
+        first = self.db.execute("SELECT next_piece FROM task WHERE id = ?", (task,)).fetchone()[0]
+        with self.transaction():
+            new = list(range(first, upto))
+            self.set_task(task, next_piece=upto)
+            sql = "SELECT grp, state, count(*) FROM piece WHERE task = ? AND p >= ? AND p < ? GROUP BY 1, 2"
+            self._recount(task, "pieces", self.db.execute(sql, (task, first, upto)).fetchall())
+            self._count_pieces(task, new, live=1, failed=0)
+            self.move_items(task, acquired, ItemState.ACQUIRED)
+
+    def all_available(self, task: int, items: Iterable[int]) -> bool:
+        """Tell whether all of these items are still available."""
+        sql = "SELECT 1 FROM item WHERE id IN (SELECT value FROM json_each(?)) AND state <> 'available' LIMIT 1"
+        return self.db.execute(sql, (ids(items),)).fetchone() is None
+
+    def cut_range(self, task: int, item: int, upto: int, *, wholly: bool) -> None:
+        """Record how far a range of events is in pieces; one that is not wholly cut is still available."""
+        with self.transaction():
+            self.move_items(task, [item], ItemState.ACQUIRED if wholly else ItemState.AVAILABLE, upto=upto)
+
+    # Pieces
+
+    def piece(self, task: int, p: int) -> PieceRow | None:
+        """Return one piece of a task."""
+        sql = "SELECT * FROM piece WHERE task = ?1 AND p = ?2 AND p < (SELECT next_piece FROM task WHERE id = ?1)"
+        return next(map(_piece, self.db.execute(sql, (task, p))), None)
+
+    def ready_pieces(self, task: int, limit: int) -> list[PieceRow]:
+        """Return the first pieces to release."""
+        sql = (
+            "SELECT * FROM piece INDEXED BY piece_ready WHERE task = ?1 AND state = 'ready' "
+            "AND p < (SELECT next_piece FROM task WHERE id = ?1) ORDER BY p LIMIT ?2"
+        )
+        return list(map(_piece, self.db.execute(sql, (task, limit))))
+
+    def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
+        """Return the failed pieces."""
+        sql = "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' ORDER BY p LIMIT ?"
+        return list(map(_piece, self.db.execute(sql, (task, limit))))
+
+    def pieces_of_wave(self, task: int, w: int) -> list[PieceRow]:
+        """Return the pieces that a wave has, by their local jobs."""
+        sql = "SELECT * FROM piece INDEXED BY piece_in_wave WHERE task = ? AND wave = ? AND wave > 0 ORDER BY n"
+        return list(map(_piece, self.db.execute(sql, (task, w))))
+
+    def parts_of(self, task: int, p: int) -> list[Part]:
+        """Return the parts of items that a piece may process."""
+        sql = (
+            "SELECT item, first_event, last_event, first_lumi, last_lumi, run FROM piece_item "
+            "WHERE task = ? AND p = ? ORDER BY item, part"
+        )
+        return [Part(*row) for row in self.db.execute(sql, (task, p))]
+
+    def pieces_with(self, item: int) -> list[int]:
+        """Return the pieces that an item is in."""
+        return [p for (p,) in self.db.execute("SELECT DISTINCT p FROM piece_item WHERE item = ? ORDER BY p", (item,))]
+
+    def move_pieces(self, task: int, ended: Iterable[Ended]) -> None:
+        """Give pieces other states; counts and items follow."""
+        by_end: dict[Ended, list[int]] = {}
+        for each in ended:
+            by_end.setdefault(each._replace(p=0), []).append(each.p)
+        with self.transaction():
+            for end, those in by_end.items():
+                self._move_pieces(task, those, end)
+
+    def ready_again(self, task: int, attempts: Mapping[int, int], reason: str) -> None:
+        """Let sent pieces be released once more: each had so many attempts."""
+        with self.transaction():
+            self.move_pieces(task, [Ended(p, PieceState.READY, reason) for p in attempts])
+            sql = "UPDATE piece SET wave = 0, n = 0, attempts = attempts + ? WHERE task = ? AND p = ?"
+            self.db.executemany(sql, ((count, task, p) for p, count in attempts.items()))
+
+    def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:
+        which = "task = ? AND p IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT grp, state, count(*), json_group_array(p) FROM piece WHERE {which} GROUP BY 1, 2"
+        for grp, was, count, those in self.db.execute(sql, (task, ids(numbers))).fetchall():
+            self._moved(task, "pieces", [(grp, was, count)], end.state)
+            live = (end.state in LIVE_PIECES) - (was in LIVE_PIECES)
+            failed = (end.state == PieceState.FAILED) - (was == PieceState.FAILED)
+            self._count_pieces(task, json.loads(those), live=live, failed=failed)
+        change = f"UPDATE piece SET state = ?, reason = ?, kind = ? WHERE {which}"
+        values = (end.state, end.reason, end.kind, task, ids(numbers))
+        self.db.execute(change, values)
+        self._derive_items(task, [item for item, _ in self.db.execute(ITEMS_OF, (task, ids(numbers)))])
+
+    def _count_pieces(self, task: int, numbers: Sequence[int], *, live: int, failed: int) -> list[int]:
+        """Count pieces that become, or stop being, live or failed, at their items; return these."""
+        found = self.db.execute(ITEMS_OF, (task, ids(numbers))).fetchall()
+        if live or failed:
+            sql = "UPDATE item SET live = live + ?, failed = failed + ? WHERE id = ?"
+            self.db.executemany(sql, ((live * count, failed * count, item) for item, count in found))
+        return [item for item, _ in found]
+
+    # Waves
+
+    def intend_wave(self, task: int, w: int, pieces: Sequence[PieceRow], sha256: str) -> None:
+        """Record that these ready pieces are to be handed in as one grid job."""
+        with self.transaction():
+            self.add_wave(task, 0, w, len(pieces), sha256)
+            self.set_task(task, next_wave=w + 1)
+            self.move_pieces(task, [Ended(each.p, PieceState.SENT) for each in pieces])
+            sql = "UPDATE piece SET wave = ?, n = ? WHERE task = ? AND p = ?"
+            self.db.executemany(sql, ((w, n, task, each.p) for n, each in enumerate(pieces)))
+
+    def add_wave(self, task: int, t: int, w: int, size: int, sha256: str, pieces: str = "") -> None:
+        """Record the intent to hand in a grid job of a task or, with its pieces, of a test."""
+        sql = "INSERT INTO wave (task, t, w, state, size, sha256, pieces, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        self.db.execute(sql, (task, t, w, WaveState.INTENDED, size, sha256, pieces, self.clock.utc()))
+
+    def set_wave(self, wave: Wave, **columns: Any) -> None:
+        """Change a wave."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        values = (*columns.values(), wave.task, wave.t, wave.w)
+        self.db.execute(f"UPDATE wave SET {names} WHERE task = ? AND t = ? AND w = ?", values)
+
+    def waves(self, task: int, *states: WaveState) -> list[Wave]:
+        """Return the waves of a task in these states, or all, and those of its tests."""
+        marks = ",".join("?" * len(states))
+        where = f"AND state IN ({marks})" if states else ""
+        sql = f"SELECT * FROM wave WHERE task = ? {where} ORDER BY t, w"
+        return list(map(_wave, self.db.execute(sql, (task, *states))))
+
+    def live_waves(self, task: int) -> list[Wave]:
+        """Return the waves of a task that are not settled, and those of its tests."""
+        sql = (
+            "SELECT * FROM wave INDEXED BY wave_live WHERE task = ? AND state IN ('intended', 'handed in') "
+            "ORDER BY t, w"
+        )
+        return list(map(_wave, self.db.execute(sql, (task,))))
+
+    def wave_of(self, grid: int) -> Wave | None:
+        """Return the wave that a grid job is; None: it is not a task's."""
+        if self._format < WITH_TASKS:
+            return None
+        return next(map(_wave, self.db.execute("SELECT * FROM wave WHERE grid = ? AND grid > 0", (grid,))), None)
+
+    def waves_behind(self) -> list[Wave]:
+        """Return the waves whose grid jobs have changed since they were followed."""
+        return list(map(_wave, self.db.execute(BEHIND)))
+
+    def wave_lines(self, wave: Wave) -> list[Journal]:
+        """Return the lines of a wave's journal about its local jobs that are not followed yet."""
+        return list(rows.lines(self.db.execute(LINES, (wave.grid, wave.followed))))
+
+    def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
+        """Return the local jobs that have failed on their creation, of which the journal has no line."""
+        sql = "SELECT n, reason FROM local_job WHERE grid = ? AND state = 'failed' AND attempt = 0 AND kind = ?"
+        return list(self.db.execute(sql, (grid, Kind.NOT_MADE.value)))

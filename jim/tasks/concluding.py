@@ -1,0 +1,46 @@
+"""Draws conclusions: closes groups, and finishes or ends tasks."""
+
+from __future__ import annotations
+
+import logging
+
+from jim.statusdb.task_rows import LIVE_PIECES, ItemState, Task, TaskState
+from jim.tasks.keeping import Keeper
+
+log = logging.getLogger(__name__)
+COMPLETED, WITH_FAILURES = "completed", "with failures"
+
+
+def conclude(keeper: Keeper, task: Task) -> None:
+    """Close what is closed by now, and finish a task of which nothing is left to do."""
+    if task.state is TaskState.CANCELLING:
+        if not keeper.store.live_waves(task.id):
+            keeper.store.set_task(task.id, state=TaskState.CANCELLED)
+        return
+    if not all(each.closed for each in keeper.store.sources(task.id)):
+        return
+    groups = keeper.store.groups(task.id)
+    still_open = [each for each in groups if not each.closed]
+    for each in still_open:
+        close_group(keeper, task, each.grp)
+    if not still_open and not any(each.dirty for each in groups):
+        _finish(keeper, task)
+
+
+def close_group(keeper: Keeper, task: Task, grp: str) -> None:
+    """Record that nothing more comes of a group: what waited in it is planned."""
+    with keeper.store.transaction():
+        keeper.store.set_group(task.id, grp, closed=keeper.clock.utc())
+        keeper.store.make_dirty(task.id, grp)
+        keeper.store.note_task(task.id, "closed", f"group {grp}" if grp else "all items are known")
+
+
+def _finish(keeper: Keeper, task: Task) -> None:
+    pieces, items = (keeper.store.task_counts(task.id, what) for what in ("pieces", "items"))
+    unfinished = [*(pieces.get(each) for each in LIVE_PIECES), items.get(ItemState.AVAILABLE)]
+    if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
+        return
+    outcome = WITH_FAILURES if items.get(ItemState.FAILED) else COMPLETED
+    keeper.store.set_task(task.id, state=TaskState.FINISHED, outcome=outcome, reason="")
+    keeper.store.note_task(task.id, outcome)
+    log.info("task %s: finished, %s", task.name, outcome)

@@ -1,0 +1,110 @@
+"""Creates tasks: reads a task file, keeps what is sent along, and leaves its tasks in the inbox, all or none."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.clock import Clock
+from jim.doors import inbox
+from jim.errors import JimError, UnknownJob
+from jim.files import read_regular
+from jim.site.file import Site
+from jim.statusdb import is_there, open_store
+from jim.statusdb.task_rows import Task, TaskState
+from jim.tasks import file as task_file
+from jim.tasks import kept
+from jim.tasks.effects import TaskVerb
+from jim.tasks.words import wrong
+
+Spec = dict[str, Any]
+NOTHING, NEW = "known", "configured"
+
+
+class Created(NamedTuple):
+    """What became of one task of a file."""
+
+    spec: Spec
+    what: str  # known: it is there already; configured: it is new, or in place of one that was not started
+
+
+class Taken(NamedTuple):
+    """What became of a task file, and the file in the inbox, which is gone once the keeper has taken it."""
+
+    tasks: list[Created]
+    file: Path | None
+
+
+def create(file: Path, site: Site, by: str) -> Taken:
+    """Leave the tasks of a file for the keeper; refuse the file if any of its names is taken."""
+    specs = task_file.read(file, site)
+    text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
+    with _one_by_one(site.state):
+        found = [(each | {"file_sha256": text}, kept.digest(each)) for each in specs]
+        new = [(spec, digest) for spec, digest in found if not _is_known(site, spec, digest)]
+        told = [_kept(site, spec, digest) for spec, digest in new]
+        left = _leave(site, told, by) if told else None
+    return Taken([Created(spec, NEW if (spec, digest) in new else NOTHING) for spec, digest in found], left)
+
+
+def _kept(site: Site, spec: Spec, digest: str) -> dict[str, Any]:
+    """Keep what a task sends along; return the task as the keeper stores it."""
+    nonce, to_test = os.urandom(8).hex(), kept.digest(spec, tested=True)
+    whole = kept.keep(site.state, spec, nonce) | {"to_test": to_test}
+    return {"name": spec["name"], "nonce": nonce, "spec": whole, "digest": digest}
+
+
+def _leave(site: Site, told: list[dict[str, Any]], by: str) -> Path:
+    owner = inbox.account()
+    return inbox.task_wish(site.state, TaskVerb.CREATE, told[0]["name"], tasks=told, owner=owner, by=by)
+
+
+@contextmanager
+def _one_by_one(state: Path) -> Iterator[None]:
+    """Let people create tasks one after the other: no name is taken twice between a look and the inbox."""
+    with (state / "tasks.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_known(site: Site, spec: Spec, digest: str) -> bool:
+    """Tell whether a task with this name and content is there; refuse another one that was started."""
+    waiting = [each for each in _in_inbox(site.state) if each["name"] == spec["name"]]
+    if waiting:
+        return bool(waiting[-1]["digest"] == digest)
+    task = stored(site.state, spec["name"])
+    if task is None:
+        return False
+    if task.digest == digest:
+        return True
+    if task.state not in (TaskState.CONFIGURED, TaskState.READY):
+        name, begun = (
+            spec["name"],
+            f"runs since {task.created}" if task.state is TaskState.RUNNING else f"is {task.state}",
+        )
+        words = f"task {name!r} {begun} with other content; choose another name, or 'jim task cancel {name}'"
+        raise wrong("task.name", words)
+    return False
+
+
+def _in_inbox(state: Path) -> Iterator[dict[str, Any]]:
+    """Yield the tasks that the keeper has not taken from the inbox yet."""
+    for path in sorted((state / "inbox").glob("wish-*-task-*")):
+        with suppress(OSError, ValueError, KeyError, JimError):
+            content = json.loads(read_regular(path, inbox.LONGEST))
+            yield from content["tasks"] if content["verb"] == TaskVerb.CREATE else ()
+
+
+def stored(state: Path, name: str) -> Task | None:
+    """Return a task that the keeper knows."""
+    if not is_there(state):
+        return None
+    with closing(open_store(state, Clock())) as store, suppress(UnknownJob):
+        return store.task_named(name)
+    return None

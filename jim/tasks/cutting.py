@@ -1,0 +1,144 @@
+"""Cuts items into pieces: ranges of events by their number, files by a splitter. Nothing here stores anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from jim.site.file import Site
+from jim.splitting.files_and_jobs import File, Mask, Settled, SplitJob, events_in
+from jim.splitting.subscription import Subscription
+from jim.statusdb.task_rows import Item, NewPiece, Part
+from jim.work.splitters import find, jobs_of, parameters
+
+
+class Cut(NamedTuple):
+    """What a splitter made of the items of a group."""
+
+    pieces: list[NewPiece]
+    settled: dict[str, list[int]]  # items that need no piece, by their new state
+
+
+class Pool(NamedTuple):
+    """What a splitter is told of a pool besides its items."""
+
+    open: bool  # more items of this group may come
+    jobs_before: int
+    now: float  # seconds since 1970
+
+
+# Events
+
+
+def ranges(item: Item, most: int) -> Iterator[NewPiece]:
+    """Yield the next pieces of a range of events."""
+    first, events, per_piece = (item.record[name] for name in ("first", "events", "per_piece"))
+    upto = item.upto
+    for _ in range(most):
+        if upto >= events:
+            return
+        count = min(per_piece, events - upto)
+        begin = first + upto
+        yield NewPiece(item.grp, {"events": [begin, count]}, (Part(item.id, begin, begin + count - 1),))
+        upto += count
+
+
+def end_of(item: Item, pieces: Sequence[NewPiece]) -> int:
+    """Return how many events of a range are in pieces, with these."""
+    return item.upto + sum(int(piece.record["events"][1]) for piece in pieces)
+
+
+# Files
+
+
+def file_of(item: Item, here: frozenset[str], now: float) -> File:
+    """Return an item as a splitter sees it. A file without locations is at this site."""
+    facts = {name: value for name, value in item.record.items() if name != "variables"}
+    told = File.from_record({"lfn": item.name, "size": item.size, **facts})
+    return told._replace(locations=told.locations or here, age_s=max(0.0, now - item.since))
+
+
+def cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
+    """Let a splitter make pieces of the available items of one group."""
+    module = find(split["splitter"], site.site.handlers)
+    checked = parameters(module, split["parameters"])
+    here, known = frozenset((site.site.name,)), {each.name: each for each in items}
+    files = tuple(file_of(each, here, pool.now) for each in items)
+    storages = {each: (each,) for file in files for each in file.locations}
+    work = Subscription(
+        files,
+        open=pool.open,
+        injected=not pool.open,  # a group is planned by itself
+        storage_to_sites=storages,
+        jobs_before=pool.jobs_before,
+        now=pool.now,
+    )
+    made, settled = _sorted_out(jobs_of(module, work, checked), known)
+    full = getattr(module, "full", None)
+    if pool.open and full and split["when"] == "full":
+        made = [job for those in _by_group(made) for job in _without_rest(those, full(those[-1], checked))]
+    return Cut([_piece(job, known) for job in made], settled)
+
+
+def _sorted_out(
+    stream: Iterable[SplitJob | Settled], known: Mapping[str, Item]
+) -> tuple[list[SplitJob], dict[str, list[int]]]:
+    made: list[SplitJob] = []
+    settled: dict[str, list[int]] = {}
+    for each in stream:
+        if isinstance(each, SplitJob):
+            made.append(each)
+        else:
+            settled.setdefault(each.state, []).extend(known[file.lfn].id for file in each.files)
+    return made, settled
+
+
+def _by_group(made: list[SplitJob]) -> Iterator[list[SplitJob]]:
+    for _, those in groupby(made, key=lambda job: job.group):
+        yield list(those)
+
+
+def _without_rest(made: list[SplitJob], full: bool) -> list[SplitJob]:
+    """Give back the last job unless it is full, and those that share files with it: the rest is cut as a whole."""
+    kept, rest = (made, set[str]()) if full else (made[:-1], {file.lfn for file in made[-1].files})
+    while rest and (shared := [job for job in kept if any(file.lfn in rest for file in job.files)]):
+        rest.update(file.lfn for job in shared for file in job.files)
+        kept = [job for job in kept if job not in shared]
+    return kept
+
+
+def _piece(job: SplitJob, known: Mapping[str, Item]) -> NewPiece:
+    items = [known[each.lfn] for each in job.files]
+    record = job.to_record() | {"files": [each.id for each in items]}
+    return NewPiece(items[0].grp if items else "", record, tuple(_parts(job, items)))
+
+
+def _parts(job: SplitJob, items: Sequence[Item]) -> Iterator[Part]:
+    """Return which part of each item a piece may process."""
+    mask = job.mask
+    if mask.run_lumis is not None:
+        for item, file in zip(items, job.files, strict=True):
+            yield from _lumis(item.id, file, mask)
+        return
+    if mask.first_event is None:
+        yield from (Part(each.id) for each in items)
+        return
+    for item, (first, count) in zip(items, events_in(job.files, mask), strict=True):
+        yield Part(item.id, first, first + count - 1)
+
+
+def _lumis(item: int, file: File, mask: Mask) -> Iterator[Part]:
+    """Return the ranges of lumis of a file that a mask allows; of a file without runs, all that the mask says."""
+    runs = {run for run, _ in file.runs}
+    for run, those in (mask.run_lumis or {}).items():
+        if not runs or run in runs:
+            yield from (Part(item, None, None, first, last, run) for first, last in those)
+
+
+def job_of(record: Mapping[str, Any], items: Mapping[int, Item], site: Site, now: float) -> SplitJob:
+    """Return the job that a stored piece is, with the facts that its files have now."""
+    here = frozenset((site.site.name,))
+    files = {each.name: file_of(each, here, now) for each in items.values()}
+    named = {**record, "files": [items[number].name for number in record["files"]]}
+    return SplitJob.from_record(named, files)

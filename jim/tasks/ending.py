@@ -1,0 +1,83 @@
+"""Lets the waves of a task follow what people want of the task: pauses, limits and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from jim.doors import inbox
+from jim.errors import UnknownJob
+from jim.jobs import GridJob
+from jim.model import Step, Verb
+from jim.statusdb.task_rows import Ended, PieceState, Task, TaskState, Wave, WaveState
+from jim.tasks.effects import OLDER
+from jim.tasks.keeping import Keeper
+
+Wish = Callable[[Any, GridJob, Verb, str], None]  # the keeper fulfils a wish for a whole grid job, as somebody asked
+
+
+def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
+    """Cancel, suspend or resume the grid jobs of a task, and give them room, as its state says."""
+    live = keeper.store.live_waves(task.id)
+    if task.state is TaskState.CANCELLING:
+        for each in live:
+            _give_up(keeper, each)
+    waves = [each for each in live if each.state is WaveState.HANDED_IN]
+    room = _Budget(keeper, task)
+    for wave in waves:
+        with suppress(UnknownJob):  # the keeper has not taken it from the inbox yet
+            job = keeper.store.grid_job(wave.grid)
+            if wave.ending and job.wish != Verb.CANCEL and job.step is not Step.FINISHED:
+                wish(keeper, job, Verb.CANCEL, f"{_who(keeper, task, wave.ending)}, by task {task.name}: {wave.ending}")
+            elif not wave.t and not wave.ending:
+                _let_follow(keeper, task, job, wish)
+                room.give(job)
+    if task.state is TaskState.RUNNING and task.throttle.get("suspend"):
+        keeper.store.set_task(task.id, throttle={**task.throttle, "suspend": 0})
+
+
+def _who(keeper: Keeper, task: Task, verb: str) -> str:
+    """Return who has asked for the end of what is on the way."""
+    asked = [line.reason for line in keeper.store.task_journal(task.id) if line.what == f"{verb} requested"]
+    return inbox.account_in(asked[-1]) if asked else task.owner
+
+
+def _give_up(keeper: Keeper, wave: Wave) -> None:
+    """Give up a wave whose key belongs to other pieces: it can never be handed in."""
+    if wave.state is WaveState.INTENDED and wave.reason == OLDER:
+        pieces = keeper.store.pieces_of_wave(wave.task, wave.w)
+        with keeper.store.transaction():
+            keeper.store.set_wave(wave, state=WaveState.REFUSED)
+            ended = [Ended(each.p, PieceState.FAILED, f"cancelled: {OLDER}") for each in pieces]
+            keeper.store.move_pieces(wave.task, ended)
+
+
+def _let_follow(keeper: Keeper, task: Task, job: GridJob, wish: Wish) -> None:
+    """Suspend a grid job with its task, or let it go on with it."""
+    suspend = bool(task.throttle.get("suspend"))
+    if suspend and task.state is TaskState.PAUSED and not job.wish and job.step in (Step.SPLIT, Step.ACTIVE):
+        wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused")
+    elif suspend and task.state is TaskState.RUNNING and job.wish == Verb.SUSPEND:
+        wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed")
+
+
+class _Budget:
+    """How many local jobs the waves of a task may have in the batch system together; the oldest come first."""
+
+    def __init__(self, keeper: Keeper, task: Task) -> None:
+        self._keeper = keeper
+        sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
+        most = 0 if task.state is TaskState.PAUSED else task.throttle["at_once"]
+        self._left = most if sent > most else None
+
+    def give(self, job: GridJob) -> None:
+        """Give a grid job what is left of the room, as far as it needs it."""
+        room = None
+        if self._left is not None:
+            counts = self._keeper.store.counts(job.id)
+            alive = sum(count for state, count in counts.items() if not state.final)
+            room = min(self._left, alive)
+            self._left -= room
+        if room != job.room:
+            self._keeper.store.set_grid_job(job.id, room=room)

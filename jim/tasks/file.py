@@ -1,0 +1,136 @@
+"""Reads a task file: TOML with one or more tables `[[task]]`. All of them are checked, or none is taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from jim.errors import BadRequest, JimError, in_words
+from jim.files import read_regular, resolved
+from jim.request.languages import place
+from jim.request.toml import parse
+from jim.site.file import Site
+from jim.tasks import words
+from jim.tasks.checks import check
+from jim.tasks.words import wrong
+
+LONGEST = 1024 * 1024
+Spec = dict[str, Any]
+
+
+def read(file: Path, site: Site) -> list[Spec]:
+    """Read and check a task file; refuse it with the place of what is wrong."""
+    text = _text(file)
+    try:
+        tables = parse(text)
+    except ValueError as error:
+        raise BadRequest(f"{file}: not TOML: {in_words(error)}") from error
+    found: list[Spec] = []
+    for number, table in _tables(file, text, tables):
+        try:
+            spec = _read(table, file)
+            _refuse_second(found, spec)
+            found.append(check(spec, site))
+        except BadRequest as error:
+            raise BadRequest(f"{file}: {_place(text, number, error.told)}{error}") from error
+    return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_regular(resolved(file), LONGEST).decode().removeprefix("\ufeff")
+    except (OSError, ValueError, JimError) as error:
+        why = f"{file}: {in_words(error)}" if isinstance(error, OSError | ValueError) else str(error)
+        raise BadRequest(f"cannot read the task file: {why}") from error
+
+
+def _tables(file: Path, text: str, tables: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    for name in tables:
+        if name in words.LATER:
+            later = f"later: this version of JIM does not have {words.LATER[name]}"
+            raise BadRequest(f"{file}: {_place(text, None, name)}{name}: {later}")
+        if name != "task":
+            raise BadRequest(
+                f"{file}: {_place(text, None, name)}{name}: unknown; a task file has tables [[task]] alone"
+            )
+    found = tables.get("task")
+    if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
+        raise BadRequest(f"{file}: there is no table [[task]]")
+    return list(enumerate(found))
+
+
+def _refuse_second(found: list[Spec], spec: Spec) -> None:
+    if spec["name"] in (each["name"] for each in found):
+        raise wrong("task.name", f"{spec['name']!r} is the name of two tasks of this file")
+
+
+def _read(table: Mapping[str, Any], file: Path) -> Spec:
+    """Check the words of a task, and fill in what it leaves out."""
+    spec = words.read("task", table, words.TASK)
+    if spec["name"] is None or not words.NAME.fullmatch(spec["name"]):
+        given = "missing" if spec["name"] is None else repr(spec["name"])
+        raise wrong("task.name", f"{given}: a name has 1 to 48 of a-z, 0-9 and -, and begins with a letter")
+    if spec["request"] is None:
+        raise wrong("task.request", "missing: say what each grid job asks for, at least job_type")
+    spec["request"] = dict(spec["request"])
+    spec["source"] = [_source(each, spec, file.parent) for each in _sources(spec)]
+    for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):
+        spec[name] = words.read(name, spec[name], own)
+    if not -1000 <= spec["priority"] <= 1000:
+        raise wrong("task.priority", f"{spec['priority']}: must be -1,000 to 1,000")
+    spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
+    return spec | {"file": str(file.resolve())}
+
+
+def _sources(spec: Spec) -> list[Mapping[str, Any]]:
+    """Return the tables of sources; the catalogue may be the only one."""
+    if spec["source"]:
+        return list(spec["source"])
+    if spec["request"].get("request_id"):
+        return [{}]
+    raise _no_source(spec["name"])
+
+
+def _no_source(name: str) -> words.Wrong:
+    return wrong("task.source", f"task {name!r}: no source: say events, directory or list")
+
+
+def _source(table: Mapping[str, Any], spec: Spec, here: Path) -> dict[str, Any]:
+    """Check a source, of which exactly one word says its kind."""
+    read = words.read("source", table, words.SOURCE)
+    kinds = [each for each in words.OF_KIND if table.get(each) is not None]
+    if len(kinds) > 1:
+        raise wrong(f"source.{kinds[1]}", f"source: {' and '.join(kinds)}; a source is one of them")
+    if not kinds and spec["request"].get("request_id"):
+        kinds = ["events"]  # the catalogue knows how many
+    if not kinds:
+        raise _no_source(spec["name"])
+    for name in table:
+        if name not in words.OF_KIND[kinds[0]]:
+            raise wrong(f"source.{name}", f"a source of kind {kinds[0]} has no {name!r}")
+    for name in ("directory", "list"):
+        if read[name] is not None:
+            read[name] = str(here.resolve() / read[name])
+    return {"kind": kinds[0], **{name: read[name] for name in words.OF_KIND[kinds[0]]}}
+
+
+def _from(here: Path, word: str, n: int) -> str:
+    """Return a word of a command; a program, and what begins with ./, is seen from the task file."""
+    return str(here.resolve() / word) if (n == 0 and "/" in word) or word.startswith("./") else word
+
+
+def _place(text: str, number: int | None, path: str) -> str:
+    """Return the place of a word in a task, or anywhere in its file; empty if it is not found."""
+    heads = [each.start() for each in re.finditer(r"^[ \t]*\[\[[ \t]*task[ \t]*\]\]", text, re.MULTILINE)]
+    begin, end = (
+        [*pairwise([*heads, len(text)])][number] if number is not None and number < len(heads) else (0, len(text))
+    )
+    for name in reversed(path.removeprefix("task.").split(".")):
+        word = re.escape(name)
+        found = re.search(rf"""(?:^|[{{,.\s\[])(["']?{word}["']?)[ \t]*(?:=|\]|\.)""", text[begin:end], re.MULTILINE)
+        if found:
+            return f"{place(text, begin + found.start(1))}: "
+    return f"{place(text, begin)}: " if heads else ""

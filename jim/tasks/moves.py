@@ -1,0 +1,74 @@
+"""The keeper's move about tasks: follows their waves, and gives each task that has changed or is due its turn."""
+
+from __future__ import annotations
+
+import logging
+
+from jim.errors import JimError, StoreError
+from jim.statusdb.task_rows import Task, TaskState
+from jim.tasks import ending, trying
+from jim.tasks.concluding import conclude
+from jim.tasks.following import follow
+from jim.tasks.handing_in import hand_in
+from jim.tasks.keeping import Keeper
+from jim.tasks.looking import Looking
+from jim.tasks.planning import Planning
+from jim.tasks.releasing import Releasing
+
+log = logging.getLogger(__name__)
+NEVER = float("inf")
+
+
+class Tasks:
+    """The move that keeps tasks going. The store has everything that matters; this remembers only when to look."""
+
+    def __init__(self, wish: ending.Wish) -> None:
+        self.looking, self.planning, self.releasing, self._wish = Looking(), Planning(), Releasing(), wish
+        self._due: dict[int, float] | None = None  # seconds since boot, of each task; none before the first round
+        self._changes = -1
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Give each task that has changed or is due its turn."""
+        due = self._due = self._all(keeper) if self._due is None else self._due
+        changes = keeper.store.changes()
+        if changes != self._changes:
+            self._changes = changes
+            due |= dict.fromkeys(follow(keeper) | keeper.store.changed_tasks(), 0.0)
+        now = keeper.clock.boot()
+        for number in [number for number, when in due.items() if when <= now]:
+            due[number] = self._turn(keeper, number)
+
+    def _all(self, keeper: Keeper) -> dict[int, float]:
+        return {task.id: 0.0 for task in keeper.store.tasks()}
+
+    def soonest(self) -> float:
+        """Return when the next task is due, in seconds since boot."""
+        return min((self._due or {}).values(), default=NEVER)
+
+    def _turn(self, keeper: Keeper, number: int) -> float:
+        """Do what is to be done for one task. Its faults delay no other one."""
+        task = keeper.store.task(number)
+        if task is None:
+            return NEVER
+        key = ("task", number)
+        try:
+            return self._moves(keeper, task)
+        except StoreError:
+            raise
+        except (JimError, OSError) as error:
+            log.error("task %s: %s", task.name, error)
+            return keeper.workers.put_off(key)
+
+    def _moves(self, keeper: Keeper, task: Task) -> float:
+        when = NEVER
+        if task.state is TaskState.TESTING:
+            when = min(self.looking.look(keeper, task), trying.go_on(keeper, task, self.looking.looked(keeper, task)))
+        elif task.state is TaskState.RUNNING:
+            planned = self.planning.plan(keeper, task)
+            when = min(self.looking.look(keeper, task), planned)
+            if planned > keeper.clock.boot():  # what is planned at once may be in the same wave
+                when = min(when, self.releasing.release(keeper, task))
+        when = min(when, hand_in(keeper, task))
+        ending.go_on(keeper, task, self._wish)
+        conclude(keeper, task)
+        return when

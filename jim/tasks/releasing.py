@@ -1,0 +1,93 @@
+"""Releases ready pieces: puts them into a wave, as many as the throttle allows."""
+
+from __future__ import annotations
+
+import logging
+
+from jim.model import State
+from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
+from jim.tasks.keeping import Keeper
+from jim.tasks.waves import Load, sha256_of, weight
+
+log = logging.getLogger(__name__)
+NEVER = float("inf")
+MOST_WAVES = 64  # of a task that are not settled; those of which at most one piece in twenty is left do not count
+LARGEST = 2_000_000  # bytes of a wave's pieces: the inbox reads 4 MB
+NOT_STARTED = (State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD)
+
+
+class Room:
+    """How many more pieces of a task may be on the way, and what limits them."""
+
+    def __init__(self, keeper: Keeper, task: Task) -> None:
+        counts = keeper.store.task_counts(task.id, "pieces")
+        self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
+        self.waves = [each for each in keeper.store.live_waves(task.id) if not each.t]
+        queued = sum(_not_started(keeper, each) for each in self.waves)
+        self.at_once = task.throttle["at_once"]
+        self.free = max(0, min(self.at_once - self.sent, task.throttle["queued"] - queued))
+
+    def crowded(self, keeper: Keeper) -> bool:
+        """Tell whether too many waves are not settled."""
+        if len(self.waves) < MOST_WAVES:
+            return False
+        return sum(_left(keeper, each) > each.size * 0.05 for each in self.waves) >= MOST_WAVES
+
+
+def _not_started(keeper: Keeper, wave: Wave) -> int:
+    counts = keeper.store.counts(wave.grid) if wave.grid else {}
+    if not counts:
+        return wave.size
+    return sum(counts.get(state, 0) for state in NOT_STARTED)
+
+
+def _left(keeper: Keeper, wave: Wave) -> int:
+    counts = keeper.store.counts(wave.grid) if wave.grid else {}
+    return sum(count for state, count in counts.items() if not state.final) if counts else wave.size
+
+
+class Releasing:
+    """The releases of all tasks, and when the last waves were made."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, float] = {}  # seconds since boot
+
+    def release(self, keeper: Keeper, task: Task) -> float:
+        """Make a wave of ready pieces, if that is worth while now; return when to ask again."""
+        room = Room(keeper, task)
+        most = min(room.free, room.ready)
+        if task.state is not TaskState.RUNNING or most <= 0 or room.crowded(keeper):
+            return NEVER
+        due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])
+        if room.sent and most < room.at_once / 4 and keeper.clock.boot() < due:
+            return due
+        loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
+        w = task.next_wave
+        keeper.store.intend_wave(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
+        self._last[task.id] = keeper.clock.boot()
+        log.info("task %s: %d pieces released as wave %d", task.name, len(loads), w)
+        return keeper.clock.boot()
+
+
+def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]:
+    """Return the first ready pieces that fit into a request; a large one goes alone."""
+    found: list[tuple[PieceRow, Load]] = []
+    size = 0
+    for piece in keeper.store.ready_pieces(task.id, most):
+        load = load_of(keeper, piece)
+        size += weight(load)
+        if found and size > LARGEST:
+            break
+        found.append((piece, load))
+    return found
+
+
+def load_of(keeper: Keeper, piece: PieceRow) -> Load:
+    """Return a piece with the facts of its items."""
+    items = keeper.store.items(piece.task, piece.record.get("files", ()))
+    return Load(piece.p, piece.grp, piece.attempts, piece.record, items)
+
+
+def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
+    """Return the pieces of a wave, by their local jobs."""
+    return [load_of(keeper, each) for each in keeper.store.pieces_of_wave(wave.task, wave.w)]

@@ -1,0 +1,30 @@
+"""Sources: what fills an input pool. A look returns what it has found; only the keeper's loop stores it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jim.statusdb.task_rows import NewItem
+
+
+@dataclass
+class Found:
+    """What one good look at a source has found."""
+
+    new: list[NewItem] = field(default_factory=list)
+    closed: bool = False  # nothing more comes
+    device: str = ""  # of a directory
+    ended: frozenset[str] = frozenset()  # groups that are closed by now, and all of which was listed
+    gone: list[int] = field(default_factory=list)  # items whose files are no longer there
+    changed: list[tuple[int, NewItem]] = field(default_factory=list)  # items whose files have changed, and are stable
+    unstable: Mapping[str, str] = field(default_factory=dict)  # files that are not taken yet, and why
+
+
+def group_of(pattern: str, name: str) -> str | None:
+    """Return the group of an item, by the first bracket of a pattern; None: the name does not match."""
+    if not pattern:
+        return ""
+    found = re.search(pattern, name)
+    return (found[1] or "") if found else None

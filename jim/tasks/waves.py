@@ -1,0 +1,101 @@
+"""Makes the requests of waves: the pieces of a task become those of a grid job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jim.handlers.base import Attributes, Handler
+from jim.jobs import OF_TASK
+from jim.model import NOTHING, Piece
+from jim.site.file import Site
+from jim.splitting.files_and_jobs import SplitJob, events_mask
+from jim.statusdb.pieces import as_json, pieces_as_lists
+from jim.statusdb.task_rows import Item, Task, Wave
+from jim.tasks.checks import sample
+from jim.tasks.cutting import job_of
+from jim.work.pieces import of_task, within_limits
+
+LARGEST_PIECE = 3_500_000  # bytes; the inbox reads 4 MB
+DIGITS = 7
+
+
+class Load(NamedTuple):
+    """One piece with all that its local job is made of."""
+
+    p: int
+    grp: str
+    attempts: int  # in earlier waves
+    record: Mapping[str, Any]
+    items: Mapping[int, Item]
+
+
+def sha256_of(loads: Iterable[Load]) -> str:
+    """Return a checksum of the pieces of a wave, and of the intent: after a restore, the same pieces have another."""
+    facts = [[each.p, each.attempts, each.record, sorted(map(_facts, each.items.values()))] for each in loads]
+    facts.append([os.urandom(8).hex()])
+    return hashlib.sha256(as_json(facts).encode()).hexdigest()
+
+
+def _facts(item: Item) -> list[Any]:
+    return [item.name, item.size, json.dumps(dict(item.record), sort_keys=True)]
+
+
+def weight(load: Load) -> int:
+    """Return about how many bytes a piece takes in a request."""
+    return 300 + len(as_json(dict(load.record))) + sum(3 * len(each.name) for each in load.items.values())
+
+
+def key_of(task: Task, wave: Wave) -> str:
+    """Return the request key of a wave, or of a test: it is never given to other pieces."""
+    return f"{OF_TASK}{task.nonce}:{f'test:{wave.t}:' if wave.t else ''}{wave.w}"
+
+
+def request_of(task: Task, wave: Wave, loads: Sequence[Load], site: Site) -> dict[str, Any]:
+    """Return the checked request of a wave, with its pieces."""
+    events = sum(each.record["events"][1] for each in loads if "events" in each.record)
+    handler, checked = sample(task.spec, site, events=events)
+    pieces = list(made(task.name, handler, checked, loads, site))
+    named = {"name": task.name, "nonce": task.nonce, "wave": wave.w, "sha256": wave.sha256}
+    named |= {"analyser": task.spec["analyser"]} if task.spec["analyser"] else {}
+    more = {"key": key_of(task, wave), "test": "yes" if wave.t else "no", "task": named}
+    more["name"] = checked.get("name") or f"{task.name}:{f'test {wave.t}.' if wave.t else ''}{wave.w}"
+    return {**checked, **more, "pieces": pieces_as_lists(pieces)}
+
+
+def made(task: str, handler: Handler, request: Attributes, loads: Sequence[Load], site: Site) -> Iterable[Piece]:
+    """Make the pieces of local jobs; of what is too large for a request, one that has failed on its creation."""
+    jobs = [(each.p, _job(task, each, site)) for each in loads]
+    pieces = within_limits(of_task(handler, request, jobs, task), handler, request, site)
+    for load, piece in zip(loads, pieces, strict=True):
+        events = load.record.get("events")
+        whole = piece._replace(first_event=events[0], events=events[1], mask=NOTHING) if events else piece
+        if len(as_json(whole)) > LARGEST_PIECE:
+            why = f"it takes more than {LARGEST_PIECE:,} bytes in a request"
+            whole = Piece(files=piece.files[:10], variables=piece.variables, failure=why)
+        yield whole
+
+
+def _job(task: str, load: Load, site: Site) -> SplitJob:
+    """Return the job that a piece is, with the variables that its texts may name."""
+    told = {"Task": task, "Piece": str(load.p).zfill(DIGITS), "Group": load.grp}
+    if load.attempts:
+        told["AttemptsBefore"] = str(load.attempts)
+    if "events" in load.record:
+        first, count = load.record["events"]
+        return SplitJob(0, None, (), events_mask(first, first + count - 1), baggage=told)
+    job = job_of(load.record, load.items, site, 0.0)
+    return job._replace(baggage={**job.baggage, **_shared(load.items.values()), **told})
+
+
+def _shared(items: Iterable[Item]) -> dict[str, str]:
+    """Return the variables on which all items of a piece agree."""
+    told = [each.record.get("variables", {}) for each in items]
+    return (
+        {name: value for name, value in told[0].items() if all(each.get(name) == value for each in told)}
+        if told
+        else {}
+    )

@@ -1,0 +1,112 @@
+"""Takes the wishes of people for tasks into the store, in the transaction that records that they are fulfilled."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from jim.errand import Errand
+from jim.errors import UnknownJob
+from jim.statusdb.task_rows import Task, TaskState
+from jim.tasks import kept
+from jim.tasks.effects import TaskVerb, refusal
+from jim.tasks.following import BY_CANCEL, BY_PAUSE
+from jim.tasks.keeping import Keeper
+from jim.tasks.words import THROTTLE
+
+log = logging.getLogger(__name__)
+PREFIX = "task:"  # of the target of a wish for a task
+
+
+def take(keeper: Keeper, content: Mapping[str, Any]) -> None:
+    """Fulfil a wish for a task, or note why it changes nothing."""
+    verb, name, by = content["verb"], content["target"].removeprefix(PREFIX), str(content.get("by", ""))
+    if verb == TaskVerb.CREATE:
+        _create(keeper, content, by)
+        return
+    try:
+        task = keeper.store.task_named(name)
+    except UnknownJob as error:
+        log.warning("%s changes nothing: %s", verb, error)
+        return
+    sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
+    keeper.store.note_task(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
+    if why := refusal(task, verb, content, sent):
+        keeper.store.note_task(task.id, f"{verb} changes nothing", why)
+        return
+    FULFIL[TaskVerb(verb)](keeper, task, content)
+
+
+def _told(content: Mapping[str, Any]) -> str:
+    more = ((name, value) for name, value in content.items() if name not in ("verb", "target", "by") and value)
+    return ", ".join(f"{name} {value}" for name, value in more)[:500]
+
+
+def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
+    """Store all tasks of a file, or none of them."""
+    with keeper.store.part():
+        for each in content["tasks"]:
+            throttle = {name: each["spec"]["release"][name] for name in THROTTLE}
+            told = (each["name"], each["nonce"], content["owner"], each["spec"], each["digest"])
+            if not keeper.store.add_task(*told, throttle, by):
+                log.warning("task %s: created already, with the same or with other content", each["name"])
+
+
+def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    spec = task.spec
+    if content.get("pieces"):
+        spec["test"]["pieces"] = int(content["pieces"])
+        keeper.store.set_spec(task.id, spec)
+    keeper.store.set_task(task.id, state=TaskState.TESTING, tests=task.tests + 1, reason="")
+
+
+def _start(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
+    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="")
+
+
+def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    """Pause a task; at once, or with all that is on the way."""
+    throttle = {**task.throttle, "suspend": int(bool(content.get("suspend")))}
+    keeper.store.set_task(task.id, state=TaskState.PAUSED, reason="", throttle=throttle)
+    if content.get("kill"):
+        _end_waves(keeper, task, BY_PAUSE)
+
+
+def _end_waves(keeper: Keeper, task: Task, ending: str) -> None:
+    for wave in keeper.store.live_waves(task.id):
+        if wave.ending != BY_CANCEL:
+            keeper.store.set_wave(wave, ending=ending)
+
+
+def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
+    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="")
+
+
+def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    given = {name: int(content[name]) for name in THROTTLE if name in content}
+    keeper.store.set_task(task.id, throttle={**task.throttle, **given})
+
+
+def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
+    keeper.store.set_task(task.id, state=TaskState.CANCELLING, reason="")
+    _end_waves(keeper, task, BY_CANCEL)
+
+
+def _remove(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
+    """Forget a task; then its copies go. If they stay after a kill, they are swept a day later."""
+    keeper.store.remove_task(task.id)
+    work = partial(kept.forget, keeper.site.state, task.name, task.nonce)
+    keeper.workers.start(Errand(("task copies", task.nonce), work, lambda _: None, lambda _: None))
+
+
+FULFIL = {
+    TaskVerb.TEST: _test,
+    TaskVerb.START: _start,
+    TaskVerb.PAUSE: _pause,
+    TaskVerb.RESUME: _resume,
+    TaskVerb.THROTTLE: _throttle,
+    TaskVerb.CANCEL: _cancel,
+    TaskVerb.REMOVE: _remove,
+}

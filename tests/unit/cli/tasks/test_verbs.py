@@ -1,0 +1,201 @@
+"""The verbs of `jim task`, as people use them: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jim import cli
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list
+
+TEXT = f"""\
+[[task]]
+name = "mc"
+summary = "ten events"
+{EVENTS}
+source = [ {{ events = 10, events_per_piece = 3, campaigns = 2 }} ]
+"""
+
+
+@pytest.fixture
+def ground(tmp_path, monkeypatch):
+    """A keeper driven by hand, whose state directory the command line uses."""
+    made = Ground(tmp_path, monkeypatch)
+    monkeypatch.setenv("JIM_STATE", str(made.site.state))
+    monkeypatch.setattr("jim.reading.view.Clock", lambda: made.clock)
+    monkeypatch.setattr("jim.cli.tasks.making.TAKEN_SECONDS", 0)
+    monkeypatch.setattr("jim.keeper.waking.wake", lambda _state: None)
+    monkeypatch.setattr("jim.keeper.waking.require_keeper", lambda _state: None)
+    return made
+
+
+@pytest.fixture
+def jim(ground, capsys):
+    """Run a verb and let the keeper take what it has left; return exit code and output."""
+
+    def run(*words):
+        code = cli.main(["task", *map(str, words)])
+        told = capsys.readouterr()
+        ground.go(2)
+        return code, told.out + told.err
+
+    return run
+
+
+def test_check_looks_and_hands_in_nothing(ground, jim):
+    code, told = jim("check", ground.write(TEXT))
+    assert code == 0
+    assert told.splitlines() == [
+        "mc",
+        "  source: events 1 to 10: 2 items, closed",
+        "  group: 1: 1 item",
+        "  group: 2: 1 item",
+        "piece  group  items",
+        "0      1      events 1 to 3",
+        "1      1      events 4 to 5",
+        "2      2      events 6 to 8",
+        "3      2      events 9 to 10",
+    ]
+    assert ground.store.tasks() == []
+
+
+def test_a_task_goes_from_its_file_to_its_end(ground, jim):
+    file = ground.write(TEXT)
+    code, told = jim("create", file)
+    assert (code, told.splitlines()) == (
+        0,
+        [
+            "mc: 10 events: 4 pieces of 3 events (as the task says), in 2 campaigns",
+            "configured; `jim task test mc` tries it out",
+        ],
+    )
+    assert jim("create", file)[1].splitlines()[-1] == "nothing has changed: the same tasks are there already"
+    refused = "jim: mc has not been tested as it is now; 'jim task test mc', or start --untested\n"
+    assert jim("start", "mc") == (2, refused)
+    assert jim("test", "mc") == (0, "mc: test 1 begins; `jim task explain mc` shows the progress\n")
+    ground.go(3)
+    assert "* test 1 runs: grid job 1\n" in jim("explain", "mc")[1]
+    ground.until_state(TaskState.READY, "mc")
+    assert jim("start", "mc")[0] == 0
+    ground.until_state(TaskState.FINISHED, "mc")
+    lines = jim("status")[1].splitlines()
+    assert lines[0].split() == [
+        "task",
+        "state",
+        "open",
+        "items",
+        "pieces",
+        "on",
+        "the",
+        "way",
+        "throttle",
+        "failed",
+        "reason",
+    ]
+    assert lines[1].split("  ")[0] == "mc"
+    assert "finished: completed" in lines[1]
+    assert "4 of 4 completed" in lines[1]
+    assert "state        finished, completed" in jim("show", "mc")[1]
+    assert "local job    2.1" in jim("show", "mc/1")[1]
+    assert jim("items", "mc")[1].splitlines()[1:] == [
+        "events 1-5   1      completed",
+        "events 6-10  2      completed",
+    ]
+    assert jim("remove", "mc") == (0, "mc: is forgotten: 2 items, 4 pieces\n")
+    assert jim("status", "mc")[0] == 4
+
+
+def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: ground.batch.tasks)
+    assert jim("throttle", "mc", "at_once=2", "queued=1")[1] == "mc: at_once 1,000 → 2, queued 1,000 → 1\n"
+    assert jim("pause", "mc")[1] == "mc: pauses; 4 pieces on the way: what the batch system has goes on\n"
+    assert jim("pause", "mc", "--kill")[1].endswith("they are ended, and released again after `jim task resume`\n")
+    assert jim("explain", "mc")[1].splitlines()[2] == "* mc is paused"
+    assert jim("resume", "mc")[0] == 0
+    assert jim("remove", "mc")[1] == "jim: mc has 4 pieces on the way; cancel it first\n"
+    assert "is cancelled, with " in jim("cancel", "mc")[1]
+    ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED, seconds=10.0)
+    assert jim("resume", "mc") == (2, "jim: mc is cancelled\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("status", "no"), 4, "jim: there is no task 'no' in "),
+        (("show", "mc/99"), 4, "jim: there is no piece mc/99: mc has 0\n"),
+        (("throttle", "mc", "speed=3"), 2, "jim: 'speed=3': expected at_once=N or queued=N, N a whole number\n"),
+        (("throttle", "mc", "queued=0"), 2, "jim: queued=0: must be 1 or more\n"),
+        (("create", "/no/such"), 2, "jim: cannot read the task file: /no/such: No such file or directory\n"),
+        ((), 2, "jim: the following arguments are required: "),
+    ],
+)
+def test_what_cannot_be_done_is_refused(ground, jim, words, code, told):
+    jim("create", ground.write(TEXT))
+    found, said = jim(*words)
+    assert found == code
+    assert said.startswith(told)
+
+
+def test_a_name_that_is_taken_is_refused(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    code, told = jim("create", ground.write(TEXT.replace("= 10,", "= 11,")))
+    assert code == 2
+    assert "task 'mc' runs since " in told
+    assert told.endswith(" with other content; choose another name, or 'jim task cancel mc'\n")
+
+
+def test_what_waits_is_explained(ground, jim, tmp_path):
+    text = f"""
+        [[task]]
+        name = "f"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, *map(str, range(12)), closed=False)}" }} ]
+        release = {{ at_once = 0 }}
+        """
+    jim("create", ground.write(text))
+    jim("start", "f", "--untested")
+    ground.go(5)
+    told = [each["what"] for each in json.loads(jim("explain", "f", "--json")[1])]
+    assert told[0] == "no keeper is running, and none has been here before"
+    assert told[1:] == [
+        f"list {tmp_path}/names.txt is open: more may come",
+        "2 items wait for a full piece of FileBased, the oldest for 0 s",
+        "1 piece is ready; throttle: at_once = 0",
+    ]
+
+
+def test_programs_get_everything(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until_state(TaskState.FINISHED, "mc")
+    (told,) = json.loads(jim("status", "--json")[1])
+    assert {name: told[name] for name in ("name", "state", "outcome", "open", "items", "pieces", "on_the_way")} == {
+        "name": "mc",
+        "state": "finished",
+        "outcome": "completed",
+        "open": False,
+        "items": {"completed": 2},
+        "pieces": {"completed": 4},
+        "on_the_way": 0,
+    }
+    told = json.loads(jim("show", "mc", "--json")[1])
+    assert [each["grid"] for each in told["waves"]] == [1]
+    assert [each["group"] for each in told["groups"]] == ["1", "2"]
+    (first,) = json.loads(jim("show", "mc/0", "--json")[1])["items"]
+    assert (first["first_event"], first["last_event"], first["item"]) == (1, 3, "events 1-5")
+
+
+def test_the_list_of_grid_jobs_has_a_line_for_each_task(ground, jim, capsys):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until_state(TaskState.FINISHED, "mc")
+    assert cli.main(["status"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told if line] == ["task", "mc"]
+    assert cli.main(["status", "--waves"]) == 0
+    assert "mc:1" in capsys.readouterr().out

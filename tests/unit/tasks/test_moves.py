@@ -1,0 +1,196 @@
+"""A task from its file to its end, and what people do to it on the way."""
+
+from __future__ import annotations
+
+from jim.model import State, Step, Verb
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
+
+
+def test_events_are_made_each_once(ground):
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 1_000, campaigns = 3, events_per_piece = 70, first_event = 501 }} ]
+        """
+    )
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 501, 1500)
+    assert ground.task().outcome == "completed"
+    assert len(ground.diary) == 15  # five pieces of each of 333, 333 and 334 events
+    assert ground.items() == {f"events {name}": "completed" for name in ("501-833", "834-1166", "1167-1500")}
+    assert len(set(ground.seeds)) == 15
+
+
+def test_files_are_split_each_once(ground, tmp_path):
+    names = [f"/data/{n:03}" for n in range(25)]
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, *names)}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 10 }} }}
+        """
+    )
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert sorted(len(words[0].split(",")) for words in ground.diary) == [5, 10, 10]
+    assert [line for line in ground.journal() if line.startswith("finished")] == ["finished: "]
+
+
+def test_variables_stand_in_all_texts(ground, tmp_path):
+    a_list(tmp_path, "b/1", '{"lfn": "a/2", "variables": {"Tag": "x"}}')
+    ground.start(
+        """
+        [[task]]
+        name = "t"
+        request = { job_type = "executable", executable = "/bin/echo", arguments = ["$Task $Piece $Group $Tag"] }
+        source = [ { list = "names.txt", group = "^(.)" } ]
+        split = { splitter = "FileBased", parameters = { files_per_job = 1 } }
+        """
+    )
+    ground.until_state(TaskState.FINISHED)
+    assert sorted(words[0] for words in ground.diary) == ["$Task $Piece $Group $Tag", "t 0000000 a x"]
+
+
+def failed_once(ground, tmp_path):
+    """Let two of three items be done, and one fail."""
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, *"abc")}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        """
+    )
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+
+
+def test_what_fails_is_told_and_tried_again(ground, tmp_path):
+    failed_once(ground, tmp_path)
+    assert ground.task().outcome == "with failures"
+    assert ground.items() == {"a": "completed", "b": "failed", "c": "completed"}
+    assert [(each.p, each.reason) for each in ground.store.failed_pieces(1)] == [(1, "exit 3")]
+    ground.wish("retry", "1")
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.task().outcome == "completed"
+    assert ground.done() == {"a": 1, "b": 1, "c": 1}
+    assert len(set(ground.seeds)) == 4
+
+
+def test_a_grid_job_that_fails_as_a_whole_fails_its_pieces(ground, tmp_path, monkeypatch):
+    def no(*_):
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr("jim.keeper.dividing.pieces_in", no)
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, "a")}" }} ]
+        """
+    )
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    (piece,) = ground.store.failed_pieces(1)
+    assert piece.reason == "cannot be split: ValueError: no such thing"
+
+
+def test_at_most_so_many_are_on_the_way(ground):
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 100, events_per_piece = 1 }} ]
+        release = {{ at_once = 8, queued = 5 }}
+        """
+    )
+    most = [0, 0]
+
+    def goes_on():
+        waiting = sum(task.state is State.SUBMITTED for task in ground.batch.tasks.values())
+        live = sum(not task.state.final for task in ground.batch.tasks.values())
+        most[:] = max(most[0], waiting), max(most[1], live)
+        ground.end()
+        ground.begin()
+        return ground.task().state is TaskState.FINISHED
+
+    ground.until(goes_on)
+    assert whole(ground.ranges(), 1, 100)
+    assert most[0] <= 5
+    assert most[1] <= 8
+
+
+def test_grid_jobs_of_a_task_have_its_name_and_no_pieces_in_their_request_once_split(ground):
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 10, events_per_piece = 5 }} ]
+        """
+    )
+    ground.until(lambda: ground.batch.tasks)
+    job = ground.store.grid_job(1)
+    assert (job.name, job.size, job.key.partition(":")[0]) == ("t:1", 2, "task")
+    assert "pieces" not in job.request
+    piece = ground.store.local_job(1, 1).piece
+    assert (piece.first_event, piece.events, piece.arguments) == (6, 5, ("6", "10"))
+    assert piece.variables == {
+        "Task": "t",
+        "Piece": "0000001",
+        "Group": "",
+        "SplitID": "0000001",
+        "SplitSourceJob": "t",
+    }
+
+
+def test_a_refused_request_pauses_the_task_and_loses_nothing(ground, tmp_path, monkeypatch):
+    from jim.tasks import handing_in
+
+    real = handing_in.request_of
+    monkeypatch.setattr(handing_in, "request_of", lambda *_: (_ for _ in ()).throw(handing_in.JimError("no queue")))
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 10, events_per_piece = 5 }} ]
+        """
+    )
+    ground.until(lambda: ground.task().state is TaskState.PAUSED)
+    assert ground.task().reason == "no queue"
+    assert ground.counts("pieces") == {"ready": 2}
+    monkeypatch.setattr(handing_in, "request_of", real)
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 10)
+
+
+def test_a_suspended_task_has_its_jobs_suspended(ground):
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 10, events_per_piece = 5 }} ]
+        """
+    )
+    ground.until(lambda: ground.batch.tasks)
+    ground.ask("pause", suspend=True)
+    ground.until(lambda: ground.store.grid_job(1).wish == Verb.SUSPEND)
+    ground.ask("resume")
+    ground.until(lambda: not ground.store.grid_job(1).wish)
+    ground.until(lambda: ground.work() or ground.task().state is TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 10)
+    assert ground.store.grid_job(1).step is Step.FINISHED

@@ -1,0 +1,510 @@
+"""Scenarios of tasks by their numbers, on a clock that is set and a batch system that stands in for one.
+
+Exactly once is judged by the diary of the payloads; what must always hold is looked at after each round of the keeper.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle, pairwise
+
+import pytest
+
+from jim.admin import restoring
+from jim.doors import inbox
+from jim.errors import BadRequest, Outdated
+from jim.model import State, Step
+from jim.seeds import seed_of
+from jim.statusdb.task_rows import TaskState, WaveState
+from tests.stand_ins import Answers, Instead
+from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
+
+TEN = [f"/data/{n}" for n in range(10)]
+
+
+def events(many: int, size: int, more: str = "") -> str:
+    return f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = {many}, events_per_piece = {size} }} ]
+        {more}
+        """
+
+
+def files(place, *names: str, size: int = 1, closed: bool = True, more: str = "") -> str:
+    return f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(place, *names, closed=closed)}", every_seconds = 5 }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = {size} }} }}
+        {more}
+        """
+
+
+def test_1_a_keeper_killed_at_every_round_does_each_item_once(ground, tmp_path):
+    names = [f"/data/{n:03}" for n in range(60)]
+    ground.start(files(tmp_path, *names, size=3, more="release = { at_once = 7 }"))
+    turns = cycle((2, 3, 4, 5))
+
+    def rounds_and_kill():
+        ground.work()
+        ground.go(next(turns), 5.0)
+        ground.restart()
+        return ground.task().state is TaskState.FINISHED
+
+    ground.until(rounds_and_kill, seconds=10.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert ground.counts("items") == {"completed": 60}
+
+
+def test_2_a_kill_between_storing_items_and_looking_again_takes_no_item_twice(ground, tmp_path):
+    ground.start(files(tmp_path, *TEN, closed=False))
+    ground.until(lambda: ground.counts("items"))
+    ground.restart()
+    a_list(tmp_path, *TEN, "/data/more")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys([*TEN, "/data/more"], 1)
+
+
+def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground, monkeypatch):
+    monkeypatch.setattr("jim.tasks.planning.STORED_AT_ONCE", 7)
+    ground.start(events(200, 2, "release = { at_once = 0 }"))
+    while ground.task().next_piece < 100:
+        ground.restart()
+        ground.go(2, 1.0)
+    task = ground.task()
+    assert task.next_piece == 100
+    parts = [ground.store.parts_of(task.id, p) for p in range(task.next_piece)]
+    assert [(each.first_event, each.last_event) for (each,) in parts] == [(n, n + 1) for n in range(1, 201, 2)]
+
+
+@pytest.mark.parametrize("after", ["intended", "deposited"])
+def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, after):
+    from jim.tasks import handing_in
+
+    class Killed(Exception):
+        pass
+
+    real = inbox.deposit
+
+    def deposit(*arguments, **more):
+        if after == "deposited":
+            real(*arguments, **more)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(handing_in.inbox, "deposit", deposit)
+        patch.setattr(handing_in, "_refused", lambda *_: (_ for _ in ()).throw(Killed))
+        ground.create(events(4, 2))
+        inbox.task_wish(ground.site.state, "start", "t", untested=True)
+        with pytest.raises(Killed):
+            ground.go(3)
+    ground.restart()
+    (wave,) = ground.store.waves(1)
+    assert wave.state is WaveState.INTENDED
+    ground.until_state(TaskState.FINISHED)
+    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves(1)[0].grid]
+    assert whole(ground.ranges(), 1, 4)
+
+
+def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
+    ground.start(events(12, 1))
+    ground.until(lambda: len(ground.batch.tasks) == 12)
+    for key in ground.begin():
+        ground.batch.finish(*key)
+        ground.restart()
+        ground.go()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    assert ground.counts("pieces") == {"completed": 12}
+
+
+def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
+    text = "".join(
+        f'[[task]]\nname = "t{n}"\n{EVENTS}\n'
+        f"source = [ {{ events = 20, events_per_piece = 2, first_event = {100 * n + 1} }} ]\n"
+        "release = { at_once = 4 }\n"
+        for n in range(3)
+    )
+    ground.start(text, "t0", "t1", "t2")
+    lies = [Answers.LOST_AFTER, Answers.EMPTY, Answers.LOST_BEFORE, Answers.GARBAGE, Answers.DOWN]
+
+    def finished():
+        if not ground.batch.lies:
+            ground.batch.lies += [Instead("submit", lies[0]), Instead("query", lies[1])]
+            lies.append(lies.pop(0))
+        ground.work()
+        return all(ground.task(f"t{n}").state is TaskState.FINISHED for n in range(3))
+
+    ground.until(finished, seconds=10.0, rounds=1500)
+    for n in range(3):
+        assert whole(
+            [each for each in ground.ranges() if 100 * n < each[0] <= 100 * n + 100], 100 * n + 1, 100 * n + 20
+        )
+    assert len(ground.seeds) == len(set(ground.seeds))
+
+
+def test_11_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
+    (tmp_path / "other.txt").write_text("b\nc\nclosed\n")
+    a_list(tmp_path, "a", "b", "a")
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "names.txt" }}, {{ list = "other.txt" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        """
+    )
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"a": 1, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize("how", ["waits"])
+def test_16_twelve_files_wait_to_be_ten_or_no_longer_than_said(ground, tmp_path, how):
+    names = [f"/data/{n:02}" for n in range(12)]
+    limit = "max_wait_seconds = 3_600, " * (how == "waits")
+    text = files(tmp_path, *names, size=10, closed=False).replace("split = { ", "split = { " + limit)
+    ground.start(text)
+    ground.until(lambda: ground.counts("pieces"))
+    ground.work()
+    ground.go(5, 5.0)
+    assert ground.counts("items") == {"acquired": 10, "available": 2}
+    assert ground.pieces() == ["sent"]
+    if how == "waits":
+        ground.go(5, 800.0)
+    else:
+        ground.ask("flush")
+    ground.go(3)
+    assert len(ground.pieces()) == 2
+    assert [each.closed for each in ground.store.groups(1)] == [""]
+    a_list(tmp_path, *names)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
+    ground.start(files(tmp_path, "a", closed=False))
+    list_ = tmp_path / "names.txt"
+    list_.write_text("a\nb")
+    ground.go(5, 5.0)
+    assert ground.items().keys() == {"a"}
+    list_.write_text("a\nb/c\nclosed\n")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"a": 1, "b/c": 1}
+
+
+def test_37_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path):
+    ground.start(files(tmp_path, *TEN, more="release = { at_once = 4, every_seconds = 0 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.ask("throttle", at_once=0)
+    ground.batch.kill("1", 1)  # an attempt is lost: it would be tried again
+    for index in (2, 3, 4):
+        ground.batch.finish("1", index)
+    ground.diary += [(name,) for name in TEN[1:4]]
+    ground.go(100, 20.0)
+    assert ground.counts("pieces") == {"ready": 6, "sent": 1, "completed": 3}
+    assert len(ground.batch.tasks) == 4
+    ground.ask("throttle", at_once=10)
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == dict.fromkeys(TEN, 1)
+
+
+def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
+    ground.start(events(4, 2))
+    ground.until(lambda: ground.counts("pieces"))
+    from jim.reading.tasks import file_differs
+
+    assert not file_differs(ground.task())
+    ground.write(events(40, 2))
+    assert file_differs(ground.task())
+    with pytest.raises(BadRequest, match=r"task 't' runs since .* with other content; choose another name, or "):
+        ground.create(events(40, 2))
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 4)
+
+
+def test_46_a_start_is_refused_if_the_request_has_changed_since_the_test(ground):
+    ground.create(events(4, 2))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.create(events(4, 2).replace("/bin/echo", "/bin/printf"))
+    assert ground.task().state is TaskState.CONFIGURED
+    ground.ask("start")
+    assert ground.task().state is TaskState.CONFIGURED
+    assert "start changes nothing: t has not been tested as it is now; 'jim task test t', or start --untested" in (
+        ground.journal()
+    )
+    ground.create(events(4, 2).replace('name = "t"', 'name = "t"\nsummary = "same work"'))
+
+
+def test_46_what_a_test_does_not_depend_on_may_change(ground):
+    ground.create(events(4, 2))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.create(events(4, 2).replace('name = "t"', 'name = "t"\nsummary = "in other words"'))
+    assert ground.task().state is TaskState.READY
+    ground.ask("start")
+    ground.until_state(TaskState.FINISHED)
+    assert whole([each for each in ground.ranges() if each != (1, 2)], 3, 4)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
+    ground.create(events(4, 2, 'test = { check = ["/bin/false"], pieces = 2 }'))
+    ground.ask("test")
+    ground.until_state(TaskState.CONFIGURED, code=code)
+    why = "check /bin/false: no output (exit 1 after" if not code else "1.0 failed: exit 3"
+    assert why in ground.task().reason
+    assert ground.counts("items") == {"available": 1}
+    assert ground.counts("pieces") == {}
+    assert [each.t for each in ground.store.waves(1)] == [1, 1]
+
+
+def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_path):
+    a_list(tmp_path, '{"lfn": "/data/big", "events": 100, "size": 7}')
+    ground.start(
+        """
+        [[task]]
+        name = "t"
+        request = { job_type = "executable", executable = "/bin/echo", arguments = ["$FirstEvent", "$LastEvent"] }
+        source = [ { list = "names.txt" } ]
+        split = { splitter = "EventBased", parameters = { events_per_job = 25 } }
+        """
+    )
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 4, code=3)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    assert ground.items() == {"/data/big": "failed"}
+    assert ground.pieces() == ["completed", "completed", "completed", "failed"]
+    assert ground.ranges() == [(0, 24), (25, 49), (50, 74)]
+    ground.wish("retry", "1")
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 0, 99)
+    assert ground.items() == {"/data/big": "completed"}
+
+
+def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_path):
+    names = [f"/data/{n:02}" for n in range(50)]
+    ground.start(files(tmp_path, *names, more="release = { at_once = 20 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 20)
+    begun = ground.begin()
+    ground.batch.finish(*begun[0])
+    ground.diary.append((names[0],))
+    ground.ask("pause", kill=True)
+    ground.until(lambda: not ground.counts("pieces").get("sent"))
+    assert ground.counts("pieces") == {"completed": 1, "ready": 49}
+    assert ground.counts("items") == {"completed": 1, "acquired": 49}
+    (wave,) = ground.store.waves(1)
+    assert ground.store.counts(wave.grid) == {State.COMPLETED: 1, State.FAILED_FROZEN: 19}
+    ground.wish("retry", str(wave.grid))
+    ground.go(5, 5.0)
+    assert ground.store.grid_job(wave.grid).step is Step.FINISHED
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert len(ground.seeds) == len(set(ground.seeds)) == 69
+
+
+def test_55_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path):
+    ground.start(files(tmp_path, *TEN, more="release = { at_once = 4 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 1)
+    ground.until(lambda: ground.counts("pieces").get("completed"))
+    sent = ground.counts("pieces")["sent"]
+    ground.ask("remove")
+    assert f"remove changes nothing: t has {sent} pieces on the way; cancel it first" in ground.journal()
+    ground.ask("cancel")
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=10.0)
+    assert not any(task.state in (State.RUNNING, State.SUBMITTED) for task in ground.batch.tasks.values())
+    assert "completed" in ground.counts("pieces")
+    assert {each.reason for each in ground.store.failed_pieces(1)} == {"cancelled by somebody"}
+    ground.ask("remove")
+    assert ground.store.tasks() == []
+
+
+def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, tmp_path):
+    names = [f"/data/{n:02}" for n in range(12)]
+    ground.start(files(tmp_path, *names, size=10, closed=False, more="release = { every_seconds = 0 }"))
+    ground.until(lambda: ground.batch.tasks)
+    ground.begin()
+    a_list(tmp_path, *names)
+    ground.go(5, 5.0)
+    assert ground.task().state is TaskState.RUNNING
+    assert ground.pieces() == ["sent", "sent"]
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
+    monkeypatch.setattr("jim.tasks.releasing.MOST_WAVES", 3)
+    ground.start(events(300, 1, "release = { at_once = 24, every_seconds = 0 }"))
+
+    def all_but_stragglers():
+        for (id_, index), task in list(ground.batch.tasks.items()):
+            if task.state is State.SUBMITTED and index != 1:
+                ground.batch.start(id_, index)
+        ground.end()
+        return False
+
+    with pytest.raises(AssertionError, match="not within 30 rounds"):
+        ground.until(all_but_stragglers, rounds=30)
+    waves = ground.store.live_waves(1)
+    assert len(waves) <= 3 + sum(each.size >= 20 for each in waves)
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 300)
+
+
+def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):
+    ground.start(files(tmp_path, "a", closed=False))
+    ground.until(lambda: ground.counts("pieces"))
+    ground.until(lambda: ground.work() or ground.counts("pieces").get("completed"))
+    ground.go(20, 5.0)
+    assert not ground.store.unfinished()
+    assert not ground.rounds.idle(), "it watches the list"
+    ground.ask("pause")
+    ground.go(3)
+    assert ground.rounds.idle()
+
+
+def test_63_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_path):
+    """What was handed in after the copy has its keys still; the same pieces again would be sent twice."""
+    import shutil
+
+    ground.start(events(12, 1, "release = { at_once = 3, every_seconds = 0 }"))
+    ground.until(lambda: ground.batch.tasks)
+    ground.store.copy_to(tmp_path / "copy.db")
+    ground.until(lambda: ground.work() or len(ground.diary) == 12)
+    ground.keeper.store.close()
+    for each in (ground.site.state).glob("status.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", ground.site.state / "status.db")
+    diary, sent = list(ground.diary), len(ground.batch.tasks)
+    with pytest.raises(Outdated):
+        ground.restart()
+    assert list(restoring.restored(ground.site))
+    ground.restart()
+    ground.until(lambda: ground.task().state is TaskState.PAUSED, seconds=20.0)
+    assert ground.task().reason == "the status DB is older than its requests"
+    ground.ask("resume")
+    assert "only 'jim task cancel t' is possible" in ground.journal()[-1]
+    ground.go(20, 20.0)
+    assert (ground.diary, len(ground.batch.tasks)) == (diary, sent)
+    ground.ask("cancel")
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
+
+
+def test_64_no_two_seeds_of_a_task_are_equal():
+    seeds = {seed_of("f00d", piece, attempt) for piece in range(30_000) for attempt in (1, 2, 3)}
+    assert len(seeds) == 90_000
+    assert min(seeds) >= 1
+    assert max(seeds) <= 899_999_999
+    assert seed_of("f00d", 0, 1) != seed_of("beef", 0, 1)
+    assert len({b - a for a, b in pairwise(seed_of("f00d", piece, 1) for piece in range(100))}) == 99, "in no order"
+
+
+def on_wave(ground, tmp_path):
+    """Let the wave of a task have a running, a completed and a failed local job."""
+    ground.start(files(tmp_path, "a", "b", "c"))
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    ground.begin()
+    ground.batch.finish("1", 1)
+    ground.diary.append(("a",))
+    ground.batch.finish("1", 2, code=3)
+    ground.until(lambda: ground.counts("pieces") == {"completed": 1, "failed": 1, "sent": 1})
+
+
+@pytest.mark.parametrize(
+    ("verb", "target", "more", "words"),
+    [
+        ("resplit", "1.0", {"parameters": {}}, "1.0 is piece t/0: resplit is not possible"),
+        ("edit", "1", {"changes": {}}, "1 is wave 1 of task t: edit is not possible"),
+        ("remove", "1", {}, "1 is wave 1 of task t: use 'jim task remove t' once the task has ended"),
+        ("force", "1.1", {"to": "completed", "reason": "x"}, "1.1 is piece t/1: force is not possible"),
+        ("force", "1.0", {"to": "failed", "reason": "x"}, "1.0 is piece t/0: force is not possible"),
+    ],
+)
+def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
+    ground, tmp_path, verb, target, more, words
+):
+    from jim.reading.effects import refuse_on_wave
+    from jim.reading.view import View
+
+    on_wave(ground, tmp_path)
+    slices = inbox.slices_of(target)[1]
+    view, job = View(ground.site, ground.store), ground.store.grid_job(1)
+    with pytest.raises(BadRequest) as error:
+        refuse_on_wave(view, job, {"verb": verb, "target": target, **more}, slices)
+    assert str(error.value).startswith(words)
+    inbox.wish(ground.site.state, verb, target, **more)
+    ground.go(3)
+    (line,) = [line.reason for line in ground.store.journal(1) if line.now == f"{verb} changes nothing"]
+    assert line.startswith(words)
+    assert list((ground.site.state / "inbox").iterdir()) == []
+    assert ground.pieces() == ["completed", "failed", "sent"]
+
+
+def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
+    on_wave(ground, tmp_path)
+    inbox.wish(ground.site.state, "cancel", "1.2", by="alice, by the command line")
+    ground.until(lambda: ground.counts("pieces").get("failed") == 2, seconds=10.0)
+    assert [each.reason for each in ground.store.failed_pieces(1)] == ["exit 3", "cancelled by alice"]
+    ground.go(30, 20.0)
+    assert ground.task().state is TaskState.FINISHED
+    inbox.wish(ground.site.state, "retry", "1.1-2", by="alice, by the command line")
+    ground.go(3)
+    assert ground.counts("pieces") == {"completed": 1, "sent": 2}
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_71_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
+    ground.create(events(4, 2))
+    ground.ask("test")
+    ground.restart()
+    ground.until_state(TaskState.CONFIGURED, code=3)
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.create(events(6, 3))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    assert [job.request["name"] for job in ground.store.grid_jobs()] == ["t:test 1.1", "t:test 2.1", "t:test 1.1"]
+    assert len({job.key for job in ground.store.grid_jobs()}) == 3
+
+
+def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
+    program, check = tmp_path / "p.sh", tmp_path / "sane.sh"
+    for file in (program, check):
+        file.write_text("#!/bin/sh\nexit 0\n")
+        file.chmod(0o755)
+    ground.create(
+        """
+        [[task]]
+        name = "t"
+        [task.request]
+        job_type = "executable"
+        executable = "p.sh"
+        inputs = ["p.sh"]
+        arguments = ["$FirstEvent", "$LastEvent"]
+        [task.test]
+        check = ["./sane.sh"]
+        [[task.source]]
+        events = 4
+        events_per_piece = 2
+        """
+    )
+    check.write_text("#!/bin/sh\nexit 1\n")
+    program.unlink()
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.ask("start")
+    ground.until_state(TaskState.FINISHED)
+    (kept,) = (ground.site.state / "tasks").iterdir()
+    assert (kept / "inputs/0/p.sh").read_text() == "#!/bin/sh\nexit 0\n"
+    sent = {tuple(job.request["inputs"]) for job in ground.store.grid_jobs()}
+    assert sent == {(str(kept / "inputs/0/p.sh"),)}
