@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
 from jim.reading.tasks import facts, local_job_of, what_of
 from jim.reading.view import View
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
 
 STORED = "the status DB"
 NEXT = {
@@ -60,6 +62,16 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
         else:
             next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
             yield Wait(f"{what_of(spec)} is open: more may come", next_, "the last look", source.looked)
+            yield from _unstable(source)
+
+
+def _unstable(source: Source) -> Iterator[Wait]:
+    """Return the files that have still to come to rest."""
+    waits: dict[str, Any] = json.loads(source.waits or '{"count": 0, "some": {}}')
+    more = f", and {how_many(waits['count'] - 1, 'other file')}" if waits["count"] > 1 else ""
+    for name, why in list(waits["some"].items())[:1]:
+        next_ = "it is taken once it has not changed for so long; until then its group stays open"
+        yield Wait(f"{name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
 
 
 def _items(view: View, task: Task) -> Iterator[Wait]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import Group, Item, ItemState, NewItem, Source
+from jim.statusdb.task_rows import Group, Item, ItemState, KnownItem, NewItem, Source
 from jim.statusdb.tasks import Tasks
 
 FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
@@ -39,6 +39,7 @@ class Pools(Tasks):
 
     def set_source(self, task: int, k: int, **columns: Any) -> None:
         """Record what is known of a source."""
+        self._changed_tasks.add(task)
         names = ", ".join(f"{name} = ?" for name in columns)
         self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
 
@@ -102,10 +103,12 @@ class Pools(Tasks):
         sql = "SELECT i.* FROM json_each(?) e CROSS JOIN item i ON i.id = e.value WHERE i.task = ?"
         return {each.id: each for each in map(_item, self.db.execute(sql, (ids(numbers), task)))}
 
-    def known_items(self, task: int) -> Iterator[tuple[int, str, str, ItemState, int, str]]:
-        """Yield number, name, group, state, size and mtime of all items of a task, for comparison with a listing."""
+    def known_items(self, task: int) -> Iterator[KnownItem]:
+        """Yield all items of a task, for comparison with a listing."""
         sql = "SELECT id, name, grp, state, size, mtime FROM item WHERE task = ?"
-        return ((*row[:3], ItemState(row[3]), *row[4:]) for row in self.db.execute(sql, (task,)))
+        states = {each.value: each for each in ItemState}  # there may be very many
+        for number, name, grp, state, size, mtime in self.db.execute(sql, (task,)):
+            yield KnownItem(number, name, grp, states[state], size, mtime)
 
     def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:
         """Return the items whose names match a pattern, in the order in which they came."""
@@ -119,6 +122,11 @@ class Pools(Tasks):
             "ORDER BY id LIMIT ?"
         )
         return list(map(_item, self.db.execute(sql, (task, grp, limit))))
+
+    def late_items(self, task: int, grp: str) -> list[int]:
+        """Return the items of a group that came after it was closed."""
+        sql = "SELECT id FROM item WHERE task = ? AND grp = ? AND state = 'late' ORDER BY id"
+        return [number for (number,) in self.db.execute(sql, (task, grp))]
 
     def oldest_available(self, task: int) -> list[tuple[str, float]]:
         """Return each group with available items, and when the oldest of them came."""

@@ -212,6 +212,7 @@ CREATE TABLE source (
     looked TEXT NOT NULL DEFAULT '',    -- when it was last looked at with success
     reason TEXT NOT NULL DEFAULT '',    -- why it cannot be looked at, since `since`
     since TEXT NOT NULL DEFAULT '',
+    waits TEXT NOT NULL DEFAULT '',     -- files that are not taken yet, and why, JSON
     PRIMARY KEY (task, k)
 ) WITHOUT ROWID;
 

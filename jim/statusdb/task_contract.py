@@ -11,6 +11,7 @@ from jim.statusdb.task_rows import (
     Group,
     Item,
     ItemState,
+    KnownItem,
     NewItem,
     NewPiece,
     Part,
@@ -115,14 +116,17 @@ class TaskStore(Protocol):
     def items(self, task: int, numbers: Iterable[int]) -> dict[int, Item]:
         """Return items by their numbers."""
 
-    def known_items(self, task: int) -> Iterator[tuple[int, str, str, ItemState, int, str]]:
-        """Yield number, name, group, state, size and mtime of all items of a task, for comparison with a listing."""
+    def known_items(self, task: int) -> Iterator[KnownItem]:
+        """Yield all items of a task, for comparison with a listing."""
 
     def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:
         """Return the items whose names match a pattern, in the order in which they came."""
 
     def available(self, task: int, grp: str, limit: int) -> list[Item]:
         """Return the first available items of a group."""
+
+    def late_items(self, task: int, grp: str) -> list[int]:
+        """Return the items of a group that came after it was closed."""
 
     def oldest_available(self, task: int) -> list[tuple[str, float]]:
         """Return each group with available items, and when the oldest of them came."""
@@ -167,6 +171,9 @@ class TaskStore(Protocol):
 
     def parts_of(self, task: int, p: int) -> list[Part]:
         """Return the parts of items that a piece may process."""
+
+    def take_back(self, task: int, numbers: Iterable[int]) -> None:
+        """Take back ready pieces, all that share items with one another: their items are available again."""
 
     def pieces_with(self, item: int) -> list[int]:
         """Return the pieces that an item is in."""

@@ -102,6 +102,7 @@ class Source(NamedTuple):
     looked: str
     reason: str
     since: str
+    waits: str
 
 
 class Group(NamedTuple):
@@ -131,6 +132,17 @@ class Item(NamedTuple):
     failed: int
     note: str
     record: Mapping[str, Any]
+
+
+class KnownItem(NamedTuple):
+    """What a listing is compared with."""
+
+    id: int
+    name: str
+    grp: str
+    state: ItemState
+    size: int
+    mtime: str
 
 
 class NewItem(NamedTuple):

@@ -112,6 +112,16 @@ class Waves(Pools):
         )
         return [Part(*row) for row in self.db.execute(sql, (task, p))]
 
+    def take_back(self, task: int, numbers: Iterable[int]) -> None:
+        """Take back ready pieces, all that share items with one another: their items are available again."""
+        those = list(numbers)
+        with self.transaction():
+            self.move_pieces(task, [Ended(p, PieceState.TAKEN_BACK) for p in those])
+            found = [item for item, _ in self.db.execute(ITEMS_OF, (task, ids(those)))]
+            self.move_items(task, found, ItemState.AVAILABLE)
+            for each in {item.grp for item in self.items(task, found).values()}:
+                self.make_dirty(task, each)
+
     def pieces_with(self, item: int) -> list[int]:
         """Return the pieces that an item is in."""
         return [p for (p,) in self.db.execute("SELECT DISTINCT p FROM piece_item WHERE item = ? ORDER BY p", (item,))]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from jim.statusdb.task_rows import Task, TaskState
+from jim.statusdb.contract import Store
+from jim.statusdb.task_rows import PieceState, Task, TaskState
 
 
 class TaskVerb(StrEnum):
@@ -18,21 +19,42 @@ class TaskVerb(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     THROTTLE = "throttle"
+    ADD = "add"
+    CLOSE = "close"
+    REOPEN = "reopen"
+    FLUSH = "flush"
+    DROP = "drop"
     CANCEL = "cancel"
     REMOVE = "remove"
 
 
+POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 OLDER = "the status DB is older than its requests"
 
 
-def refusal(task: Task, verb: str, content: Mapping[str, Any], sent: int) -> str:
-    """Return why a verb changes nothing; empty: it does. `sent` is how many pieces are on the way."""
+class Pool(NamedTuple):
+    """What decides what a verb does, besides the task."""
+
+    sent: int  # pieces that are on the way
+    closed: str  # since when nothing more comes; empty: more may come
+    groups: frozenset[str]
+
+
+def pool_of(store: Store, task: Task) -> Pool:
+    """Return what decides what a verb does to a task."""
+    closed = [each.closed for each in store.sources(task.id)]
+    sent = store.task_counts(task.id, "pieces").get(PieceState.SENT, 0)
+    return Pool(sent, max(closed) if all(closed) else "", frozenset(each.grp for each in store.groups(task.id)))
+
+
+def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
+    """Return why a verb changes nothing; empty: it does."""
     name, state = task.name, task.state
     if task.reason == OLDER and verb in (TaskVerb.RESUME, TaskVerb.START):
         return f"{name}: {OLDER}; only 'jim task cancel {name}' is possible"
     if verb == TaskVerb.REMOVE:
-        return _too_early_to_remove(task, sent)
+        return _too_early_to_remove(task, pool.sent)
     if state in OVER:
         return f"{name} is {state.value}"
     needed = {
@@ -45,6 +67,19 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], sent: int) -> str
         return f"{name} is {state.value}"
     if verb == TaskVerb.START and task.tested != task.spec["to_test"] and not content.get("untested"):
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
+    return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
+
+
+def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
+    """Return why nothing changes in the pool of a task."""
+    if task.spec["split"]["splitter"] is None:
+        return f"{task.name} makes events: its pool is what its file says"
+    if "group" in content and content["group"] not in pool.groups:
+        return f"{task.name} has no group {content['group']!r}"
+    if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
+        return f"{task.name} is closed since {pool.closed}; 'jim task add --reopen' opens it again"
+    if verb == TaskVerb.CLOSE and pool.closed:
+        return f"{task.name} is closed since {pool.closed}"
     return ""
 
 

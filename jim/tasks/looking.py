@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from jim.clock import Clock
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.statusdb.task_rows import Source, Task
+from jim.tasks import pooling
 from jim.tasks.keeping import Keeper
-from jim.tasks.sources import Found, events, lists
+from jim.tasks.sources import ALL, Found, directory, events, lists
+from jim.tasks.sources.directory import Memory
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
 STORED_AT_ONCE = 500
+CHANGED_AT_ONCE = 100
+WAITS_KEPT = 5  # files that wait, of which people are told
+T = TypeVar("T")
 
 
 class Looking:
@@ -24,6 +31,7 @@ class Looking:
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], float] = {}  # seconds since boot of the next look at each source
+        self._memories: dict[tuple[int, int], Memory] = {}  # of directories
 
     def look(self, keeper: Keeper, task: Task) -> float:
         """Look at each source whose time has come; return when to ask again."""
@@ -40,37 +48,71 @@ class Looking:
         key = ("task look", task.id, source.k)
         if source.closed or keeper.workers.busy(key):
             return NEVER
-        due = max(self._next.get((task.id, source.k), 0.0), keeper.workers.due(key))
+        due = max(self._next.get(key[1:], 0.0), keeper.workers.due(key))
         if due > keeper.clock.boot():
             return due
-        self._next[task.id, source.k] = keeper.clock.boot() + float(spec.get("every_seconds") or 0)
-        work = _work_of(spec)
+        self._next[key[1:]] = keeper.clock.boot() + float(spec.get("every_seconds") or 0)
+        memory = self._memories.setdefault(key[1:], Memory())
+        work = partial(_work, keeper, task.id, source, spec, memory)
         done, failed = partial(_found, keeper, task, source), partial(_not_found, keeper, task, source)
         return keeper.workers.start(Errand(key, work, done, failed))
 
 
-def _work_of(spec: Mapping[str, Any]) -> Callable[[], Found]:
-    kinds: dict[str, Callable[[Mapping[str, Any]], Found]] = {"events": events.look, "list": lists.look}
-    return partial(kinds[spec["kind"]], spec)
+def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
+    """Look at a source; None: nothing can have changed. Runs in a worker."""
+    if spec["kind"] != "directory":
+        return LISTED[spec["kind"]](spec)
+    with closing(keeper.store.reader()) as store:
+        return directory.look(spec, memory, store.known_items(task), source.device, keeper.clock.boot())
 
 
-def _found(keeper: Keeper, task: Task, source: Source, found: Found) -> None:
-    """Store the first new items; the loop stores the rest by and by, and at last that the look was a good one."""
-    some, rest = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
+LISTED: dict[str, Callable[[Mapping[str, Any]], Found]] = {"events": events.look, "list": lists.look}
+
+
+def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
+    """Store some of what was found; the loop stores the rest by and by, and at last that the look was a good one."""
+    if found is None:
+        keeper.store.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
+        return
+    some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
-        keeper.store.add_items(task.id, some)
-        if not rest:
+        pooling.add(keeper, task, some)
+        if found.new:
+            keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found))
+            return
+        left = _update_some(keeper, task, found)
+        if not left:
             _note_look(keeper, task, source, found)
-    if rest:
-        found.new = rest
+    if left:
         keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found))
+
+
+def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:
+    """Update some items whose files have changed or are gone; tell whether more are left."""
+    for number in _taken(found.gone):
+        pooling.is_gone(keeper, task, number)
+    for number in _taken(found.changing):
+        pooling.is_changing(keeper, task, number)
+    for number, now in _taken(found.changed):
+        pooling.has_changed(keeper, task, number, now)
+    return bool(found.gone or found.changing or found.changed)
+
+
+def _taken(waiting: list[T]) -> list[T]:
+    """Take the first ones from a list."""
+    some, waiting[:] = waiting[:CHANGED_AT_ONCE], waiting[CHANGED_AT_ONCE:]
+    return some
 
 
 def _note_look(keeper: Keeper, task: Task, source: Source, found: Found) -> None:
     now = keeper.clock.utc()
-    keeper.store.set_source(task.id, source.k, looked=now, reason="", since="", closed=now if found.closed else "")
+    some = dict(list(found.unstable.items())[:WAITS_KEPT])
+    waits = json.dumps({"count": len(found.unstable), "some": some}) if found.unstable else ""
+    told = {"looked": now, "reason": "", "since": "", "waits": waits, "closed": now if found.closed else ""}
+    keeper.store.set_source(task.id, source.k, device=found.device, **told)
     if found.closed:
         keeper.store.note_task(task.id, "source closed", source.kind)
+    pooling.close(keeper, task, source.k, found.ended)
 
 
 def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException) -> None:
@@ -81,6 +123,13 @@ def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException)
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)
 
 
-def look_now(spec: Mapping[str, Any], _clock: Clock) -> list[Found]:
-    """Look at each source once, for a person: nothing is stored."""
-    return [_work_of(each)() for each in spec["source"]]
+def look_now(spec: Mapping[str, Any]) -> list[Found]:
+    """Look at each source once, for a person: nothing is stored, and files that may still grow are shown."""
+    return [_look_now(each) for each in spec["source"]]
+
+
+def _look_now(source: Mapping[str, Any]) -> Found:
+    if source["kind"] != "directory":
+        return LISTED[source["kind"]](source)
+    found = directory.look({**source, "stable_seconds": 0}, Memory(), (), "", 0.0) or Found()
+    return replace(found, closed=ALL in directory.closing(source))

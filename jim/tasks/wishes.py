@@ -10,8 +10,8 @@ from typing import Any
 from jim.errand import Errand
 from jim.errors import UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import kept
-from jim.tasks.effects import TaskVerb, refusal
+from jim.tasks import kept, pool_wishes
+from jim.tasks.effects import TaskVerb, pool_of, refusal
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
 from jim.tasks.words import THROTTLE
@@ -31,10 +31,13 @@ def take(keeper: Keeper, content: Mapping[str, Any]) -> None:
     except UnknownJob as error:
         log.warning("%s changes nothing: %s", verb, error)
         return
-    sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
     keeper.store.note_task(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
-    if why := refusal(task, verb, content, sent):
+    if why := refusal(task, verb, content, pool_of(keeper.store, task)):
         keeper.store.note_task(task.id, f"{verb} changes nothing", why)
+        return
+    if verb in OF_POOL:
+        said = OF_POOL[TaskVerb(verb)](keeper, task, content)
+        keeper.store.note_task(task.id, verb, said)
         return
     FULFIL[TaskVerb(verb)](keeper, task, content)
 
@@ -101,6 +104,13 @@ def _remove(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     keeper.workers.start(Errand(("task copies", task.nonce), work, lambda _: None, lambda _: None))
 
 
+OF_POOL = {
+    TaskVerb.ADD: pool_wishes.add,
+    TaskVerb.CLOSE: pool_wishes.close,
+    TaskVerb.REOPEN: pool_wishes.reopen,
+    TaskVerb.FLUSH: pool_wishes.flush,
+    TaskVerb.DROP: pool_wishes.drop,
+}
 FULFIL = {
     TaskVerb.TEST: _test,
     TaskVerb.START: _start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from jim import run_grid_job
@@ -11,10 +12,10 @@ from jim.cli.text import say
 from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.reading.quantities import how_many
-from jim.reading.tasks import facts, named
+from jim.reading.tasks import Facts, facts, named
 from jim.reading.view import View, look
-from jim.statusdb.task_rows import PieceState, Task
-from jim.tasks.effects import TaskVerb, refusal
+from jim.statusdb.task_rows import ItemState, PieceState, Task
+from jim.tasks.effects import POOL_VERBS, TaskVerb, pool_of, refusal
 from jim.tasks.words import THROTTLE
 
 HELP = {
@@ -23,6 +24,11 @@ HELP = {
     TaskVerb.PAUSE: "release no more pieces, and send no more attempts",
     TaskVerb.RESUME: "let paused tasks go on",
     TaskVerb.THROTTLE: "change how many pieces are on the way",
+    TaskVerb.ADD: "add items by their names",
+    TaskVerb.CLOSE: "say that nothing more comes: what waits is planned",
+    TaskVerb.REOPEN: "let more come; what came too late is worked on",
+    TaskVerb.FLUSH: "plan once what waits to be full, and stay open",
+    TaskVerb.DROP: "give up items; what is on the way of them is not touched",
     TaskVerb.CANCEL: "end a task with all that is on the way",
     TaskVerb.REMOVE: "forget a task that has ended",
 }
@@ -41,6 +47,13 @@ def add_verbs(verbs: Any) -> None:
     how.add_argument(
         "--kill", action="store_true", help="end what is on the way; these pieces are released again later"
     )
+    for verb in (TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH):
+        parsers[verb].add_argument("group", metavar="GROUP", nargs="?", help="only this group")
+    parsers[TaskVerb.ADD].add_argument("items", metavar="ITEM", nargs="*", help="name of an item")
+    parsers[TaskVerb.ADD].add_argument("--list", metavar="FILE", type=Path, help="a file with a name in each line")
+    parsers[TaskVerb.ADD].add_argument("--reopen", action="store_true", help="also if the pool is closed")
+    parsers[TaskVerb.DROP].add_argument("items", metavar="ITEM", nargs="+", help="name of an item")
+    parsers[TaskVerb.DROP].add_argument("--reason", required=True, help="the reason; it is shown with the item")
     parsers[TaskVerb.THROTTLE].add_argument(
         "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
     )
@@ -51,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     verb, view = TaskVerb(arguments.task_verb), look()
     content = _content(verb, arguments)
     tasks = [named(view, name) for name in arguments.names]
-    refused = [(task, refusal(task, verb, content, _sent(view, task))) for task in tasks]
+    refused = [(task, refusal(task, verb, content, pool_of(view.store, task))) for task in tasks]
     for _, why in refused:
         if why:
             raise BadRequest(why)
@@ -62,19 +75,32 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sent(view: View, task: Task) -> int:
-    return view.store.task_counts(task.id, "pieces").get(PieceState.SENT, 0)
-
-
 def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what a wish says besides its verb and task."""
     if verb is TaskVerb.TEST:
         return {"pieces": arguments.pieces} if arguments.pieces else {}
     if verb is TaskVerb.START:
         return {"untested": True} if arguments.untested else {}
+    if verb in POOL_VERBS:
+        return _of_pool(verb, arguments)
     if verb is TaskVerb.PAUSE:
         return {name: True for name in ("suspend", "kill") if getattr(arguments, name)}
     return dict(map(_limit, arguments.limits)) if verb is TaskVerb.THROTTLE else {}
+
+
+def _of_pool(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a wish for a pool says."""
+    if verb not in (TaskVerb.ADD, TaskVerb.DROP):
+        return {} if arguments.group is None else {"group": arguments.group}
+    names = list(arguments.items)
+    if verb is TaskVerb.DROP:
+        return {"items": names, "reason": arguments.reason}
+    if arguments.list:
+        lines = arguments.list.read_text().splitlines()
+        names += [each.strip() for each in lines if each.strip() and not each.startswith("#")]
+    if not names or not all(each.isprintable() for each in names):
+        raise BadRequest("name the items to add, or say --list FILE; names must be printable")
+    return {"items": names, **({"reopen": True} if arguments.reopen else {})}
 
 
 def _limit(text: str) -> tuple[str, int]:
@@ -102,9 +128,22 @@ def _told(view: View, verb: TaskVerb, task: Task, content: dict[str, Any]) -> st
         return f"goes on; {how_many(ready, 'piece')} ready, at most {task.throttle['at_once']:,} on the way"
     if verb is TaskVerb.THROTTLE:
         return ", ".join(f"{name} {task.throttle[name]:,} → {value:,}" for name, value in content.items())
+    if verb in POOL_VERBS:
+        return _told_of_pool(verb, found, content)
     if verb is TaskVerb.CANCEL:
         return f"is cancelled, with {on_the_way}; `jim task explain {task.name}` shows the progress"
     return f"is forgotten: {how_many(sum(found.items.values()), 'item')}, {how_many(task.next_piece, 'piece')}"
+
+
+def _told_of_pool(verb: TaskVerb, found: Facts, content: dict[str, Any]) -> str:
+    waiting, late = found.items.get(ItemState.AVAILABLE, 0), found.items.get(ItemState.LATE, 0)
+    if verb in (TaskVerb.ADD, TaskVerb.DROP):
+        acts = "added, unless they are known" if verb is TaskVerb.ADD else "given up, unless they are on the way"
+        return f"{how_many(len(content['items']), 'item')}: {acts}"
+    if verb is TaskVerb.REOPEN:
+        return f"is open again; {how_many(late, 'late item')}"
+    words = "is closed" if verb is TaskVerb.CLOSE else "stays open"
+    return f"{words}; {how_many(waiting, 'item')} waited, and {'is' if waiting == 1 else 'are'} planned"
 
 
 def _what_becomes(sent: int, content: dict[str, Any]) -> str:

@@ -105,7 +105,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     """Look at each source, and split what is there."""
-    found = look_now(spec, Clock())
+    found = look_now(spec)
     new = {item.name: item for each in found for item in each.new}  # of a name from two sources, the first counts
     groups: dict[str, list[NewItem]] = {}
     for item in new.values():

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from jim.statusdb.task_rows import NewItem
 
+ALL = "all"
+
 
 @dataclass
 class Found:
@@ -16,9 +18,10 @@ class Found:
     new: list[NewItem] = field(default_factory=list)
     closed: bool = False  # nothing more comes
     device: str = ""  # of a directory
-    ended: frozenset[str] = frozenset()  # groups that are closed by now, and all of which was listed
+    ended: frozenset[str] = frozenset()  # groups of which nothing more comes; `all` stands for every one
     gone: list[int] = field(default_factory=list)  # items whose files are no longer there
     changed: list[tuple[int, NewItem]] = field(default_factory=list)  # items whose files have changed, and are stable
+    changing: list[int] = field(default_factory=list)  # items whose files are changing just now
     unstable: Mapping[str, str] = field(default_factory=dict)  # files that are not taken yet, and why
 
 

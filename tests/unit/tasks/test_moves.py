@@ -111,7 +111,7 @@ def test_at_most_so_many_are_on_the_way(ground):
         [[task]]
         name = "t"
         {EVENTS}
-        source = [ {{ events = 100, events_per_piece = 1 }} ]
+        source = [ {{ events = 40, events_per_piece = 1 }} ]
         release = {{ at_once = 8, queued = 5 }}
         """
     )
@@ -126,7 +126,7 @@ def test_at_most_so_many_are_on_the_way(ground):
         return ground.task().state is TaskState.FINISHED
 
     ground.until(goes_on)
-    assert whole(ground.ranges(), 1, 100)
+    assert whole(ground.ranges(), 1, 40)
     assert most[0] <= 5
     assert most[1] <= 8
 

@@ -343,7 +343,7 @@ def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, t
 
 def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.releasing.MOST_WAVES", 3)
-    ground.start(events(300, 1, "release = { at_once = 24, every_seconds = 0 }"))
+    ground.start(events(150, 1, "release = { at_once = 24, every_seconds = 0 }"))
 
     def all_but_stragglers():
         for (id_, index), task in list(ground.batch.tasks.items()):
@@ -352,12 +352,12 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
         ground.end()
         return False
 
-    with pytest.raises(AssertionError, match="not within 30 rounds"):
-        ground.until(all_but_stragglers, rounds=30)
+    with pytest.raises(AssertionError, match="not within 15 rounds"):
+        ground.until(all_but_stragglers, rounds=15)
     waves = ground.store.live_waves(1)
     assert len(waves) <= 3 + sum(each.size >= 20 for each in waves)
     ground.until_state(TaskState.FINISHED)
-    assert whole(ground.ranges(), 1, 300)
+    assert whole(ground.ranges(), 1, 150)
 
 
 def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):

@@ -1,0 +1,99 @@
+"""What people want of the pool of a task: more items, the end of a group, a plan at once, or an item less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jim.statusdb.task_rows import Item, ItemState, NewItem, Task, TaskState
+from jim.tasks import pooling
+from jim.tasks.concluding import close_group
+from jim.tasks.keeping import Keeper
+from jim.tasks.sources import group_of
+
+GIVEN_UP_FROM = frozenset(
+    {ItemState.AVAILABLE, ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.FAILED}
+)  # states of items of which nothing is on the way
+
+
+def add(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Add items by their names; return how many are new."""
+    pattern = next((each["group"] for each in task.spec["source"] if each.get("group")), "")
+    named = [(name, group_of(pattern, name)) for name in content["items"]]
+    if content.get("reopen"):
+        for grp in {grp for _, grp in named if grp is not None}:
+            _reopen_group(keeper, task, grp)
+    before = keeper.store.task_counts(task.id, "items")
+    pooling.add(keeper, task, [NewItem(name, grp) for name, grp in named if grp is not None])
+    if content.get("reopen"):
+        _take_late(keeper, task, [name for name, _ in named])
+    return f"{sum(keeper.store.task_counts(task.id, 'items').values()) - sum(before.values())} new"
+
+
+def _take_late(keeper: Keeper, task: Task, names: list[str]) -> None:
+    """Let named items that came too late be worked on."""
+    for name in names:
+        item = keeper.store.item_named(task.id, name)
+        if item and item.state is ItemState.LATE:
+            keeper.store.move_items(task.id, [item.id], ItemState.AVAILABLE)
+            keeper.store.make_dirty(task.id, item.grp)
+
+
+def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Close a group, or all sources: what waits is planned."""
+    if "group" in content:
+        close_group(keeper, task, content["group"])
+        return ""
+    for source in keeper.store.sources(task.id):
+        if not source.closed:
+            keeper.store.set_source(task.id, source.k, closed=keeper.clock.utc())
+    return ""
+
+
+def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Let more come of a group, or of all; what came too late is worked on."""
+    groups = [content["group"]] if "group" in content else [each.grp for each in keeper.store.groups(task.id)]
+    for source in keeper.store.sources(task.id):
+        if source.kind != "events":
+            keeper.store.set_source(task.id, source.k, closed="")
+    for grp in groups:
+        _reopen_group(keeper, task, grp)
+        late = keeper.store.late_items(task.id, grp)
+        keeper.store.move_items(task.id, late, ItemState.AVAILABLE)
+    _go_on(keeper, task)
+    return ""
+
+
+def _reopen_group(keeper: Keeper, task: Task, grp: str) -> None:
+    keeper.store.set_group(task.id, grp, closed="")
+    keeper.store.make_dirty(task.id, grp)
+    _go_on(keeper, task)
+
+
+def _go_on(keeper: Keeper, task: Task) -> None:
+    """Let a finished task go on: there may be more to do."""
+    now = keeper.store.task(task.id)
+    if now and now.state is TaskState.FINISHED:
+        keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="it was opened again")
+
+
+def flush(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Plan once what waits to be full; the pool stays open."""
+    waiting = [grp for grp, _ in keeper.store.oldest_available(task.id)]
+    groups = [grp for grp in waiting if grp == content.get("group", grp)]
+    for grp in groups:
+        keeper.store.make_dirty(task.id, grp, flush=True)
+    return f"{len(groups)} groups"
+
+
+def drop(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Give items up; what is on the way of them is not touched."""
+    found = [keeper.store.item_named(task.id, name) for name in content["items"]]
+    able = [each.id for each in found if each and _may_be_dropped(keeper, task, each)]
+    note = f"dropped: {content['reason']}"
+    keeper.store.move_items(task.id, able, ItemState.DROPPED, note=note)
+    return f"{len(able)} of {len(found)} dropped"
+
+
+def _may_be_dropped(keeper: Keeper, task: Task, item: Item) -> bool:
+    return item.state in GIVEN_UP_FROM or pooling.taken_back(keeper, task, item)

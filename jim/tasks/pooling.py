@@ -1,0 +1,85 @@
+"""Stores what a look has found: new items, late ones, those that have changed or gone; and closes groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jim.statusdb.task_rows import Item, ItemState, NewItem, PieceState, Task
+from jim.tasks.concluding import close_group
+from jim.tasks.keeping import Keeper
+from jim.tasks.sources import ALL
+
+REMOVED, STALE = "removed since", "stale: it has changed since"
+BACK = frozenset({ItemState.GONE, ItemState.AVAILABLE})
+
+
+def add(keeper: Keeper, task: Task, found: Iterable[NewItem]) -> None:
+    """Add new items; what comes after its group was closed is late."""
+    closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
+    by_state: dict[ItemState, list[NewItem]] = {}
+    for each in found:
+        by_state.setdefault(ItemState.LATE if each.grp in closed else ItemState.AVAILABLE, []).append(each)
+    for state, those in by_state.items():
+        keeper.store.add_items(task.id, those, state)
+
+
+def is_gone(keeper: Keeper, task: Task, number: int) -> None:
+    """Let an item be gone whose file is removed; if it was sent, what happens happens."""
+    item = keeper.store.items(task.id, [number]).get(number)
+    if item is None or item.state is ItemState.GONE:
+        return
+    if item.state is ItemState.AVAILABLE or taken_back(keeper, task, item):
+        keeper.store.move_items(task.id, [number], ItemState.GONE, note="its file was removed, or has changed")
+    elif not item.note:
+        keeper.store.set_items([number], note=REMOVED)
+
+
+def is_changing(keeper: Keeper, task: Task, number: int) -> None:
+    """Take back an item whose file is changing just now: it is never sent with its old size."""
+    item = keeper.store.items(task.id, [number]).get(number)
+    if item and (item.state is ItemState.AVAILABLE or taken_back(keeper, task, item)):
+        keeper.store.move_items(task.id, [number], ItemState.GONE, note="its file is changing")
+
+
+def has_changed(keeper: Keeper, task: Task, number: int, now: NewItem) -> None:
+    """Take an item with its new size, if it has not been sent; one that is completed is stale, and not done again."""
+    item = keeper.store.items(task.id, [number]).get(number)
+    if item is None:
+        return
+    if item.state in BACK or taken_back(keeper, task, item):
+        group = keeper.store.group(task.id, item.grp)
+        keeper.store.item_is_back(task.id, number, now.size, now.mtime, now.record)
+        if group and group.closed:
+            keeper.store.move_items(task.id, [number], ItemState.LATE)
+    else:
+        keeper.store.set_items([number], note=STALE, size=now.size, mtime=now.mtime)
+
+
+def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
+    """Take back the pieces of an item, with all that share items with them, if none of these was sent."""
+    if item.state is not ItemState.ACQUIRED:
+        return False
+    pieces, items, new = set[int](), {item.id}, {item.id}
+    while new:
+        more = {p for each in new for p in keeper.store.pieces_with(each)} - pieces
+        rows = [keeper.store.piece(task.id, p) for p in more]
+        live = [each for each in rows if each and each.state is not PieceState.TAKEN_BACK]
+        if any(each.state is not PieceState.READY for each in live):
+            return False
+        pieces |= more
+        new = {part.item for each in live for part in keeper.store.parts_of(task.id, each.p)} - items
+        items |= new
+    ready = [p for p in pieces if (row := keeper.store.piece(task.id, p)) and row.state is PieceState.READY]
+    keeper.store.take_back(task.id, ready)
+    return bool(ready)
+
+
+def close(keeper: Keeper, task: Task, k: int, ended: Iterable[str]) -> None:
+    """Close groups of which nothing more comes, and the source if that is said of all."""
+    known = {each.grp: each for each in keeper.store.groups(task.id)}
+    for grp in ended:
+        if grp == ALL:
+            keeper.store.set_source(task.id, k, closed=keeper.clock.utc())
+            keeper.store.note_task(task.id, "source closed", "its end was seen")
+        elif grp not in known or not known[grp].closed:
+            close_group(keeper, task, grp)

@@ -1,0 +1,175 @@
+"""The source that is a directory: files that have come to rest. What cannot be listed proves nothing.
+
+A file is taken once two looks, `stable_seconds` of boot time apart, have seen the same inode, size and mtime. What was
+seen is kept in memory: a new keeper begins anew. A file is gone once two good listings, 60 s apart, have not shown it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch, translate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.errors import JimError
+from jim.statusdb.task_rows import ItemState, KnownItem, NewItem
+from jim.tasks.sources import ALL, Found, group_of
+
+UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
+GONE_SECONDS = 60.0  # between two listings without a file
+GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
+NOT_SENT = frozenset({ItemState.AVAILABLE, ItemState.ACQUIRED})  # perhaps
+ANY_DEPTH = "\0"  # stands for ** while a pattern is made
+Meant = Callable[[str], object]
+
+
+class Seen(NamedTuple):
+    """A file as a listing shows it."""
+
+    path: str
+    size: int
+    print: str  # inode and mtime: what tells that it has changed
+
+
+@dataclass
+class Memory:
+    """What earlier looks at a directory have seen."""
+
+    waiting: dict[str, tuple[Seen, float]] = field(default_factory=dict)  # files that are not taken, and since when so
+    missing: dict[int, float] = field(default_factory=dict)  # items, and when a listing first lacked them
+    ended: frozenset[str] = frozenset()  # groups whose end an earlier look has seen
+    mtimes: tuple[int, int] = (-1, -2)  # of the directory at the last two listings
+
+
+def look(
+    source: Mapping[str, Any], memory: Memory, known: Iterable[KnownItem], device: str, boot: float
+) -> Found | None:
+    """List a directory and compare it with the items that are known; None: nothing can have changed.
+
+    A group closes if an earlier look has seen its end, and no file of it waits to be stable at this one.
+    """
+    place = Path(source["directory"])
+    there = place.stat()
+    found = Found(device=f"{there.st_dev}:{there.st_ino}")
+    if device and device != found.device:
+        raise JimError(f"{place} is another directory than before: it may not be mounted")
+    items = list(known)
+    if _is_at_rest(source, memory, there.st_mtime_ns, items):
+        return None
+    ended = closing(source)  # before the listing: what that shows is in time
+    listed = {each.path: each for each in _files(place, source)}
+    delayed = _compare(source, memory, listed, items, found, boot)
+    found.ended = frozenset(grp for grp in ended & memory.ended if grp not in delayed and not (grp == ALL and delayed))
+    memory.ended, memory.mtimes = ended, (there.st_mtime_ns, memory.mtimes[0])
+    return found
+
+
+def _is_at_rest(source: Mapping[str, Any], memory: Memory, mtime: int, items: Sequence[KnownItem]) -> bool:
+    """Tell whether the directory is as at the last two listings, and no file in it matters any more."""
+    if is_deep(source) or memory.waiting or memory.missing or memory.mtimes != (mtime, mtime):
+        return False
+    return not any(each.state in NOT_SENT for each in items)
+
+
+def is_deep(source: Mapping[str, Any]) -> bool:
+    """Tell whether a source has files below its directory, too."""
+    return "/" in source["files"] or "**" in source["files"]
+
+
+def _files(place: Path, source: Mapping[str, Any]) -> Iterator[Seen]:
+    """Yield the files that are meant; links count as what they lead to."""
+    meant = pattern(source["files"])
+    for path, entry in _walked(place, deep=is_deep(source)):
+        name = os.path.relpath(path, place)
+        if not meant(name) or not path.isprintable() or (source["not"] and fnmatch(entry.name, source["not"])):
+            continue
+        try:
+            told = entry.stat()
+        except FileNotFoundError:  # it went away meanwhile, or is a link that leads nowhere
+            continue
+        if stat.S_ISREG(told.st_mode):
+            yield Seen(path, told.st_size, f"{told.st_ino}:{told.st_mtime_ns}")
+
+
+def _walked(place: Path, *, deep: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or any(fnmatch(entry.name, each) for each in UNFINISHED):
+                continue
+            if deep and entry.is_dir(follow_symlinks=False):
+                yield from _walked(Path(entry.path), deep=True)
+            else:
+                yield entry.path, entry
+
+
+def pattern(text: str) -> Meant:
+    """Return a function that tells whether a name below the directory is meant; ** is any depth, also none."""
+    parts = [ANY_DEPTH if each == "**" else _part(each).replace(".*", "[^/]*") for each in text.split("/")]
+    told = "/".join(parts).replace(f"{ANY_DEPTH}/", "(?:.*/)?").replace(ANY_DEPTH, ".*")
+    return re.compile(told, re.DOTALL).fullmatch
+
+
+def _part(text: str) -> str:
+    """Return a pattern for one part of a name, without the end that Python adds."""
+    return re.sub(r"^\(\?s:(.*)\)\\[Zz]$", r"\1", translate(text), flags=re.DOTALL)
+
+
+def _compare(
+    source: Mapping[str, Any],
+    memory: Memory,
+    listed: Mapping[str, Seen],
+    known: Sequence[KnownItem],
+    found: Found,
+    boot: float,
+) -> set[str]:
+    """Sort files into new, changed, gone and waiting ones; return the groups that have to wait for some."""
+    items = {each.name: each for each in known}
+    found.gone, memory.missing = _gone(memory, listed, known, boot)
+    now: dict[str, tuple[Seen, float]] = {}
+    unstable: dict[str, str] = {}
+    delayed: set[str] = set()
+    for path, seen in sorted(listed.items()):
+        item, grp = items.get(path), group_of(source.get("group") or "", path)
+        if grp is None or (item and (item.state in GIVEN_UP or _is_same(item, seen))):
+            continue
+        before = memory.waiting.get(path)
+        first = before[1] if before and before[0] == seen else boot
+        left = source["stable_seconds"] - (boot - first)
+        if left > 0 or not seen.size:
+            now[path] = seen, first
+            unstable[path] = f"it has to rest for another {left:.0f} s" if left > 0 else "it is empty"
+            delayed |= {grp} if left > 0 else set()
+            found.changing += [item.id] if item and item.state in NOT_SENT else []
+        elif item:
+            found.changed.append((item.id, NewItem(path, item.grp, seen.size, seen.print)))
+        else:
+            found.new.append(NewItem(path, grp, seen.size, seen.print))
+    memory.waiting, found.unstable = now, unstable
+    return delayed
+
+
+def _gone(
+    memory: Memory, listed: Mapping[str, Seen], known: Sequence[KnownItem], boot: float
+) -> tuple[list[int], dict[int, float]]:
+    """Return the items that two listings have lacked, long enough apart, and those that are missing so far."""
+    missing = {
+        each.id: memory.missing.get(each.id, boot)
+        for each in known
+        if each.name not in listed and each.name.startswith("/") and each.state not in GIVEN_UP | {ItemState.GONE}
+    }
+    return [number for number, first in missing.items() if boot - first >= GONE_SECONDS], missing
+
+
+def _is_same(item: KnownItem, seen: Seen) -> bool:
+    """Tell whether a file is as it was; one that was gone and is back has to be taken again."""
+    return item.state is not ItemState.GONE and (item.size, item.mtime) == (seen.size, seen.print)
+
+
+def closing(source: Mapping[str, Any]) -> frozenset[str]:
+    """Return what files close: the group in the ending of their names, or all."""
+    found = Path(source["directory"]).glob(source["closed_by"]) if source.get("closed_by") else ()
+    return frozenset(path.name.rpartition(".")[2] for path in found if path.is_file())

@@ -1,0 +1,278 @@
+"""Scenarios of files that arrive in a directory, by their numbers, on a clock that is set."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import SH
+
+TEXT = """\
+[[task]]
+name = "t"
+%s
+[[task.source]]
+directory = "in"
+files = "*.raw"
+every_seconds = 10
+stable_seconds = %d
+group = 'run(\\d+)_'
+closed_by = "END.*"
+[task.split]
+splitter = "FileBased"
+parameters = { files_per_job = %d }
+[task.release]
+every_seconds = 0
+%s
+"""
+
+
+class Arrival:
+    """A directory into which somebody drops files, and the task that watches it."""
+
+    def __init__(self, ground, stable=60, size=1, more=""):
+        self.ground, self.place = ground, ground.place / "in"
+        self.place.mkdir()
+        ground.start(TEXT % (SH, stable, size, more))
+
+    def drop(self, name, content="x"):
+        path = self.place / name
+        path.write_text(content)
+        return str(path)
+
+    def wait(self, seconds):
+        """Let time pass, in looks."""
+        for _ in range(int(seconds // 10)):
+            self.ground.go(2)
+            self.ground.go(1, 10.0)
+        self.ground.go(2)
+
+    def states(self):
+        return {os.path.basename(name): state for name, state in self.ground.items().items()}  # noqa: PTH119
+
+    def note(self, name):
+        return self.ground.store.item_named(self.ground.task().id, str(self.place / name)).note
+
+    def waits(self):
+        (source,) = self.ground.store.sources(self.ground.task().id)
+        return source.waits
+
+    def end(self, seconds=10.0):
+        """Close everything, and let all that is left be done."""
+        self.drop("END.all")
+        self.ground.until_state(TaskState.FINISHED, seconds=seconds)
+
+
+def test_11_a_file_that_is_renamed_away_and_back_is_one_item(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw")
+    there.wait(10)
+    Path(path).rename(f"{path}.away")
+    there.wait(30)
+    Path(f"{path}.away").rename(path)
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_12_a_file_that_grows_is_taken_once_with_its_last_size(ground):
+    there = Arrival(ground)
+    for n in range(60):
+        path = there.drop("run1_a.raw", "x" * (n + 1))
+        os.utime(path, (n, n))
+        there.wait(10)
+    assert there.states() == {}
+    assert "run1_a.raw" in there.waits()
+    there.wait(70)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    assert ground.store.item_named(1, path).size == 60
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_13_a_file_that_is_renamed_into_place_is_taken_at_once(ground):
+    there = Arrival(ground, stable=0)
+    for name in ("run1_a.tmp", "run1_b.raw.part", ".run1_c.raw", "other.dat"):
+        there.drop(name)
+    there.wait(20)
+    assert there.states() == {}
+    Path(there.place / "run1_a.tmp").rename(there.place / "run1_a.raw")
+    there.wait(10)
+    assert there.states() == {"run1_a.raw": "acquired"}
+
+
+def test_14_an_empty_file_waits_until_it_is_filled(ground):
+    there = Arrival(ground)
+    there.drop("run1_a.raw", "")
+    there.drop("run1_b.raw", "")
+    there.wait(100)
+    assert there.states() == {}
+    path = there.drop("run1_a.raw", "full")
+    there.wait(80)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    there.end()
+    assert ground.done() == {path: 1}
+    assert there.states() == {"run1_a.raw": "completed"}
+
+
+@pytest.mark.parametrize("how", ["away", "another"])
+def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
+    there = Arrival(ground, stable=0, more="at_once = 0")
+    path = there.drop("run1_a.raw")
+    there.wait(10)
+    Path(there.place).rename(f"{there.place}.mounted")
+    if how == "another":
+        there.place.mkdir()
+    there.wait(3600)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    (source,) = ground.store.sources(1)
+    assert source.since
+    assert ("No such file" in source.reason) if how == "away" else ("another directory" in source.reason)
+    if how == "another":
+        there.place.rmdir()
+    Path(f"{there.place}.mounted").rename(there.place)
+    ground.ask("throttle", at_once=5)
+    there.wait(1000)
+    there.end()
+    assert ground.done() == {path: 1}
+    assert not ground.store.sources(1)[0].reason
+
+
+def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
+    there = Arrival(ground, stable=0, size=10)
+    names = [there.drop(f"run1_{n:02}.raw") for n in range(12)]
+    there.wait(20)
+    assert ground.counts("items") == {"acquired": 10, "available": 2}
+    ground.ask("flush")
+    there.wait(10)
+    assert ground.counts("items") == {"acquired": 12}
+    assert [each.closed for each in ground.store.groups(1)] == [""]
+    there.end()
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_17_an_end_closes_its_run_and_what_comes_after_is_late(ground):
+    there = Arrival(ground, stable=0, size=10)
+    one = [there.drop(f"run1_{n}.raw") for n in range(3)]
+    two = [there.drop(f"run2_{n}.raw") for n in range(3)]
+    there.wait(20)
+    assert ground.pieces() == []
+    there.drop("END.1")
+    there.wait(40)
+    assert ground.pieces() == ["sent"], "the rest of run 1"
+    late = there.drop("run1_late.raw")
+    there.wait(30)
+    assert there.states()["run1_late.raw"] == "late"
+    assert ground.counts("items") == {"acquired": 3, "available": 3, "late": 1}
+    there.end()
+    assert ground.done() == dict.fromkeys([*one, *two], 1)
+    assert ground.task().outcome == "completed", "what is late delays nothing"
+    ground.ask("reopen", group="1")
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert ground.done() == dict.fromkeys([*one, *two, late], 1)
+
+
+def test_18_a_file_that_is_removed(ground):
+    there = Arrival(ground, stable=0, size=2, more="at_once = 1")
+    names = {n: there.drop(f"run1_{n}.raw") for n in "abcdefg"}
+    ground.until(lambda: ground.batch.tasks)
+    ground.begin()
+    assert ground.pieces() == ["sent", "ready", "ready"]
+    for n in "acg":  # in a piece that runs, in one that is not sent, and in none
+        Path(names[n]).unlink()
+    there.wait(100)
+    assert there.states() == {
+        **dict.fromkeys(("run1_a.raw", "run1_b.raw", "run1_e.raw", "run1_f.raw"), "acquired"),
+        "run1_d.raw": "available",
+        **dict.fromkeys(("run1_c.raw", "run1_g.raw"), "gone"),
+    }
+    assert there.note("run1_a.raw") == "removed since"
+    assert ground.pieces()[:2] == ["sent", "taken back"]
+    ground.end()
+    there.end()
+    assert ground.done() == dict.fromkeys((names[n] for n in "abdef"), 1)
+    Path(names["b"]).unlink()
+    assert ground.counts("items") == {"completed": 5, "gone": 2}
+
+
+def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
+    there = Arrival(ground, size=10)
+    path = there.drop("run1_a.raw", "1")
+    there.drop("END.1")
+    for n in range(20):
+        os.utime(path, (n, n))
+        there.wait(10)
+    assert [(each.grp, each.closed) for each in ground.store.groups(1)] == []
+    assert "run1_a.raw" in there.waits()
+    there.wait(100)
+    (group,) = ground.store.groups(1)
+    assert group.closed
+    assert there.states() == {"run1_a.raw": "acquired"}
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
+    there = Arrival(ground, more="at_once = 0")
+    path = there.drop("run1_a.raw", "old")
+    there.wait(80)
+    assert ground.pieces() == ["ready"]
+    there.drop("run1_a.raw", "longer than before")
+    there.wait(20)
+    assert (there.states(), ground.pieces()) == ({"run1_a.raw": "gone"}, ["taken back"])
+    there.wait(80)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    assert ground.store.item_named(1, path).size == len("longer than before")
+    ground.ask("throttle", at_once=3)
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_67_a_file_that_has_changed_after_it_was_done_is_stale(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw", "old")
+    ground.until(lambda: ground.batch.tasks)
+    ground.work()
+    there.wait(20)
+    assert there.states() == {"run1_a.raw": "completed"}
+    Path(there.drop("new.tmp", "another one")).rename(path)
+    there.wait(30)
+    assert there.note("run1_a.raw") == "stale: it has changed since"
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_items_are_added_and_dropped_by_people(ground):
+    there = Arrival(ground, stable=0, more="at_once = 0")
+    ground.ask("add", items=["/x/run1_a", "/x/run1_b", "/x/no-run"])
+    there.wait(10)
+    ground.ask("drop", items=["/x/run1_b"], reason="it is broken")
+    assert ground.items() == {"/x/run1_a": "acquired", "/x/run1_b": "dropped"}
+    ground.ask("close")
+    ground.ask("throttle", at_once=2)
+    ground.until_state(TaskState.FINISHED)
+    ground.ask("add", items=["/x/run1_c"])
+    assert "'jim task add --reopen' opens it again" in ground.journal()[-1]
+    ground.ask("add", items=["/x/run1_c"], reopen=True)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"/x/run1_a": 1, "/x/run1_c": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("*.raw", ["a.raw"]),
+        ("*/*.raw", ["d/a.raw"]),
+        ("**/*.raw", ["a.raw", "d/a.raw", "d/e/a.raw"]),
+        ("d/**/a.*", ["d/a.raw", "d/a.dat", "d/e/a.raw"]),
+        ("[ab].raw", ["a.raw"]),
+    ],
+)
+def test_a_pattern_means_names_below_the_directory(text, names):
+    from jim.tasks.sources.directory import pattern
+
+    every = ["a.raw", "c.raw", "d/a.raw", "d/a.dat", "d/e/a.raw"]
+    found = [name for name in every if pattern(text)(name)]
+    assert found == sorted({*names, *(["c.raw"] if text in ("*.raw", "**/*.raw") else [])}, key=every.index)
