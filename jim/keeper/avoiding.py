@@ -14,6 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
+from jim.clock import seconds_of
 from jim.errand import Errand
 from jim.errors import BadSite, JimError
 from jim.evidence import avoiding, hosts
@@ -106,7 +107,7 @@ class Avoiding:
 
 def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evidence: bool) -> Judged:
     """Judge all hosts, and have wrappers avoid the condemned ones. Runs in a worker, with its own reader."""
-    began, now, trouble = keeper.clock.boot(), keeper.clock.epoch(), ""
+    began, now, trouble = keeper.clock.boot(), seconds_of(keeper.clock.utc()) or 0.0, ""
     orders: list[Order] = []
     try:
         orders = ordered(keeper.site)

@@ -10,7 +10,6 @@ from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.node import Run
 
 UNMEASURED = (None, None)
-TIMES = 1.0  # seconds that each exit record of the nodes tells
 
 
 def accounted(gateway: Gateway) -> None:
@@ -62,5 +61,5 @@ def _agrees(line: dict[str, Any], run: Run | None) -> None:
         assert run, f"accounted as ended by itself, though it never ran: {line}"
         assert run.recorded, f"who has measured that? {line}"
         assert told == (run.code, run.signal), f"it ended with {run.code}, signal {run.signal}: {line}"
-        assert line["wall_seconds"] == TIMES, f"another time than the record's: {line}"
+        assert line["wall_seconds"] == run.seconds, f"another time than the record's: {line}"
     assert line["verdict"] != "completed" or line["exit_code"] == 0, f"a wrong end: {line}"

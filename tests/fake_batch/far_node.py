@@ -11,7 +11,7 @@ from tests.fake_batch.node import TROUBLE, Nodes, Run
 class FarNodes(Nodes):
     """No claim keeps a second start from running here, and none is touched."""
 
-    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run | None:
+    def _claim(self, task: Task, directory: Path, index: int, told: str, host: str) -> Run | None:
         self.wrappers += 1
         if not (directory.parent / "local-job").exists():
             # The grid job was removed, a restore has brought it back, and somebody has tried it anew.
@@ -19,7 +19,10 @@ class FarNodes(Nodes):
             return None
         luggage = {each.name for each in (directory / "luggage").iterdir() if each.exists()}
         assert {"remote-job", "local-job", "jobs"} <= luggage, "it cannot run without what it needs"
-        return self._run(task, directory, index, f"{self.wrappers:032x}", told)
+        return self._run(task, directory, index, f"{self.wrappers:032x}", told, host)
+
+    def leave(self, task: Task, *, reported: bool) -> None:
+        """Nothing tells them which hosts to avoid."""
 
     def _begin_outputs(self, run: Run) -> None:
         pass

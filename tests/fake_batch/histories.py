@@ -21,6 +21,7 @@ from jim.errors import UnknownJob
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, WALL, Gateway
 from tests.fake_batch.liar import ASK_LIES, PING_LIES, SUBMIT_LIES, TELL_LIES, Lie
+from tests.fake_batch.node import HOLE, NODE
 from tests.fake_batch.oracle import Oracle
 
 DIALECTS = ("slurm", "sge", "pbs", "torque", "pbs_wrappers", "condor", "condor_transfer", "lsf", "local")
@@ -302,6 +303,29 @@ class Troubles(Glitches):
     @rule(number=PICKS, reported=st.booleans())
     def fail(self, number, reported):
         self.nodes.finish(self.run_of(number), 1, reported=reported)
+        self.on()
+
+    @rule(pieces=st.integers(1, 8), lag=st.sampled_from((0.0, VISIBLE / 2)), steps=st.integers(0, 60))
+    def eat(self, pieces, lag, steps):
+        """Let one host end all that comes to it at once, while the other one works; perhaps the keeper is killed."""
+        if self.requests < 5:
+            self.hand_in(pieces)
+            self.on(3)
+        for number, task in enumerate(list(self.engine.tasks.values())):
+            host = HOLE if number % 2 and HOLE not in str(task.job.asked.said) else NODE
+            run = self.nodes.start(task, host) if task.phase is Phase.PENDING else None
+            if run:
+                self.nodes.finish(run, int(host == HOLE), lag=lag)
+        if steps:
+            self.gateway.kill.left = steps
+        self.on()
+
+    @rule(number=PICKS, reported=st.booleans())
+    def step_aside(self, number, reported):
+        """Let a wrapper find that its host is avoided."""
+        task = self.pick(number, Phase.PENDING)
+        if task:
+            self.nodes.leave(task, reported=reported)
         self.on()
 
     @precondition(lambda self: self.nodes.runs)

@@ -15,6 +15,8 @@ from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine, Phase, Task
 
 SUPERSEDED, TROUBLE = 71, 72
+NODE, HOLE = "node1", "hole1"  # hosts: one on which all goes well, and one that eats jobs
+SECONDS = {NODE: 100, HOLE: 1}
 TOUCH = 60.0
 
 
@@ -29,6 +31,7 @@ class Run:
     told: str  # its batch id, as the job was told
     facts: dict[str, str]
     touched: float
+    host: str
     code: int | None = None
     signal: int | None = None
     recorded: bool = False  # its exit record was written
@@ -37,6 +40,11 @@ class Run:
     def piece(self) -> tuple[str, str]:
         """Name what it works on: no two of these may live at once."""
         return self.directory.parent.name, self.facts["n"]
+
+    @property
+    def seconds(self) -> int:
+        """Tell what its record says of its time, whatever that was."""
+        return SECONDS[self.host]
 
     @property
     def place(self) -> Path:
@@ -69,8 +77,26 @@ class Nodes:
     away: bool = False  # they do not see the work directory just now
     seen_as: tuple[str, str] = ("", "")  # a part of its path as the keeper knows it, and as they do
 
-    def start(self, task: Task) -> Run | None:
+    def start(self, task: Task, host: str = NODE) -> Run | None:
         """Start a task's wrapper, which may find that it must not run the payload."""
+        place = self._place(task)
+        return self._claim(task, *place, host) if place else None
+
+    def leave(self, task: Task, *, reported: bool) -> None:
+        """Start a task's wrapper on a host that it is told to avoid."""
+        if not (place := self._place(task)):
+            return
+        directory, index, told = place
+        facts, notice = self._facts(directory, index), self._notice(told, NODE)
+        nonce = notice.split()[1]
+        (directory / f"left.{index}.{nonce}").write_text(notice)
+        if reported:
+            (directory / facts["spool"] / f"{facts['mark']}.{index}.left").write_text(notice)
+        self.engine.about("left", task)
+        self.engine.end(task, SUPERSEDED)
+
+    def _place(self, task: Task) -> tuple[Path, int, str] | None:
+        """Begin a task; give its submission directory, its index and batch id as it is told, if that can be seen."""
         self.engine.begin(task)
         directory = Path(task.job.asked.script.replace(*self.seen_as)).parent
         if self.away or not (directory / "job.sh").exists():
@@ -82,14 +108,20 @@ class Nodes:
             environment.get(name, default)
             for name, default in re.findall(r'(?:BATCH_ID=| )"\$\{(\w+):-(\d*)\}"', script)
         )
-        return self._claim(task, directory, int(index), told)
+        return directory, int(index), told
 
-    def _claim(self, task: Task, directory: Path, index: int, told: str) -> Run | None:
+    def _notice(self, told: str, host: str) -> str:
+        """Write what a wrapper says of itself."""
         self.wrappers += 1
-        nonce = f"{self.wrappers:032x}"
-        own, claim = directory / f"c.{nonce}", directory / f"claim.{index}"
         started = f"{datetime.fromtimestamp(int(self.engine.now()), UTC):%Y-%m-%dT%H:%M:%SZ}"
-        own.write_text(f"nonce {nonce}\nhost node1\npid 1\nbatch {told or '-'}\nrestart -\nstarted {started}\n")
+        facts = f"host {host}\npid 1\nbatch {told or '-'}\nrestart -\nstarted {started}\n"
+        return f"nonce {self.wrappers:032x}\n{facts}"
+
+    def _claim(self, task: Task, directory: Path, index: int, told: str, host: str) -> Run | None:
+        notice = self._notice(told, host)
+        nonce = notice.split()[1]
+        own, claim = directory / f"c.{nonce}", directory / f"claim.{index}"
+        own.write_text(notice)
         with suppress(FileExistsError):
             os.link(own, claim)
         if f"nonce {nonce}\n" not in claim.read_text():
@@ -100,11 +132,11 @@ class Nodes:
                 each.write_text(own.read_text() + "winner x\n")
             self.engine.end(task, SUPERSEDED)
             return None
-        return self._run(task, directory, index, nonce, told)
+        return self._run(task, directory, index, nonce, told, host)
 
-    def _run(self, task: Task, directory: Path, index: int, nonce: str, told: str) -> Run:
+    def _run(self, task: Task, directory: Path, index: int, nonce: str, told: str, host: str) -> Run:
         facts = self._facts(directory, index)
-        run = Run(task, directory, index, nonce, told, facts, self.engine.now())
+        run = Run(task, directory, index, nonce, told, facts, self.engine.now(), host)
         assert (task.mark, task.index) == (facts["mark"], index), "it runs what it was not sent for"
         twin = [each for each in self.runs if each.piece == run.piece]
         assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
@@ -150,8 +182,8 @@ class Nodes:
         end = f"code -\nsignal {signal}\nreason signal TERM" if signal else f"code {code}\nsignal -\nreason -"
         record = (
             f"jim-exit 1\nmark {facts['mark']}\nindex {run.index}\nnonce {run.nonce}\nn {facts['n']}\n"
-            f"attempt {facts['attempt']}\nhost node1\nbatch {run.told or '-'}\nstarted 2026-01-01T00:00:00Z\n"
-            f"ended 2026-01-01T00:00:01Z\ncpu 0.10\n{end}\nrecovery -\n"
+            f"attempt {facts['attempt']}\nhost {run.host}\nbatch {run.told or '-'}\nstarted 2026-01-01T00:00:00Z\n"
+            f"ended 2026-01-01T00:00:01Z\ncpu 0.10\nup {run.seconds}\n{end}\nrecovery -\n"
             f"{files}end\n"
         )
         self._after(lag, lambda: self._record(run, record, reported=reported))

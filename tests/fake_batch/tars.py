@@ -64,7 +64,7 @@ class TarOf:
     def _outputs(self, job: LocalJob) -> Contents:
         """Give what the documents promise of a local job."""
         run = self.last(job)
-        if job.state is State.COMPLETED and not is_forced(job):
+        if job.state is State.COMPLETED and (not is_forced(job) or self._ended_well(job)):
             assert run, f"completed by nobody: {job}"
             assert (run.code, run.recorded, run.facts["attempt"]) == (0, True, str(job.attempt)), f"{job} by {run}"
             self._only_once(job)
@@ -76,6 +76,10 @@ class TarOf:
             return {f"{folder}/{name}": content for name, content in run.outputs.items()}
         begun = run.begun if self.gateway.batch.shared_work else {}
         return {f"{folder}/{name}.unverified": content for name, content in begun.items()}
+
+    def _ended_well(self, job: LocalJob) -> bool:
+        """Tell whether the last attempt had its outputs verified before somebody forced anything."""
+        return [each.verdict for each in self.gateway.store.attempts(self.grid, n=job.n)][-1:] == ["completed"]
 
     def _only_once(self, job: LocalJob) -> None:
         """No piece is done twice, unless a person asked for that."""
@@ -103,7 +107,7 @@ class TarOf:
     def _row(self, job: LocalJob, facts: Mapping[str, Any], row: Mapping[str, str]) -> None:
         run = self.last(job)
         own = run if run and run.recorded and run.facts["attempt"] == str(job.attempt) else None
-        if job.state is State.COMPLETED and is_forced(job):
+        if job.state is State.COMPLETED and is_forced(job) and not self._ended_well(job):
             own = None  # it has no verified outputs
         ended = (own.code, own.signal) if own else (None, None)
         assert (facts.get("code"), facts.get("signal")) == ended, f"{facts} of {own}"

@@ -7,7 +7,10 @@ import re
 from tests.fake_batch.dialect import Ask, Dialect, Ping, Said, Tell, Usage, array, grep, options, script
 from tests.fake_batch.engine import Phase, Submission
 
-SBATCH = "--partition --account --cpus-per-task --mem --tmp --time --job-name --array --export --chdir --output --error"
+SBATCH = (
+    "--partition --account --cpus-per-task --mem --tmp --time --exclude --job-name --array --export --chdir --output "
+    "--error"
+)
 LIVE = {
     Phase.PENDING: ("PENDING", "Priority"),
     Phase.HELD: ("PENDING", "JobHeldUser"),
