@@ -80,7 +80,7 @@ class Condor(DeclaredAdapter):
     commands = COMMANDS
     index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by the submit description
     array_limit, name_length = 10_000, 200
-    can_suspend, capacity = True, "condor"
+    can_suspend, can_avoid, capacity = True, True, "condor"
     special: Mapping[str, str] = {"gpus": COUNT, "constraint": TERMS, "licences": LICENCES}
     began: str = "NumJobStarts"  # the attribute that counts the starts of a job
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
@@ -113,12 +113,15 @@ class Condor(DeclaredAdapter):
         terms = [f"{name} == {_literal(value)}" if value else f"{name} =?= true" for name, value in self.terms(asked)]
         licences = ",".join(f"{name}:{count}" for name, count in self.licences(asked))
         required = [found[1] for word in (*self.commands["submit"], *batch.options) if (found := REQUIRED.match(word))]
+        once = ONCE.format(self.began)
+        # The name that a machine gives itself; `Machine` has a domain of HTCondor's own.
+        elsewhere = [f'TARGET.UtsnameNodename =!= "{host}"' for host in batch.avoid]
         said = {
             "executable": batch.script.replace("$", "$(DOLLAR)"),
             "initialdir": batch.directory.replace("$", "$(DOLLAR)"),
             "MY.JimMark": f'"{batch.mark}"',
             "submit_event_notes": batch.mark,  # appears in a job event log
-            "requirements": " && ".join(f"({each})" for each in (*required[-1:], *terms, ONCE.format(self.began))),
+            "requirements": " && ".join(f"({each})" for each in (*required[-1:], *terms, once, *elsewhere)),
             "periodic_remove": UNWANTED.format(self.began)
             + (OVERDUE.format(asked.wall_seconds) if asked.wall_seconds else ""),
             "MY.PeriodicRemoveReason": WHY,

@@ -306,3 +306,11 @@ TELL = ["-json", "-attributes", TOLD]
 )
 def test_each_wish_becomes_the_words_of_condor_s_command(command, words):
     assert command == words
+
+
+def test_hosts_to_avoid_are_named_as_machines_name_themselves():
+    command = ADAPTED.submit_command(Batch("jim-1-1-1", "/w/job.sh", "/w", 1, avoid=("wn7", "wn8.example.org")))
+    assert (
+        'requirements=((NumJobStarts > 0) =!= true) && (TARGET.UtsnameNodename =!= "wn7") && '
+        '(TARGET.UtsnameNodename =!= "wn8.example.org")'
+    ) in command

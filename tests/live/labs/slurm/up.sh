@@ -4,6 +4,7 @@
 #
 #   SLURM_LAB_ACCOUNTS   none, filetxt (the job completion file), slurmdbd (with MariaDB)   (default filetxt)
 #   SLURM_LAB_NODES      daemons that run jobs                       (default 1)
+#   SLURM_LAB_HOSTNAMES  own: each daemon has the name of its node as the name of its host  (default: this machine's)
 #   SLURM_LAB_CPUS       processors that each pretends to have       (default 8)
 #   SLURM_LAB_MINJOBAGE  seconds that an ended job stays known       (default 300)
 #   SLURM_LAB_MAXJOBS    jobs that the controller takes              (default 250000)
@@ -14,6 +15,7 @@ lab=slurm
 accounts=${SLURM_LAB_ACCOUNTS:-filetxt}
 nodes=${SLURM_LAB_NODES:-1}
 cpus=${SLURM_LAB_CPUS:-8}
+hostnames=${SLURM_LAB_HOSTNAMES:-}
 min_job_age=${SLURM_LAB_MINJOBAGE:-300}
 max_jobs=${SLURM_LAB_MAXJOBS:-250000}
 extra=${SLURM_LAB_EXTRA:-/dev/null}
@@ -32,7 +34,7 @@ AccountingStorageHost=127.0.0.1
 AccountingStoragePort=16819" ;;
     *) die "SLURM_LAB_ACCOUNTS=$accounts: expected none, filetxt or slurmdbd" ;;
 esac
-settings="$accounts $nodes $cpus $min_job_age $max_jobs $(cksum <"$extra")"
+settings="$accounts $nodes$hostnames $cpus $min_job_age $max_jobs $(cksum <"$extra")"
 # A node that a test has brought Slurm to drain stays so.
 all_serve() { scontrol ping | grep -q 'is UP' && [ -z "$(sinfo -h -p main -t drain,down,fail -o %n)" ]; }
 if [ "$(cat "$dir/settings" 2>/dev/null)" = "$settings" ] && all_serve 2>/dev/null; then
@@ -152,7 +154,13 @@ start_clean "$marked" slurmctld >/dev/null
 wait_for 20 slurmctld sh -c 'scontrol ping | grep -q "is UP"'
 n=1
 while [ "$n" -le "$nodes" ]; do
-    start_clean "$marked" slurmd -N "n$n" >/dev/null
+    if [ "$hostnames" = own ]; then
+        { cat /etc/hosts && echo "127.0.0.1 n$n"; } >"$dir/hosts.n$n"
+        own="mount --bind $dir/hosts.n$n /etc/hosts && hostname n$n && exec slurmd -N n$n"
+        start_clean "$marked" unshare --uts --mount sh -c "$own" >/dev/null
+    else
+        start_clean "$marked" slurmd -N "n$n" >/dev/null
+    fi
     n=$((n + 1))
 done
 all_idle() { [ "$(sinfo -h -p main -t idle -o %D)" = "$nodes" ]; }
