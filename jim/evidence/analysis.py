@@ -47,6 +47,7 @@ class Failed:
     asked: Mapping[str, Any] = field(
         default_factory=dict
     )  # what the attempt was sent with: wall_seconds, memory_mb and so on
+    counts: bool = True  # against the limit of attempts; false for one before whose host was to blame
     history: tuple[Failed, ...] = ()  # the attempts before, oldest first; these have no history
 
 

@@ -64,7 +64,7 @@ def decide(rules: Iterable[Rule], failed: Failed, most: Mapping[str, int]) -> De
     rule = next((each for each in rules if fits(each, failed)), None)
     if rule is None:
         return None
-    before = sum(fits(rule, each) for each in failed.history)
+    before = sum(fits(rule, each) for each in failed.history if each.counts)
     limit = rule.times
     if limit is not None and before >= limit:
         return Decision(Action.GIVE_UP, f"the rule for {rule.when!r} has made its {limit} further attempts")

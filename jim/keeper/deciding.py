@@ -75,8 +75,13 @@ def _most(keeper: Keeper, job: LocalJob, failed: Failed) -> Mapping[str, int]:
 
 def _failed(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Failed:
     """Return the facts about an attempt, and about those before."""
-    before = [each for each in keeper.store.attempts(attempt.grid, n=attempt.n) if each.attempt < attempt.attempt]
-    history = tuple(_facts_of(keeper, each, whole_reason(each)) for each in before if each.verdict)
+    attempts = keeper.store.attempts(attempt.grid, n=attempt.n)
+    before = [each for each in attempts if each.attempt < attempt.attempt and each.verdict]
+    spared = keeper.store.spared_among((each.grid, each.k, each.idx) for each in before)
+    history = tuple(
+        replace(_facts_of(keeper, each, whole_reason(each)), counts=(each.grid, each.k, each.idx) not in spared)
+        for each in before
+    )
     return replace(
         _facts_of(keeper, attempt, verdict.reason),
         lived=record.seconds if (record := _record(attempt)) else _lived(attempt, keeper.clock.utc()),

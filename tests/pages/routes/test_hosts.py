@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from jim.evidence.avoiding import FACT, Avoided, to_store
+from jim.evidence.hosts import BlackHole
 from jim.model import Kind, Reason, State, Witness
 from tests.pages.browser import Person
 from tests.pages.grounds import Ground, eaten, ended
@@ -155,3 +157,25 @@ def test_a_host_of_any_name_has_a_page(ground: Ground, person: Person, name: str
     page = person.page(link)
     assert f"Host {name}" in page.text
     assert "/jobs/1/0" in page.links()
+
+
+def test_what_jim_avoids_is_told_with_its_time(busy: Ground, person: Person) -> None:
+    hole = BlackHole("wn099", 6, 1769860000.0, 1769860005.0, 2.0, 20, 20)
+    those = [
+        Avoided("wn099", 1769860800.0, 1769864400.0, times=1, hole=hole),
+        Avoided("wn<b>", 1769860800.0, reason="its <b>disk</b>"),
+    ]
+    busy.store.set_fact(FACT, to_store(those))
+    words = "avoided as a black hole since 2026-01-31T12:00:00Z; one attempt may try it from 2026-01-31T13:00:00Z on"
+    hosts = by_name(person.json("/hosts.json")["hosts"])
+    assert (hosts["wn099"]["avoided"], hosts["wn013"]["avoided"]) == (words, "")
+    page = person.page("/hosts")
+    first, second = (next(row for row in page.rows if name in row[0]) for name in ("wn099", "wn<b>"))
+    assert " ".join(first[0].split()) == "wn099 black hole avoided"
+    assert words[1:] in first[-1]
+    assert "named by an administrator: its <b>disk</b>" in second[-1]
+    assert "<b>" not in person.get("/hosts").text
+    assert words[1:] in person.page("/hosts/wn099").text
+    assert {row["host"]: row["avoided"] for row in csv.DictReader(io.StringIO(person.get("/hosts.csv").text))}[
+        "wn099"
+    ] == words

@@ -283,3 +283,16 @@ def test_a_payload_that_was_warned_in_time_and_asks_to_go_on_is_one_of_its_time_
         assert last(world).recovery == (f"--from={step}",)
     end(world)
     assert (last(world).state, last(world).attempt) == (State.COMPLETED, 6)
+
+
+def test_what_a_host_was_to_blame_for_is_no_try_of_a_rule(world):
+    world.submit(1, retry=[{"when": "exit 3", "times": 1, "delay": "PT1S"}])
+    end(world, code=3)
+    world.keeper.store.spare((1, 1, 1), 0, "wn1")
+    world.clock.now += 2
+    end(world, code=3)
+    assert last(world).state is State.WAITING
+    world.clock.now += 2
+    end(world, code=3)
+    assert last(world).state is State.FAILED
+    assert "has made its 1 further attempts" in last(world).reason
