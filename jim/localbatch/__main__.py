@@ -247,7 +247,7 @@ ARGUMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "--name": {"type": _name, "required": True, "metavar": "NAME"},
         "--wall": {"type": _number(LARGEST_NUMBER), "metavar": "SECONDS", "help": "time limit; default: none"},
         "--array": {"type": _number(LARGEST_ARRAY), "default": 1, "metavar": "K", "help": "indices 1 to K"},
-        "--memory-mb": {"type": _number(LARGEST_NUMBER), "metavar": "M", "help": "recorded, not enforced"},
+        "--memory-mb": {"type": _number(LARGEST_NUMBER), "metavar": "M", "help": "memory limit in MB; default: none"},
         "--queue": {"type": _name, "metavar": "Q", "help": "recorded: there is only one"},
         "script": {"type": _script, "metavar": "SCRIPT", "help": "an executable file"},
     },

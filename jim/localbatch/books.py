@@ -25,6 +25,7 @@ class Task:
     kill_at: float | None
     reason: str
     script: str
+    memory_mb: int | None = None
 
     @property
     def key(self) -> Key:
@@ -54,7 +55,7 @@ class Books(Queue):
     def started(self) -> list[Task]:
         """Return the tasks that are recorded as started and not as ended."""
         rows = self.db.execute(
-            "SELECT job, idx, state, wish, boot, pid, birth, deadline, kill_at, reason, script"
+            "SELECT job, idx, state, wish, boot, pid, birth, deadline, kill_at, reason, script, memory_mb"
             " FROM tasks JOIN jobs ON id = job WHERE state IN ('running', 'suspended')"
         )
         return [Task(*row) for row in rows]

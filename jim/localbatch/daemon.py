@@ -25,12 +25,14 @@ from jim.localbatch.area import Lock, connect
 from jim.localbatch.books import Books, Exit, Task
 from jim.localbatch.queue import Key
 
+MB = 1024 * 1024
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1  # between two looks for changes by the verbs
 # A birth waits so long for other records: each transaction takes disk time, for which free slots wait. A daemon that
 # finds a task without a birth looks for its mark.
 BIRTH_SECONDS = 0.05
 AGAIN_SECONDS = 1.0  # after an error of the queue, and between two KILLs
+MEMORY_SECONDS = 0.5  # between two looks how much memory tasks use, if they have asked for some
 DEFER_SECONDS = 5.0  # after the machine failed to make a process
 SWEEP_SHARE = 20  # sweeps take at most this fraction (1/20) of a processor,
 LEAST_SWEEP_SECONDS, MOST_SWEEP_SECONDS = 0.05, 1.0  # within these bounds
@@ -60,6 +62,7 @@ class Daemon:
         self.exits: dict[Key, Exit] = {}
         self.deferred: dict[Key, str] = {}
         # Seconds since boot:
+        self.next_memory = 0.0  # infinite if no task has a limit
         self.due = self.next_sweep = self.next_start = self.active = self.births_due = self.clock.boot()
 
     # Its life
@@ -129,8 +132,10 @@ class Daemon:
         clean = self.sweep() if (self.ending or self.exits) and now >= self.next_sweep else set()
         with self.books.transaction():
             self._record(clean)
-            for task in self.books.started():
-                self._attend(task, now)
+            started = self.books.started()
+            over = self._over(started, now)
+            for task in started:
+                self._attend(task, now, over=task.key in over)
             chosen = self._schedule(now)
             self.due = self._next_due(now)
             if self.books.work_left():
@@ -154,7 +159,7 @@ class Daemon:
         self.books.ended(sorted(clean))
 
     def _next_due(self, now: float) -> float:
-        limits = [self.books.next_due(), self.next_start if self.next_start > now else None]
+        limits = [self.books.next_due(), self.next_memory, self.next_start if self.next_start > now else None]
         return min((limit for limit in limits if limit is not None), default=float("inf"))
 
     # Starting
@@ -228,11 +233,23 @@ class Daemon:
         new, self.struck = strangers - self.struck, strangers
         return set() if new else (self.ending | self.exits.keys()) - {key for _, key in strays}
 
-    def _attend(self, task: Task, now: float) -> None:
+    def _over(self, started: list[Task], now: float) -> set[Key]:
+        """Return the tasks that use more memory than they have asked for, at each look."""
+        limits = {task.key: task.memory_mb for task in started if task.memory_mb and task.key in self.mains}
+        if limits and now < self.next_memory < float("inf"):
+            return set()
+        self.next_memory = now + MEMORY_SECONDS if limits else float("inf")
+        used = processes.resident({self.mains[key].pid for key in limits}) if limits else {}
+        return {key for key, most in limits.items() if used[self.mains[key].pid] > most * MB}
+
+    def _attend(self, task: Task, now: float, *, over: bool = False) -> None:
         if task.kill_at is not None:
             if now >= task.kill_at:
                 processes.strike(self._members(task.key), signal.SIGKILL)
                 self.books.warned(task.key, task.reason, now + AGAIN_SECONDS)
+        elif over:  # there is no time for a warning
+            processes.strike(self._members(task.key), signal.SIGKILL)
+            self.books.warned(task.key, "memory limit", now + AGAIN_SECONDS)
         elif task.wish == "cancel":
             self._warn(task, "cancelled", now)
         elif task.deadline is not None and now >= task.deadline:

@@ -69,6 +69,26 @@ def marked(identity: str) -> list[tuple[Process, Key]]:
     return found
 
 
+def resident(roots: Collection[int]) -> dict[int, int]:
+    """Return how many bytes each of these processes and its descendants have in memory."""
+    above: dict[int, int] = {}
+    size: dict[int, int] = {}
+    for pid in psutil.pids():
+        with suppress(OSError, ValueError, IndexError):
+            fields = _proc(pid, "stat").rpartition(b")")[2].split()
+            above[pid], size[pid] = int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+    total = dict.fromkeys(roots, 0)
+    for pid, held in size.items():
+        at = pid
+        for _ in size:  # no line of descent is longer, whatever became of the numbers meanwhile
+            if at in total or at not in above:
+                break
+            at = above[at]
+        if at in total:
+            total[at] += held
+    return total
+
+
 def eldest(identity: str, key: Key) -> tuple[Process, int] | None:
     """Return the oldest of a task's living processes, and its birth."""
     found = []

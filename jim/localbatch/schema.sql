@@ -17,7 +17,7 @@ CREATE TABLE jobs (
     name TEXT NOT NULL,
     script TEXT NOT NULL,
     wall INTEGER,                       -- seconds; NULL: no limit
-    memory_mb INTEGER,                  -- recorded, not enforced
+    memory_mb INTEGER,                  -- in all its processes; beyond it, all are killed
     queue TEXT,                         -- recorded: there is only one
     ended INTEGER                       -- area.day when the last of its tasks ended
 );

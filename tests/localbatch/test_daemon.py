@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 import threading
 
 import psutil
@@ -105,6 +106,17 @@ def test_wall_time_ends_even_what_ignores_term(served):
     trap = "[ $LOCALBATCH_INDEX = 1 ] && trap '' TERM || trap 'exit 5' TERM\n"
     job = served.submit(trap + "while :; do sleep 0.05; done", size=2, wall=1)
     assert served.ended(job, 2) == {1: ("ended", None, 9, "wall time"), 2: ("ended", 5, None, "wall time")}
+
+
+HOLDS = f"exec {sys.executable} -I -S -c 'held = b\"x\" * ({{}} << 20); import os, time; os.fork(); time.sleep({{}})'"
+
+
+def test_a_task_that_uses_more_memory_than_it_asked_for_is_killed(served):
+    """With all its processes together; one that asked for more, or for nothing, is left alone."""
+    job = served.submit(HOLDS.format(40, 60), memory_mb=60)  # what a child shares with its parent counts twice
+    more, free = served.submit(HOLDS.format(20, 1), memory_mb=200), served.submit(HOLDS.format(40, 1))
+    assert served.ended(job) == {1: ("ended", None, 9, "memory limit")}
+    assert served.ended(more) == served.ended(free) == {1: ("ended", 0, None, "")}
 
 
 def test_a_task_is_ending_until_its_leavings_are_gone(place, monkeypatch):

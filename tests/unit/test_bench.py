@@ -107,3 +107,18 @@ def test_modules_that_tests_patch_to_fake_a_batch_command_are_counted(tmp_path):
     )
     assert faked(tmp_path) == {"jim.keeper.opening", "jim.admin.check"}
     assert faked(FIGURES.parents[1] / "tests") == {"jim.idealizer.channel"}
+
+
+@pytest.mark.torture
+def test_what_a_rule_for_memory_is_good_for_is_measured_and_nothing_is_left(tmp_path):
+    command = [sys.executable, "-P", "-s", str(FIGURES.with_name("more_memory.py")), "3"]
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+    assert rows[2:6] == [
+        ["completed", "2", "3"],
+        ["failed", "1", "0"],
+        ["attempts in all", "5", "4"],
+        ["grid job", "failed", "completed"],
+    ]
+    assert list(tmp_path.iterdir()) == []
