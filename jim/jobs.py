@@ -300,6 +300,7 @@ PLACED = "placed"
 class Used(NamedTuple):
     """What a completed local job has used."""
 
+    events: int
     cpu_per_event: float  # seconds
     memory_mb: int | None  # at its peak, if that was measured
 

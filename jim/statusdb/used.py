@@ -47,7 +47,7 @@ class Completed(Hosts):
                 told, events = read_exit_record(unpacked(record)), piece_of(piece).events
                 if events:
                     memory = json.loads(asked).get("memory_mb") if asked else None
-                    yield Used(told.cpu / events, _memory(told, memory))
+                    yield Used(events, told.cpu / events, _memory(told, memory))
 
 
 def _memory(record: ExitRecord, asked: int | None) -> int | None:

@@ -49,7 +49,13 @@ class Learned(NamedTuple):
 
 
 def learn(used: Sequence[Used]) -> Learned:
-    """Return what completed local jobs tell."""
+    """Return what completed local jobs tell, but not those that are small beside at least FEWEST others.
+
+    To start up takes its time, too, so in a test or in a remainder an event seems to take longer.
+    """
+    if len(used) > FEWEST:
+        large = sorted((each.events for each in used), reverse=True)[FEWEST - 1]
+        used = [each for each in used if each.events >= large / 2]
     memory = [each.memory_mb for each in used if each.memory_mb is not None]
     return Learned(_quartiles([each.cpu_per_event for each in used]), _quartiles(memory), len(used))
 

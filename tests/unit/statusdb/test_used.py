@@ -30,9 +30,9 @@ def test_what_completed_local_jobs_have_used_is_found_by_type_and_request_id(hom
     add(home, 4, (1.0, ""), request_id="13669", job_type="others")
     add(home, 5, (1.0, ""), request_id="13669", test="yes")
     add(home, 6, (2.5, ""))
-    assert home.store.used("events", "13669", 10) == [Used(4.0, 1), Used(2.0, None), Used(0.1, 200)]
-    assert home.store.used("events", "13669", 2) == [Used(4.0, 1), Used(2.0, None)]
-    assert home.store.used("events", "", 10) == [Used(0.01, None)]
+    assert home.store.used("events", "13669", 10) == [Used(250, 4.0, 1), Used(250, 2.0, None), Used(250, 0.1, 200)]
+    assert home.store.used("events", "13669", 2) == [Used(250, 4.0, 1), Used(250, 2.0, None)]
+    assert home.store.used("events", "", 10) == [Used(250, 0.01, None)]
     assert home.store.used("nothing", "", 10) == []
 
 

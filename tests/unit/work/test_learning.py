@@ -14,7 +14,7 @@ from jim.work.lookup import Resolved
 from jim.work.sizing import size
 
 # 21 local jobs: the quartiles are the 6th, 11th and 16th.
-USED = [Used(round(0.20 + 0.01 * n, 2), 700 + 10 * n) for n in range(21)]
+USED = [Used(250, round(0.20 + 0.01 * n, 2), 700 + 10 * n) for n in range(21)]
 CPU, MEMORY = "0.25 | 0.3 | 0.35 s of CPU per event", "750 | 800 | 850 MB of memory"
 SEEN = f"21 completed local jobs of this job type and request id used {CPU} and {MEMORY} (quartiles)"
 
@@ -42,7 +42,7 @@ def test_three_quarters_of_what_was_seen_decide():
 
 
 def test_memory_has_a_tenth_more_where_all_used_the_same():
-    found = sized([Used(1.0, 805)] * FEWEST)
+    found = sized([Used(250, 1.0, 805)] * FEWEST)
     assert found.request["memory_mb"] == 890  # 885.5, in steps of 10
 
 
@@ -91,6 +91,15 @@ def test_it_asks_for_no_more_memory_than_the_site_allows():
 
 def test_what_the_site_does_not_allow_refuses_no_request():
     """One event takes longer than the site allows, as was seen; the request was taken in before."""
-    found = sized([Used(50.0, None)] * 20, recommended=0, most=40)
+    found = sized([Used(250, 50.0, None)] * 20, recommended=0, most=40)
     assert found.request == {"job_type": "events", "events": 100_000}
     assert "by which JIM cannot size it: events: one event takes 50 s of CPU" in found.size.why
+
+
+def test_small_local_jobs_tell_nothing_beside_twenty_large_ones():
+    """They spend most of their time on starting up."""
+    large, small = [Used(1000, 1.0, None)] * 20, [Used(499, 9.0, None)] * 100
+    assert learn(small + large).cpu == (1.0, 1.0, 1.0)
+    assert learn(small + large).of == 20
+    assert learn(small + large[1:]).cpu == (9.0, 9.0, 9.0)
+    assert learn([*large, Used(500, 7.0, None)]).of == 21
