@@ -6,8 +6,9 @@ A site that has not switched this on (`sizing.learn`) is told what it would have
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from statistics import quantiles
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest
@@ -23,7 +24,7 @@ MARGIN, SPREADS, STEP_MB = 1.1, 1.5, 10
 
 
 class Quartiles(NamedTuple):
-    """What a quarter, half and three quarters of local jobs did not exceed."""
+    """What a quarter, half and three quarters of all events did not exceed."""
 
     low: float
     middle: float
@@ -49,19 +50,19 @@ class Learned(NamedTuple):
 
 
 def learn(used: Sequence[Used]) -> Learned:
-    """Return what completed local jobs tell, but not those that are small beside at least FEWEST others.
-
-    To start up takes its time, too, so in a test or in a remainder an event seems to take longer.
-    """
-    if len(used) > FEWEST:
-        large = sorted((each.events for each in used), reverse=True)[FEWEST - 1]
-        used = [each for each in used if each.events >= large / 2]
-    memory = [each.memory_mb for each in used if each.memory_mb is not None]
-    return Learned(_quartiles([each.cpu_per_event for each in used]), _quartiles(memory), len(used))
+    """Return what completed local jobs tell. Each counts as much as it has events: to start up takes its time, too."""
+    cpu = [(each.cpu_per_event, each.events) for each in used]
+    memory = [(float(each.memory_mb), each.events) for each in used if each.memory_mb is not None]
+    return Learned(_quartiles(cpu), _quartiles(memory), len(used))
 
 
-def _quartiles(values: Sequence[float]) -> Quartiles | None:
-    return Quartiles(*quantiles(values, n=4, method="inclusive")) if len(values) >= FEWEST else None
+def _quartiles(weighed: list[tuple[float, int]]) -> Quartiles | None:
+    """Return the least values that a quarter, half and three quarters of all events do not exceed."""
+    if len(weighed) < FEWEST:
+        return None
+    weighed.sort()
+    passed = list(accumulate(events for _, events in weighed))
+    return Quartiles(*(weighed[bisect_left(passed, passed[-1] * part / 4)][0] for part in (1, 2, 3)))
 
 
 def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[Used]) -> Resolved:
@@ -77,7 +78,9 @@ def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[U
         return found
     request = {**found.request, **wanted}
     try:
-        how = size(handler, request, site, f"three quarters of {learned.of:,} completed local jobs took no more")
+        how = size(
+            handler, request, site, f"three quarters of the events of {learned.of:,} completed local jobs took no more"
+        )
         check_limits(handler.resources(request), site, how)
     except BadRequest as error:
         return _told(found, f"{learned.words()}, by which JIM cannot size it: {error}")

@@ -36,7 +36,7 @@ def test_three_quarters_of_what_was_seen_decide():
     assert found.size.events_per_job == 10_285  # 3,600 ÷ 0.35
     assert found.size.why == (
         "3,600 s of CPU per local job, as the site recommends, ÷ 0.35 s per event "
-        f"(three quarters of 21 completed local jobs took no more); asks for 1,000 MB; learned: {SEEN}"
+        f"(three quarters of the events of 21 completed local jobs took no more); asks for 1,000 MB; learned: {SEEN}"
     )
     assert found.facts == f"learned: {SEEN}"
 
@@ -96,10 +96,9 @@ def test_what_the_site_does_not_allow_refuses_no_request():
     assert "by which JIM cannot size it: events: one event takes 50 s of CPU" in found.size.why
 
 
-def test_small_local_jobs_tell_nothing_beside_twenty_large_ones():
-    """They spend most of their time on starting up."""
-    large, small = [Used(1000, 1.0, None)] * 20, [Used(499, 9.0, None)] * 100
+def test_a_local_job_counts_as_much_as_it_has_events():
+    """Small ones spend most of their time on starting up: in all they have 100 events here, of 1,100."""
+    small, large = [Used(5, 9.0, 100)] * 20, [Used(500, 1.0, 300)] * 2
     assert learn(small + large).cpu == (1.0, 1.0, 1.0)
-    assert learn(small + large).of == 20
-    assert learn(small + large[1:]).cpu == (9.0, 9.0, 9.0)
-    assert learn([*large, Used(500, 7.0, None)]).of == 21
+    assert learn(small + large).memory == (300, 300, 300)
+    assert learn([*small * 20, *large]).cpu == (1.0, 9.0, 9.0)
