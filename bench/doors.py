@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from bench.place import HOME, Place
-from bench.taking import Figure, alternate, ratio, seconds_of
+from bench.taking import Figure, alternate, cpu_of, ratio, seconds_of
+from jim.admin import ce_service
 
 POLL, SUBMIT = str(HOME / "shell/jim-poll"), str(HOME / "shell/jim-submit")
 BARE_SHELL = ("/bin/sh", "-c", ":")
@@ -58,6 +59,36 @@ def _prove(place: Place, environment: dict[str, str], ran: Path, starts: int) ->
         (dead / name).mkdir(parents=True)
     seconds_of((POLL, "1"), environment | {"JIM_STATE": str(dead)})
     place.until(lambda: ran.exists() and len(ran.read_text().splitlines()) > starts)
+
+
+# The status call of HTCondor-CE, which calls it for each job: 5 times a second, however many jobs there are
+
+CALLS_A_SECOND = 5  # GRIDMANAGER_JOB_PROBE_RATE
+FIRST_LINE = 'IFS= read -r line <"$1"; printf "%s\n" "$line"'
+
+
+def condor(calls: int) -> Iterator[Figure]:
+    """Ask for the state of a job as blahpd does, by a script as `jim ce register` writes it."""
+    with Place() as place:
+        place.block()
+        submitted = [str(HOME / "shell/condor/jim_submit.sh"), "-c", "/bin/true", "-w", str(place.directory)]
+        seconds_of(submitted, place.environment)
+        place.until(lambda: "JobStatus=1" in place.answer(2))
+        script = place.directory / "jim_status.sh"
+        script.write_text(ce_service.script("status"))
+        script.chmod(0o700)
+        command, answer = (str(script), "jim/20261123/2"), str(place.state / "answers/2")
+        times = alternate(
+            calls,
+            partial(seconds_of, command, place.environment),
+            partial(seconds_of, ("/bin/sh", "-c", FIRST_LINE, "sh", answer), place.environment),
+        )
+        used = sum(cpu_of(command, place.environment) for _ in range(calls)) / calls
+    yield ratio("status call of HTCondor-CE", 2, times, "sh -c that prints one line of a file")
+    cores = used * CALLS_A_SECOND
+    yield Figure(
+        "1,000 jobs of HTCondor-CE asked about", cores, "cores", 0.2, f"{used * 1000:.2f} ms of CPU for a call"
+    )
 
 
 # Submit

@@ -71,6 +71,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
     a = amounts
     return {
         "poll": partial(doors.poll, a.poll_pieces, a.poll_runs),
+        "condor": partial(doors.condor, a.poll_runs),
         "submit": partial(doors.submit, a.pieces, a.submit_runs),
         "split": partial(keeping.split, a.pieces, a.split_runs),
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),

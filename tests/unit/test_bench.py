@@ -17,6 +17,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
     ("part", "bounds"),
     [
         ("poll", 2),
+        ("condor", 2),
         pytest.param("submit", 4, marks=pytest.mark.torture),
         pytest.param("split", 6, marks=pytest.mark.torture),
         pytest.param("listing", 2, marks=pytest.mark.torture),
