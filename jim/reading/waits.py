@@ -8,7 +8,7 @@ from operator import attrgetter
 from jim.evidence.transitions import FAMILY_VERBS, again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
-from jim.reading import avoided, claims
+from jim.reading import at_door, avoided, claims
 from jim.reading.before_submission import Wait, many, next_attempt, waiting
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
@@ -22,10 +22,7 @@ QUEUED = {  # for several local jobs, and for one
     State.HELD: ("are held in the batch system", "is held in the batch system"),
     State.RUNNING: ("run", "runs"),
     State.SUSPENDED: ("are suspended in the batch system", "is suspended in the batch system"),
-    State.COMPLETING: (
-        "have ended; JIM will verify their outputs",
-        "has ended; JIM will verify its outputs",
-    ),
+    State.COMPLETING: ("have ended; JIM will verify their outputs", "has ended; JIM will verify its outputs"),
 }
 
 
@@ -33,10 +30,12 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     """Return what a grid job waits for."""
     if job.step is Step.FINISHED:
         yield _finished(view, job)
+        yield from at_door.outputs(view, job)
         yield from _not_taken(view, job)
         return
     yield from _keeper(view)
     yield from _wish(view, job)
+    yield from at_door.earlier(view, job)
     if job.step in (Step.ACCEPTED, Step.RESOLVED):
         yield _preparing(view, job)
     elif job.step is Step.COLLECTING:

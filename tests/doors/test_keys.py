@@ -20,19 +20,22 @@ DOORS = 6
 # What may come between two steps of a door or of the keeper is tried in tests/unit/doors/test_inbox.py, step by step;
 # here it comes by chance, with real processes, and 60 doors take more than most modules do.
 @pytest.mark.parametrize("keys", [4, pytest.param(40, marks=pytest.mark.torture)])
-def test_one_key_handed_in_by_many_doors_at_once_is_one_grid_job(tmp_path, keys):
+@pytest.mark.parametrize("door", ["gram", "condor"])
+def test_one_key_handed_in_by_many_doors_at_once_is_one_grid_job(tmp_path, keys, door):
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     (state / "site.toml").write_text("[keep]\nidle_seconds = 60.0\n[batch]\nslots = 1\n")
     environment = {"PATH": "/usr/bin:/bin", "JIM_STATE": str(state), "JIM_PYTHON": sys.executable}
 
     def hand_in(key):
-        file = tmp_path / f"{key}.toml"
-        done = subprocess.run(
-            [str(HOME / "shell/jim-submit"), str(file)], env=environment, capture_output=True, text=True, check=False
-        )
+        call = {
+            "gram": ("jim-submit", f"{tmp_path}/{key}.toml"),
+            "condor": ("condor/jim_submit.sh", "-c", "/bin/true", "-w", str(tmp_path), "-D", f"home_bl_{key}"),
+        }[door]
+        command = [str(HOME / "shell" / call[0]), *call[1:]]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done
-        return re.search(r"JOB_ID:(\d+)", done.stdout)[1]
+        return re.search(r"(?:JOB_ID:|jim/\d+/)(\d+)", done.stdout)[1]
 
     module = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(state)]
     keeper = subprocess.Popen(module, env=environment | {"PYTHONPATH": str(HOME)})

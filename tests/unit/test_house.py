@@ -204,6 +204,23 @@ def test_a_door_is_known_by_its_contract() -> None:
     assert importing == {"jim/admin/gram_service.py"}
 
 
+# Where HTCondor-CE is known. The adapter of HTCondor knows a pool, and nothing of a CE.
+KNOWS_CE = ("jim/doors/condor/", "jim/admin/ce_", "jim/cli/ce.py")
+MENTIONS_CE = {"jim/cli/__init__.py": 1, "jim/site/settings.py": 1}  # the verb, and the setting that the door reads
+CE = re.compile(r"HTCondor-CE|blahpd", re.IGNORECASE)
+
+
+def test_htcondor_ce_is_known_in_one_folder_and_its_scripts_and_both_are_small() -> None:
+    others = [file for file in FILES if not file.startswith(KNOWS_CE)]
+    mentions = {file: sum(bool(CE.search(line)) for line in text_of(file).splitlines()) for file in others}
+    assert {file: lines for file, lines in mentions.items() if lines} == MENTIONS_CE
+    assert {file for file in importers("jim.doors.condor") if not file.startswith("jim/doors/condor/")} == {
+        "jim/admin/ce_service.py"
+    }
+    assert sum(len(code_lines(file)) for file in FILES if file.startswith("jim/doors/condor/")) <= 400
+    assert sum(len(file.read_text().splitlines()) for file in (HOME / "shell/condor").iterdir()) <= 400
+
+
 def test_nothing_is_imported_from_a_test_module() -> None:
     """What several of them need has a module of its own in their room."""
     from_tests = re.compile(r"^(?:from|import) tests\S*\.test_", re.MULTILINE)
